@@ -1,0 +1,1 @@
+//! Arguments, commands, rendering, error printing, exit codes.

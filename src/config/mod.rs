@@ -1,0 +1,1 @@
+//! `proctor.toml`: raw, then resolved; each value knows where it came from.

@@ -1,0 +1,1 @@
+//! The scheduling engine and what performs its effects.

@@ -1,0 +1,1 @@
+//! The one pure matcher for what belongs to the tree.

@@ -1,0 +1,63 @@
+//! proctor runs your checks the moment you save, and gives a verdict that is bound to the exact tree it tested.
+//!
+//! # The way of one save
+//!
+//! ```text
+//!  save ──► watch ──► settle ──► tree digest ──► schedule ──► run ──────────────────────────────────► publish
+//!           hint      burst      what is on      one per      prerequisites → steps → cleanup          screen,
+//!           only      is over    disk now        tree         each: prepare → supervise → interpret    link
+//!                                                             then: classify → route → report → seal
+//! ```
+//!
+//! | step | where |
+//! |---|---|
+//! | a save becomes a hint | [`watch`] |
+//! | a burst settles, a run is scheduled | [`daemon`]: a pure engine and a thin performer |
+//! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
+//! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
+//! | carrying it out | [`run`], the only place where the folders below meet |
+//! | starting, stopping, capturing | [`process`] |
+//! | asking a tool for a report, reading it | [`tools`] |
+//! | what it amounts to | [`verdict`] |
+//! | where the task goes next | [`routing`] |
+//! | the file people and agents read | [`report`] |
+//! | keeping it | [`evidence`], indexed by [`store`] |
+//! | arguments, screens, exit codes | [`cli`] |
+//!
+//! # Who may import whom
+//!
+//! `tests/architecture.rs` enforces this; anything not listed is forbidden.
+//!
+//! ```text
+//! model                                → –
+//! ignore, routing, config              → model
+//! tools                                → model
+//! spec                                 → model, config, tools
+//! verdict                              → model
+//! report                               → model
+//! tree, watch                          → model, ignore
+//! process, store                       → model
+//! evidence                             → model, report
+//! run                                  → model, config, spec, tools, verdict, routing, report, tree, process, evidence, store
+//! daemon                               → everything but cli
+//! cli                                  → everything
+//! ```
+//!
+//! Everything that judges is a pure function of its inputs and of `now`; everything that touches the world only carries out.
+
+pub mod cli;
+pub mod config;
+pub mod daemon;
+pub mod evidence;
+pub mod ignore;
+pub mod model;
+pub mod process;
+pub mod report;
+pub mod routing;
+pub mod run;
+pub mod spec;
+pub mod store;
+pub mod tools;
+pub mod tree;
+pub mod verdict;
+pub mod watch;

@@ -1,0 +1,47 @@
+//! The exit codes of the command line: API, one meaning each (G5).
+
+use serde::{Deserialize, Serialize};
+
+/// How a `proctor` command ends; [`CommandExit::code`] is the process's exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CommandExit {
+    /// Proceed: the checks passed, or a valid RED in the RED phase.
+    Proceed,
+    /// The code needs work; time-outs, execution errors and failed prerequisites too.
+    CodeNeedsWork,
+    /// The command was used wrongly.
+    Usage,
+    /// A person is needed: a limit, an approval, INDETERMINATE, HUMAN_REVIEW in a started cycle.
+    PersonNeeded,
+    /// The specification or configuration is wrong.
+    SpecificationWrong,
+    /// No fresh verdict in time, or the tree moved or is unstable.
+    NoFreshVerdict,
+    /// Evidence does not verify.
+    EvidenceWrong,
+    /// proctor's own fault.
+    OwnFault,
+    /// Ended by SIGINT.
+    Interrupted,
+    /// Ended by SIGTERM.
+    Terminated,
+}
+
+impl CommandExit {
+    /// Returns the exit status of the process.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Proceed => 0,
+            Self::CodeNeedsWork => 1,
+            Self::Usage => 2,
+            Self::PersonNeeded => 3,
+            Self::SpecificationWrong => 4,
+            Self::NoFreshVerdict => 5,
+            Self::EvidenceWrong => 6,
+            Self::OwnFault => 70,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The lines of a project's ledger: the truth for registrations, runs, routes and TDD state (S3).
+//!
+//! A line is JSON on one line. Adding an optional field is compatible; anything else needs a new [`LEDGER_SCHEMA`]:
+//! readers refuse lines of a schema they do not know instead of guessing.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState, Timestamp, TreeDigest,
+};
+
+/// The name and version of the format; the `schema` field of every line.
+pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LedgerLine {
+    /// [`LEDGER_SCHEMA`].
+    pub schema: String,
+    /// Counted from 1 without gaps.
+    pub sequence: Sequence,
+    /// SHA-256 of the previous line without its newline; of nothing (the empty digest) for the first.
+    pub previous: Digest,
+    /// When it was written.
+    pub time: Timestamp,
+    /// Who asked for what it records.
+    pub asker: Asker,
+    /// What it records.
+    pub body: LedgerBody,
+}
+
+/// Who asked for a change of state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Asker {
+    /// The process that asked.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// Its executable, where it can be read.
+    pub executable: Option<String>,
+    /// Its controlling terminal, where it has one.
+    pub terminal: Option<String>,
+}
+
+/// What a line records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum LedgerBody {
+    /// A project was registered, and its plan approved by that (S7).
+    Registered(RegistrationRecord),
+    /// A run was sealed: this line is its commit point.
+    Run(Box<RunRecord>),
+    /// A run was stopped by a newer save; its directory is dropped.
+    Superseded(SupersededRecord),
+    /// A cycle was started, set to another phase, or reset.
+    Phase(PhaseRecord),
+    /// A person decided where a paused task goes on (R9).
+    Override(OverrideRecord),
+}
+
+/// The registration of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RegistrationRecord {
+    /// Its id.
+    pub project_id: ProjectId,
+    /// Its root, absolute, lossily decoded.
+    pub path: String,
+    /// Device number of the root.
+    pub device: u64,
+    /// Inode of the root.
+    pub inode: u64,
+    /// The git common directory of the root, where there is one.
+    pub git_common_directory: Option<String>,
+    /// Digest of the plan as resolved, which this line approves.
+    pub plan_digest: Digest,
+}
+
+/// A sealed run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunRecord {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its task.
+    pub task: TaskId,
+    /// `authenticity.reportHash` of its report (E13).
+    pub report_hash: Digest,
+    /// SHA-256 of its `SHA256SUMS`.
+    pub manifest_hash: Digest,
+    /// The tree it tested; none when it was interrupted before the tree was known.
+    pub tree_digest: Option<TreeDigest>,
+    /// The environment it ran in; none likewise.
+    pub environment_digest: Option<Digest>,
+    /// The plan it carried out; none likewise.
+    pub plan_digest: Option<Digest>,
+    /// What happened.
+    pub overall_status: OverallStatus,
+    /// The verdict; none where there is none (E17).
+    pub overall_result: Option<OverallResult>,
+    /// How many results block.
+    pub blocking: u32,
+    /// The route, where one was taken (R2).
+    pub route: Option<RouteEntry>,
+    /// The task's TDD state after the run; none where the run does not touch it.
+    pub tdd: Option<TddState>,
+    /// Prerequisites that succeeded in it or were unchanged, by name, with the digest of what they depend on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prerequisites: BTreeMap<String, Digest>,
+    /// Digests of configuration files that can change what a run means, by path (`configurationChanged`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub configuration: BTreeMap<String, Digest>,
+    /// When it began.
+    pub started: Timestamp,
+    /// When its last process had ended.
+    pub ended: Timestamp,
+    /// Signature of the line; none until signing is there.
+    pub signature: Option<String>,
+}
+
+/// A run stopped by a newer save (E17).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SupersededRecord {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its task.
+    pub task: TaskId,
+    /// The tree it was testing.
+    pub tree_digest: TreeDigest,
+    /// When it began.
+    pub started: Timestamp,
+}
+
+/// A change of phase by command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PhaseRecord {
+    /// The task.
+    pub task: TaskId,
+    /// `start`, `phase` or `reset`.
+    pub verb: String,
+    /// The phase before.
+    pub from: Phase,
+    /// The task's state from here on.
+    pub tdd: TddState,
+}
+
+/// A person's decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OverrideRecord {
+    /// The task.
+    pub task: TaskId,
+    /// The person's words.
+    pub reason: String,
+    /// The task's state from here on; its route history ends with the override.
+    pub tdd: TddState,
+}

@@ -1,0 +1,53 @@
+//! The types everything else speaks: one file per folder that produces them.
+//!
+//! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
+//! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
+
+mod digest;
+mod evidence;
+mod exit_code;
+mod finding;
+mod ids;
+mod ledger;
+mod outcome;
+mod path;
+mod plan;
+mod policy;
+mod process;
+mod route;
+mod run;
+mod time;
+mod tree;
+mod watch;
+
+pub use digest::{Digest, DigestError};
+pub use evidence::{EvidenceFile, EvidenceKind};
+pub use exit_code::CommandExit;
+pub use finding::{
+    CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
+    TestCase, TestFailure, TestOutcome, TestResults, ToolReport,
+};
+pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use ledger::{
+    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, SupersededRecord,
+};
+pub use outcome::{
+    AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,
+    PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
+};
+pub use path::{PathError, TreePath};
+pub use plan::{
+    Action, ActionPhase, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool, ToolClass,
+};
+pub use policy::{BlockOn, PolicySource, ToolPolicy};
+pub use process::{
+    ActionEnd, ActionLimits, Captured, Ended, LimitKind, SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
+};
+pub use route::{
+    AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
+    RoutingSettings, TddState,
+};
+pub use run::{RunProgress, Trigger, TriggerKind};
+pub use time::{DurationMs, Timestamp};
+pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
+pub use watch::{WatchHint, WatchProblem};

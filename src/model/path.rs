@@ -1,0 +1,121 @@
+//! Paths inside a project's tree: relative, clean, and bytes (a file name on Linux need not be UTF-8).
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+/// A path relative to a project's root: no leading `/`, no `.`, `..` or empty component. The root itself is empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TreePath(Vec<u8>);
+
+/// Says that a path does not stay inside the tree it was read for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a path inside the project")]
+pub struct PathError(pub String);
+
+impl TreePath {
+    /// Returns the root of the tree.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Returns the path of `path` below `root`, or an error when it is not below it or not clean.
+    pub fn below(root: &Path, path: &Path) -> Result<Self, PathError> {
+        let relative = path.strip_prefix(root).map_err(|_| PathError(path.display().to_string()))?;
+        Self::try_from(relative.as_os_str().as_bytes())
+    }
+
+    /// Returns the path of the entry `name` in this directory.
+    pub fn join(&self, name: &[u8]) -> Self {
+        let mut bytes = self.0.clone();
+        if !bytes.is_empty() {
+            bytes.push(b'/');
+        }
+        bytes.extend_from_slice(name);
+        Self(bytes)
+    }
+
+    /// Returns the directory the entry lies in; the root has none.
+    pub fn parent(&self) -> Option<Self> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let cut = self.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        Some(Self(self.0[..cut].to_vec()))
+    }
+
+    /// Returns the last component.
+    pub fn name(&self) -> &[u8] {
+        let start = self.0.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        &self.0[start..]
+    }
+
+    /// Returns the bytes of the path.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns the path for file calls, still relative to the root.
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// Returns whether this is the root itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl TryFrom<&[u8]> for TreePath {
+    type Error = PathError;
+    fn try_from(bytes: &[u8]) -> Result<Self, PathError> {
+        let is_clean =
+            bytes.is_empty() || bytes.split(|byte| *byte == b'/').all(|part| !part.is_empty() && part != b"." && part != b"..");
+        if is_clean && !bytes.contains(&0) {
+            Ok(Self(bytes.to_vec()))
+        } else {
+            Err(PathError(String::from_utf8_lossy(bytes).into_owned()))
+        }
+    }
+}
+
+impl TryFrom<&str> for TreePath {
+    type Error = PathError;
+    fn try_from(text: &str) -> Result<Self, PathError> {
+        Self::try_from(text.as_bytes())
+    }
+}
+
+impl fmt::Display for TreePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return formatter.write_str(".");
+        }
+        formatter.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl Serialize for TreePath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_path_cannot_leave_the_tree() {
+        for bad in ["/etc", "..", "a/../b", "a//b", "a/", "./a", "a\0b"] {
+            assert!(TreePath::try_from(bad).is_err(), "{bad}");
+        }
+        let path = TreePath::below(Path::new("/p"), Path::new("/p/src/a.py")).expect("below the root");
+        assert_eq!((path.name(), path.parent().map(|parent| parent.to_string())), (&b"a.py"[..], Some("src".to_owned())));
+        assert_eq!(TreePath::root().join(b"x").parent(), Some(TreePath::root()));
+        assert!(TreePath::below(Path::new("/p"), Path::new("/q/a")).is_err());
+    }
+}

@@ -1,0 +1,224 @@
+//! What a run will do: actions in three phases, each with everything it needs to be started and judged.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ActionId, TaskId, ToolPolicy};
+
+/// A tool whose reports proctor can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tool {
+    /// pytest.
+    Pytest,
+    /// The TypeScript compiler, as a type checker.
+    Tsc,
+    /// ESLint.
+    Eslint,
+    /// Any other command: judged by its exit code alone.
+    Generic,
+}
+
+/// What an action's outcome means (E2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ToolClass {
+    /// Runs tests; feeds the router.
+    Test,
+    /// Looks for issues in the code; judged by a policy.
+    Validation,
+    /// Neither is known.
+    Generic,
+}
+
+/// The phase of a run an action belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActionPhase {
+    /// Before the checks; a failure keeps them from running.
+    Prerequisite,
+    /// A check.
+    Step,
+    /// After the checks, always.
+    Cleanup,
+}
+
+/// A command: an argument vector, never a shell string unless the action says `shell` (E9).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandLine {
+    /// Program and arguments as they are executed. With a shell: `bash -o pipefail -c SCRIPT`.
+    pub argv: Vec<String>,
+    /// The text the user wrote, for people.
+    pub display: String,
+    /// Whether the user asked for a shell.
+    pub shell: bool,
+}
+
+/// A prerequisite that is skipped while nothing it depends on has changed since it last succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Once {
+    /// Files (relative to the project) whose content it depends on. Empty: it runs once per registration.
+    pub when_changed: Vec<String>,
+    /// Files it makes; a missing one makes it run.
+    pub creates: Vec<String>,
+}
+
+/// What a process left behind by an action means for the action's status (E14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnSurvivors {
+    /// They are named and killed.
+    #[default]
+    Report,
+    /// They are named and killed, and the action fails.
+    Fail,
+}
+
+/// What a save during a run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnChange {
+    /// Stop the checks and start again on the new tree; after three restarts in a row one run is let finish.
+    #[default]
+    Restart,
+    /// Let the run finish, then run again.
+    Queue,
+}
+
+/// One command of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    /// `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
+    pub id: ActionId,
+    /// The phase it belongs to.
+    pub phase: ActionPhase,
+    /// The name the user gave it, or the tool's.
+    pub name: String,
+    /// What it does, for people and the report.
+    pub description: String,
+    /// The tool whose output is read.
+    pub tool: Tool,
+    /// What its outcome means.
+    pub class: ToolClass,
+    /// Whether the command is ours: discovered, or `tool = …` without a command (E6 lets us ask such a command for machine output).
+    pub command_is_ours: bool,
+    /// What is executed.
+    pub command: CommandLine,
+    /// Where, relative to the project's root; empty: the root.
+    pub directory: PathBuf,
+    /// Variables set by the configuration for this action alone.
+    pub environment: BTreeMap<String, String>,
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Bound of the whole stop ladder (G7).
+    pub grace: Duration,
+    /// Globs that limit what triggers it; empty: everything.
+    pub paths: Vec<String>,
+    /// Set on prerequisites only.
+    pub once: Option<Once>,
+    /// How findings are judged; set for validation tools.
+    pub policy: Option<ToolPolicy>,
+    /// The coverage that is required, where the check names a report to read it from (E4).
+    pub coverage: Option<CoverageTarget>,
+    /// Exit codes of a GENERIC command that count as success.
+    pub expected_exit_codes: Vec<i32>,
+    /// What survivors mean.
+    pub on_survivors: OnSurvivors,
+}
+
+/// A coverage target in hundredths of a per cent, so that plans compare exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CoverageTarget {
+    /// The lowest coverage that passes, in hundredths of a per cent: 8550 is 85.5 %.
+    pub minimum_basis_points: u32,
+    /// The coverage.py JSON report, relative to the project.
+    pub report: String,
+}
+
+/// Where a plan came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlanOrigin {
+    /// `proctor.toml`.
+    Configured,
+    /// Found from the project's own files.
+    Discovered,
+    /// Given on the command line: `proctor watch DIR -- COMMAND`.
+    CommandLine,
+}
+
+/// Something a person should know about how the plan came to be; never an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanNote {
+    /// What it is about: an action's name or a configuration key.
+    pub subject: String,
+    /// The note itself, lower case, no final period.
+    pub message: String,
+}
+
+/// Everything a run will do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The task it belongs to.
+    pub task: TaskId,
+    /// The project's name for people.
+    pub project_name: String,
+    /// Where it came from.
+    pub origin: PlanOrigin,
+    /// Run first, in order; the first failure keeps the steps from running.
+    pub prerequisites: Vec<Action>,
+    /// The checks, in order. Each runs whatever became of the others.
+    pub steps: Vec<Action>,
+    /// Run last, always.
+    pub cleanup: Vec<Action>,
+    /// What a person should know about it.
+    pub notes: Vec<PlanNote>,
+}
+
+impl Tool {
+    /// Returns the tool's name as seed 004 writes it (`typescript` for tsc).
+    pub fn report_name(self) -> &'static str {
+        match self {
+            Self::Pytest => "pytest",
+            Self::Tsc => "typescript",
+            Self::Eslint => "eslint",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// Returns the class a tool belongs to.
+    pub fn class(self) -> ToolClass {
+        match self {
+            Self::Pytest => ToolClass::Test,
+            Self::Tsc | Self::Eslint => ToolClass::Validation,
+            Self::Generic => ToolClass::Generic,
+        }
+    }
+}
+
+impl ActionPhase {
+    /// Returns the first part of the ids of this phase's actions.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Prerequisite => "PREREQ",
+            Self::Step => "STEP",
+            Self::Cleanup => "CLEANUP",
+        }
+    }
+}
+
+impl Plan {
+    /// Returns all actions in the order they run.
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.prerequisites.iter().chain(&self.steps).chain(&self.cleanup)
+    }
+}

@@ -1,0 +1,248 @@
+//! How a supervised command can end, and what was captured of it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Digest, DurationMs, Timestamp};
+
+/// What bounds one action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionLimits {
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Bound of the whole stop ladder: after this everything has been sent SIGKILL.
+    pub grace: Duration,
+    /// The signals of the ladder before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
+    pub ladder: Vec<StopStage>,
+}
+
+/// A rung of the stop ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum StopStage {
+    /// SIGINT to the group: pytest then still writes its report.
+    Sigint,
+    /// SIGTERM to the group.
+    Sigterm,
+    /// SIGKILL to the group.
+    Sigkill,
+}
+
+/// The limit that was hit (C15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitKind {
+    /// Wall-clock time.
+    Wall,
+}
+
+/// Why we stopped an action that had not hit a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum StopReason {
+    /// A newer save made the run pointless.
+    Superseded,
+    /// proctor was asked to end by SIGINT or `q`.
+    Interrupted,
+    /// proctor was asked to end by SIGTERM or SIGHUP.
+    Terminated,
+}
+
+/// Why a command could not be started. Tools' failures are values, never errors (house style S6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE", tag = "kind")]
+pub enum SpawnFailure {
+    /// No such program on PATH or at the path given.
+    ProgramNotFound {
+        /// The program as the command names it.
+        program: String,
+        /// The directories that were searched.
+        searched: Vec<String>,
+    },
+    /// The program is a script whose interpreter does not exist (a moved virtual environment, for example).
+    InterpreterNotFound {
+        /// The script.
+        program: String,
+        /// The interpreter its first line names.
+        interpreter: String,
+    },
+    /// The file is there and may not be executed.
+    NotExecutable {
+        /// The file.
+        program: String,
+    },
+    /// The working directory does not exist.
+    DirectoryNotFound {
+        /// The directory.
+        directory: String,
+    },
+    /// Anything else the kernel said.
+    Refused {
+        /// The program.
+        program: String,
+        /// The system's error number.
+        errno: i32,
+        /// The system's words.
+        message: String,
+    },
+}
+
+/// How an action's process came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActionEnd {
+    /// It ended by itself.
+    Exited {
+        /// The exit status.
+        code: i32,
+    },
+    /// A signal we did not send ended it.
+    Signalled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// A limit was hit and we stopped it; whatever status came back is a fact, not the result.
+    TimedOut {
+        /// The limit.
+        limit: LimitKind,
+        /// The last rung of the ladder that was needed.
+        stage: StopStage,
+        /// The status that came back, if it was an exit.
+        code: Option<i32>,
+        /// The status that came back, if it was a signal.
+        signal: Option<i32>,
+    },
+    /// We stopped it for a reason of our own.
+    Stopped {
+        /// The reason.
+        reason: StopReason,
+        /// The last rung of the ladder that was needed.
+        stage: StopStage,
+    },
+    /// It could not be started.
+    NotStarted(SpawnFailure),
+    /// Its status could not be learnt (the launcher died). Unknown is never success.
+    Lost {
+        /// What was seen instead.
+        why: String,
+    },
+}
+
+/// The first and the last bytes of a stream; everything is in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StreamExcerpt {
+    /// How many bytes the stream had.
+    pub total: u64,
+    /// The first bytes, up to [`StreamExcerpt::HEAD_CAP`].
+    pub head: Vec<u8>,
+    /// The last bytes after the head, up to [`StreamExcerpt::TAIL_CAP`].
+    pub tail: Vec<u8>,
+}
+
+/// What was captured of one action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Bytes in the log: both streams in order of arrival.
+    pub log_bytes: u64,
+    /// Digest of the log, computed while it was written.
+    pub log_digest: Digest,
+    /// Bytes in the frames file.
+    pub frames_bytes: u64,
+    /// Digest of the frames file.
+    pub frames_digest: Digest,
+    /// Excerpt of standard output.
+    pub stdout: StreamExcerpt,
+    /// Excerpt of standard error.
+    pub stderr: StreamExcerpt,
+    /// When the last byte arrived.
+    pub last_output: Option<Timestamp>,
+    /// Whether something still held a pipe when we stopped reading.
+    pub pipes_left_open: bool,
+}
+
+/// A process of an action that was still alive when its leader had ended (E14).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Survivor {
+    /// Process id, as seen by the supervisor.
+    pub pid: i32,
+    /// Its argument vector, lossily decoded.
+    pub argv: Vec<String>,
+}
+
+/// What the action's leader used, from wait4(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// User CPU time.
+    pub user: DurationMs,
+    /// System CPU time.
+    pub system: DurationMs,
+    /// Largest resident set of the leader and its waited-for descendants, in KiB.
+    pub peak_memory_kib: u64,
+}
+
+/// Everything the supervisor knows about an action that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub end: ActionEnd,
+    /// When it was started.
+    pub started: Timestamp,
+    /// When its end was seen.
+    pub ended: Timestamp,
+    /// How long it took, by a clock that cannot step.
+    pub duration: DurationMs,
+    /// What it printed.
+    pub captured: Captured,
+    /// Who was left when the leader had ended.
+    pub survivors: Vec<Survivor>,
+    /// What it used, where it was started.
+    pub usage: Option<Usage>,
+}
+
+impl StreamExcerpt {
+    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports, little beside 32 MiB.
+    pub const HEAD_CAP: usize = 8 * 1024 * 1024;
+    /// How many bytes of a stream's end are kept in memory.
+    pub const TAIL_CAP: usize = 64 * 1024;
+
+    /// Returns whether head and tail together are the whole stream.
+    pub fn is_complete(&self) -> bool {
+        self.total == (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Returns head and tail as text, undecodable bytes replaced; a cut between them is one line that says so.
+    pub fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.head).into_owned();
+        if !self.is_complete() {
+            let missing = self.total - (self.head.len() + self.tail.len()) as u64;
+            text.push_str(&format!("\n[{missing} bytes are only in the log]\n"));
+        }
+        text.push_str(&String::from_utf8_lossy(&self.tail));
+        text
+    }
+}
+
+impl StopStage {
+    /// Returns the signal's name.
+    pub fn signal_name(self) -> &'static str {
+        match self {
+            Self::Sigint => "SIGINT",
+            Self::Sigterm => "SIGTERM",
+            Self::Sigkill => "SIGKILL",
+        }
+    }
+}
+
+impl ActionEnd {
+    /// Returns the raw exit code, where the process ended by itself.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Self::Exited { code } => Some(*code),
+            Self::Signalled { .. } | Self::TimedOut { .. } | Self::Stopped { .. } | Self::NotStarted(_) | Self::Lost { .. } => {
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The launcher, capture, the stop ladder.

@@ -1,0 +1,1 @@
+//! The wire shape of the report, building it, canonical JSON.

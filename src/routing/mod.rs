@@ -1,0 +1,1 @@
+//! The exit-code router, the retry limit, the TDD state machine.

@@ -1,0 +1,1 @@
+//! Carries one plan out.

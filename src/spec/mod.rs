@@ -1,0 +1,1 @@
+//! The plan: from the configuration, or discovered.

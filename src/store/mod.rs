@@ -1,0 +1,1 @@
+//! The SQLite index over what the ledger says.

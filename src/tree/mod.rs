@@ -1,0 +1,1 @@
+//! The digest of a working tree and the sweep.

@@ -1,0 +1,1 @@
+//! Classification, policy, completion, debt.
