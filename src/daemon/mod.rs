@@ -1,1 +1,10 @@
-//! The scheduling engine and what performs its effects.
+//! Scheduling: which saves lead to which runs, and what carries that out.
+//!
+//! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the loop that
+//! turns arrivals into events and effects into calls. It judges nothing: that is `verdict/`'s and `routing/`'s. The
+//! `select!` of the loop only builds events; look at [`engine`] for every decision.
+
+mod burst;
+mod engine;
+
+pub use engine::{Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, Order, OsSignal, Selection, Standing};

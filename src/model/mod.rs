@@ -47,7 +47,7 @@ pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,
 };
-pub use run::{RunProgress, Trigger, TriggerKind};
+pub use run::{Trigger, TriggerKind};
 pub use time::{DurationMs, Timestamp};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{WatchHint, WatchProblem};

@@ -1,8 +1,6 @@
-//! Why a run was started, and what it says of itself while it goes on.
+//! Why a run was started.
 
 use serde::{Deserialize, Serialize};
-
-use crate::model::{Action, ActionId, CategoryCode, DurationMs, ResultType, RunId, TreeDigest};
 
 /// What started a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,7 +8,7 @@ use crate::model::{Action, ActionId, CategoryCode, DurationMs, ResultType, RunId
 pub struct Trigger {
     /// The kind.
     pub kind: TriggerKind,
-    /// The first paths that led to it, for people; at most 20.
+    /// The first paths that led to it, for people; at most [`Trigger::SHOWN_PATHS`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }
@@ -29,35 +27,7 @@ pub enum TriggerKind {
     Moved,
 }
 
-/// What a run says while it goes on; for screens, never for judgements.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RunProgress {
-    /// It has begun.
-    Begun {
-        /// Its id.
-        run_id: RunId,
-        /// The tree it tests.
-        tree: TreeDigest,
-    },
-    /// An action has been started.
-    ActionStarted {
-        /// Which.
-        action: Box<Action>,
-    },
-    /// A prerequisite needs not run (visibly).
-    ActionUnchanged {
-        /// Which.
-        action: Box<Action>,
-    },
-    /// An action is over.
-    ActionEnded {
-        /// Which.
-        action_id: ActionId,
-        /// What it amounts to.
-        status: ResultType,
-        /// The row that applied.
-        code: CategoryCode,
-        /// How long it took.
-        duration: DurationMs,
-    },
+impl Trigger {
+    /// How many paths a trigger names at most.
+    pub const SHOWN_PATHS: usize = 20;
 }

@@ -1,0 +1,475 @@
+//! The scheduling engine: every decision about when a run starts, stops or is repeated. Pure and synchronous; `now` is an
+//! argument, effects are values (house style S1, S2). It knows paths and digests, never files, processes or screens.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::daemon::burst::Burst;
+use crate::model::{CommandExit, OnChange, StopReason, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem};
+
+/// Milliseconds on a clock that never steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(pub u64);
+
+/// Something that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The watcher says: look again.
+    Hint(WatchHint),
+    /// The timer that was asked for.
+    Timer,
+    /// A key on the terminal.
+    Key(Key),
+    /// A signal of the operating system.
+    Signal(OsSignal),
+    /// The run under way is over.
+    Finished(Finished),
+}
+
+/// The keys that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Enter: run again.
+    Again,
+    /// `f`: run what failed last.
+    FailedOnly,
+    /// `a`: run everything.
+    All,
+    /// `c`: clear the screen.
+    Clear,
+    /// `q`: quit.
+    Quit,
+}
+
+/// The signals that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OsSignal {
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM or SIGHUP.
+    Terminate,
+}
+
+/// How a run ended, as far as scheduling is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finished {
+    /// A verdict for the tree it began with, which is still on disk.
+    Verdict {
+        /// The tree.
+        tree: TreeDigest,
+        /// The names of the checks that did not succeed.
+        failed: Vec<String>,
+        /// Whether the task now waits for a person (R9).
+        paused: bool,
+    },
+    /// The tree moved while it ran (S6): no verdict.
+    Moved {
+        /// What moved.
+        paths: BTreeSet<TreePath>,
+    },
+    /// It was stopped by us.
+    Stopped,
+    /// Nothing was run: the tree is the one of the last verdict.
+    Unchanged,
+    /// Nothing was run: the task waits for a person (R9).
+    Paused,
+    /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
+    Failed,
+}
+
+/// What is to be done.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Start a run.
+    Start(Order),
+    /// Stop the run under way.
+    Stop(StopReason),
+    /// Wake me with [`Event::Timer`] at this moment; replaces the former.
+    WakeAt(Moment),
+    /// Tell the person.
+    Show(Notice),
+    /// Clear the screen.
+    ClearScreen,
+    /// End with this exit code.
+    Quit(CommandExit),
+}
+
+/// A run to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Why.
+    pub trigger: Trigger,
+    /// Which checks.
+    pub selection: Selection,
+    /// If the tree still has this digest, there is nothing to do.
+    pub unless_tree: Option<TreeDigest>,
+    /// Whether events may have been lost since the last run (`lostEvents` in the report).
+    pub lost_events: bool,
+}
+
+/// Which checks a run carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// Every check of the plan.
+    All,
+    /// The checks of these names.
+    Named(Vec<String>),
+}
+
+/// What a person is told between runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A save stopped the run; it starts again on the new tree.
+    Restarting {
+        /// The first path.
+        path: Option<TreePath>,
+    },
+    /// The run under way is let finish although the tree has moved on.
+    LettingFinish,
+    /// The tree moved during the run; it is repeated once.
+    Repeating {
+        /// What moved.
+        paths: BTreeSet<TreePath>,
+    },
+    /// The same paths moved again: nothing runs until a change from outside (S6).
+    Unstable {
+        /// What moves.
+        paths: BTreeSet<TreePath>,
+    },
+    /// Events may have been lost; the whole tree is compared.
+    EventsLost(WatchProblem),
+    /// The root of the project is gone.
+    RootVanished,
+    /// There is nothing to run with this key.
+    NothingFailed,
+    /// The tree is the one of the last verdict.
+    Unchanged,
+    /// We are waiting for changes.
+    Waiting(Standing),
+}
+
+/// What the last run left on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// A verdict.
+    Verdict,
+    /// The task waits for a person.
+    Paused,
+    /// None.
+    NoVerdict,
+}
+
+/// The settings of `[watch]` that scheduling needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineSettings {
+    /// How long it must be quiet before a burst counts as over.
+    pub quiet: Duration,
+    /// The longest a burst is waited for.
+    pub longest_burst: Duration,
+    /// What a save during a run does.
+    pub on_change: OnChange,
+    /// After so many restarts in a row one run is let finish.
+    pub max_restarts: u32,
+}
+
+/// The state of scheduling for one project.
+#[derive(Debug)]
+pub struct Engine {
+    settings: EngineSettings,
+    stage: Stage,
+    burst: Option<Burst>,
+    restarts: u32,
+    repeat: Repeat,
+    repetition: Option<Repetition>,
+    last_tree: Option<TreeDigest>,
+    last_failed: Vec<String>,
+    lost_events: bool,
+    leaving: Option<CommandExit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Running(Flow),
+}
+
+/// How far the run under way is from its end, as far as we had a hand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Going,
+    LetFinish,
+    Stopping,
+}
+
+/// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
+#[derive(Debug)]
+struct Repetition {
+    paths: BTreeSet<TreePath>,
+    due: Moment,
+    /// Until then hints of `paths` are late ones of the run itself.
+    late_until: Moment,
+}
+
+/// Whether the run under way repeats one whose tree moved (S6).
+#[derive(Debug, PartialEq, Eq)]
+enum Repeat {
+    No,
+    Of(BTreeSet<TreePath>),
+}
+
+impl Moment {
+    /// Returns the moment `duration` later.
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Engine {
+    /// Returns an engine that has seen nothing.
+    pub fn new(settings: EngineSettings) -> Self {
+        Self {
+            settings,
+            stage: Stage::Idle,
+            burst: None,
+            restarts: 0,
+            repeat: Repeat::No,
+            repetition: None,
+            last_tree: None,
+            last_failed: Vec::new(),
+            lost_events: false,
+            leaving: None,
+        }
+    }
+
+    /// Returns the order every watch begins with.
+    pub fn begin(&mut self) -> Vec<Effect> {
+        vec![self.start(TriggerKind::Start, BTreeSet::new(), Selection::All, None)]
+    }
+
+    /// Takes in what arrived and says what is to be done.
+    pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Hint(hint) => self.on_hint(now, hint),
+            Event::Timer => self.on_timer(now),
+            Event::Key(key) => self.on_key(key),
+            Event::Signal(signal) => self.on_signal(signal),
+            Event::Finished(finished) => self.on_finished(now, finished),
+        }
+    }
+
+    fn on_hint(&mut self, now: Moment, hint: WatchHint) -> Vec<Effect> {
+        if self.is_late_echo(now, &hint) {
+            return Vec::new();
+        }
+        self.repetition = None;
+        let mut effects = Vec::new();
+        let burst = self.burst.get_or_insert_with(|| Burst::begin(now));
+        match hint {
+            WatchHint::Saved(path) => burst.saved(now, path),
+            WatchHint::Writing(path) => burst.writing(now, path),
+            WatchHint::LookAgain(problem) => {
+                burst.lost(now);
+                effects.push(Effect::Show(Notice::EventsLost(problem)));
+            }
+            WatchHint::RootVanished => {
+                self.burst = None;
+                let mut effects = vec![Effect::Show(Notice::RootVanished)];
+                effects.extend(self.leave(CommandExit::NoFreshVerdict, StopReason::Interrupted));
+                return effects;
+            }
+        }
+        effects.extend(self.wake());
+        effects
+    }
+
+    fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
+        match (&self.repetition, hint) {
+            (Some(repetition), WatchHint::Saved(path) | WatchHint::Writing(path)) => {
+                now <= repetition.late_until && repetition.paths.contains(path)
+            }
+            (Some(_), WatchHint::LookAgain(_) | WatchHint::RootVanished) | (None, _) => false,
+        }
+    }
+
+    fn on_timer(&mut self, now: Moment) -> Vec<Effect> {
+        if let Some(repetition) = self.repetition.take_if(|repetition| repetition.due <= now) {
+            self.repeat = Repeat::Of(repetition.paths.clone());
+            return vec![self.start(TriggerKind::Moved, repetition.paths, Selection::All, None)];
+        }
+        let due = self.burst.as_ref().map(|burst| burst.due(self.settings.quiet, self.settings.longest_burst));
+        match due {
+            Some(due) if due <= now => self.on_settled(),
+            Some(_) => self.wake().into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn on_settled(&mut self) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => {
+                let Some(burst) = self.burst.take() else { return Vec::new() };
+                self.lost_events |= burst.incomplete;
+                self.repeat = Repeat::No;
+                let unless = self.last_tree;
+                vec![self.start(TriggerKind::Save, burst.paths().clone(), Selection::All, unless)]
+            }
+            Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
+            Stage::Running(Flow::Going) => self.on_settled_during_run(),
+        }
+    }
+
+    fn on_settled_during_run(&mut self) -> Vec<Effect> {
+        let paths = self.burst.as_ref().map(|burst| burst.paths().clone()).unwrap_or_default();
+        // A repetition whose own paths are written again shows that the run writes them itself: stopping it proves nothing.
+        let writes_itself = !paths.is_empty() && self.repeats(&paths);
+        let may_restart = self.restarts < self.settings.max_restarts && !writes_itself;
+        match (self.settings.on_change, may_restart) {
+            (OnChange::Restart, true) => {
+                self.restarts += 1;
+                self.stage = Stage::Running(Flow::Stopping);
+                let path = paths.into_iter().next();
+                vec![Effect::Show(Notice::Restarting { path }), Effect::Stop(StopReason::Superseded)]
+            }
+            (OnChange::Restart, false) => {
+                self.stage = Stage::Running(Flow::LetFinish);
+                vec![Effect::Show(Notice::LettingFinish)]
+            }
+            (OnChange::Queue, _) => {
+                self.stage = Stage::Running(Flow::LetFinish);
+                Vec::new()
+            }
+        }
+    }
+
+    fn repeats(&self, paths: &BTreeSet<TreePath>) -> bool {
+        match &self.repeat {
+            Repeat::No => false,
+            Repeat::Of(moved) => paths.is_subset(moved),
+        }
+    }
+
+    fn on_key(&mut self, key: Key) -> Vec<Effect> {
+        match key {
+            Key::Clear => vec![Effect::ClearScreen],
+            Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
+            Key::Again | Key::All => self.on_request(Selection::All),
+            Key::FailedOnly if self.last_failed.is_empty() => vec![Effect::Show(Notice::NothingFailed)],
+            Key::FailedOnly => {
+                let failed = self.last_failed.clone();
+                self.on_request(Selection::Named(failed))
+            }
+        }
+    }
+
+    fn on_request(&mut self, selection: Selection) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => {
+                self.burst = None;
+                self.repetition = None;
+                self.repeat = Repeat::No;
+                vec![self.start(TriggerKind::Request, BTreeSet::new(), selection, None)]
+            }
+            Stage::Running(_) => Vec::new(),
+        }
+    }
+
+    fn on_signal(&mut self, signal: OsSignal) -> Vec<Effect> {
+        match signal {
+            OsSignal::Interrupt => self.leave(CommandExit::Interrupted, StopReason::Interrupted),
+            OsSignal::Terminate => self.leave(CommandExit::Terminated, StopReason::Terminated),
+        }
+    }
+
+    /// Leaves when the run under way is over; asking again makes the worker kill at once.
+    fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => vec![Effect::Quit(exit)],
+            Stage::Running(_) => {
+                self.stage = Stage::Running(Flow::Stopping);
+                self.leaving = Some(exit);
+                vec![Effect::Stop(reason)]
+            }
+        }
+    }
+
+    fn on_finished(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
+        self.stage = Stage::Idle;
+        if let Some(exit) = self.leaving {
+            return vec![Effect::Quit(exit)];
+        }
+        if finished != Finished::Stopped {
+            self.restarts = 0;
+        }
+        match finished {
+            Finished::Verdict { tree, failed, paused } => {
+                self.last_tree = Some(tree);
+                self.last_failed = failed;
+                self.repeat = Repeat::No;
+                self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
+            }
+            Finished::Moved { paths } => self.on_moved(now, paths),
+            Finished::Stopped => self.after_run(now, Standing::NoVerdict),
+            Finished::Unchanged => {
+                let mut effects = vec![Effect::Show(Notice::Unchanged)];
+                effects.extend(self.after_run(now, Standing::Verdict));
+                effects
+            }
+            Finished::Paused => self.after_run(now, Standing::Paused),
+            Finished::Failed => {
+                self.last_tree = None;
+                self.after_run(now, Standing::NoVerdict)
+            }
+        }
+    }
+
+    /// A burst that came during the run leads to the next one; without one we wait.
+    fn after_run(&mut self, now: Moment, standing: Standing) -> Vec<Effect> {
+        if self.burst.is_some() {
+            return self.on_timer(now);
+        }
+        vec![Effect::Show(Notice::Waiting(standing))]
+    }
+
+    fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>) -> Vec<Effect> {
+        self.last_tree = None;
+        let foreign = self.burst.as_ref().is_some_and(|burst| burst.incomplete || !burst.paths().is_subset(&paths));
+        if foreign {
+            self.repeat = Repeat::No;
+            return self.after_run(now, Standing::NoVerdict);
+        }
+        // What moved during the run is answered by the repetition, or by giving up.
+        self.burst = None;
+        if self.repeats(&paths) {
+            self.repeat = Repeat::No;
+            return vec![Effect::Show(Notice::Unstable { paths }), Effect::Show(Notice::Waiting(Standing::NoVerdict))];
+        }
+        let due = now.plus(self.settings.longest_burst);
+        let late_until = now.plus(self.settings.quiet);
+        self.repetition = Some(Repetition { paths: paths.clone(), due, late_until });
+        vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
+    }
+
+    fn start(
+        &mut self,
+        kind: TriggerKind,
+        paths: BTreeSet<TreePath>,
+        selection: Selection,
+        unless_tree: Option<TreeDigest>,
+    ) -> Effect {
+        self.stage = Stage::Running(Flow::Going);
+        self.repetition = None;
+        let lost_events = std::mem::take(&mut self.lost_events);
+        let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
+        Effect::Start(Order { trigger: Trigger { kind, paths }, selection, unless_tree, lost_events })
+    }
+
+    fn wake(&self) -> Option<Effect> {
+        let burst = self.burst.as_ref()?;
+        Some(Effect::WakeAt(burst.due(self.settings.quiet, self.settings.longest_burst)))
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;
