@@ -59,10 +59,9 @@ pub(in crate::routing) fn refuse_deterministic(entry: &mut RouteEntry, attempt: 
     let goes_round = matches!(entry.destination.next_node, NextNode::N2 | NextNode::N3);
     if goes_round && attempt.times >= 2 {
         entry.destination.retry_allowed = false;
-        entry.destination.reason.push_str(&format!(
-            " (the same failure {} times in a row on the same tree: a retry changes nothing, change a file first)",
-            attempt.times
-        ));
+        let repeated = format!(" (the same failure {} times on the same tree: a retry cannot help)", attempt.times);
+        entry.destination.reason.reserve_exact(repeated.len());
+        entry.destination.reason.push_str(&repeated);
     }
 }
 
