@@ -1,1 +1,21 @@
-//! Classification, policy, completion, debt.
+//! What an action and a run amount to: classification, policy, debt, agent action, statuses, exit code (seed 004; C- and R-tables).
+//!
+//! Owns judgements only. It may not run, read or print anything, and knows no tool by name in its code paths: what an outcome
+//! means is a row per [`crate::model::CategoryCode`], and a tool's words are a row of data found by its name in reports.
+//!
+//! Look next at [`classify`] (one action), then [`judge_run`] (one run), then [`command_exit`] (one command).
+
+mod agent;
+mod classify;
+mod completion;
+mod debt;
+mod exit;
+mod policy;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod wording;
+
+pub use classify::{ActionFacts, Outcome, classify};
+pub use completion::{ActionCounts, Disposition, RunFlow, RunResult, RunVerdict, judge_run};
+pub use exit::{CycleStanding, command_exit};

@@ -1,0 +1,30 @@
+//! Appending to the histories of a state without letting them grow (R5).
+
+use crate::model::{RouteEntry, RoutingSettings, TddState};
+
+/// How many entries a history keeps at least.
+const HISTORY_CAP: usize = 100;
+
+/// Appends an exit code and counts it to the current phase.
+pub(in crate::routing) fn push_code(state: &mut TddState, code: Option<i32>, settings: &RoutingSettings) {
+    push_capped(&mut state.exit_code_history, code, cap(settings));
+    let kept = u32::try_from(state.exit_code_history.len()).unwrap_or(u32::MAX);
+    state.phase_history = state.phase_history.saturating_add(1).min(kept);
+}
+
+/// Appends a decision.
+pub(in crate::routing) fn push_route(state: &mut TddState, entry: RouteEntry, settings: &RoutingSettings) {
+    push_capped(&mut state.route_history, entry, cap(settings));
+}
+
+/// Returns the cap of both histories: a limit above it could never trip (A8).
+fn cap(settings: &RoutingSettings) -> usize {
+    HISTORY_CAP.max(usize::try_from(settings.max_scaffold_retries).unwrap_or(HISTORY_CAP))
+}
+
+fn push_capped<T>(history: &mut Vec<T>, item: T, cap: usize) {
+    // A stored history may be longer than today's cap: the settings may have been lowered since.
+    let surplus = (history.len() + 1).saturating_sub(cap);
+    history.drain(..surplus.min(history.len()));
+    history.push(item);
+}

@@ -1,0 +1,26 @@
+//! The one log record of a decision (R8). Called after deciding, by whoever carries the run out.
+
+use crate::model::{CategoryCode, RouteEntry, RunId, TaskId};
+
+/// Emits exactly one record at level INFO with task, run, phase, code, category, route and reason; `-` stands for none.
+pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: Option<CategoryCode>) {
+    let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
+    tracing::info!(
+        task = %task,
+        run = %run,
+        phase = entry.phase.name(),
+        code = %code,
+        category = %category_label(category),
+        route = entry.destination.next_node.label(),
+        reason = %entry.destination.reason,
+        "route decided"
+    );
+}
+
+fn category_label(category: Option<CategoryCode>) -> String {
+    // The wire spelling is the one people meet in reports; serde already knows it.
+    category
+        .and_then(|category| serde_json::to_value(category).ok())
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_else(|| "-".to_owned())
+}

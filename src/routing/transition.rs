@@ -1,0 +1,177 @@
+//! The TDD state machine's moves: by a decision (R6) and by a person's command (R6, R9).
+//!
+//! It does not ask who commands: that a terminal is there, and the ledger line, are the caller's.
+
+use crate::model::{ExitCodeSource, NextNode, Phase, RouteEntry, RouteKind, RoutingSettings, TddState};
+use crate::routing::history::push_route;
+use crate::routing::table::destination;
+
+/// Says why a command cannot change a task's TDD state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransitionError {
+    /// A cycle is started already.
+    #[error("a TDD cycle is already started, in the {} phase: set another phase, or reset it first", .0.name())]
+    AlreadyStarted(Phase),
+    /// No cycle is started.
+    #[error("no TDD cycle is started: start one first")]
+    NotStarted,
+    /// The state is in that phase already; setting it again would only wipe its counters.
+    #[error("the task is in the {} phase already", .0.name())]
+    AlreadyInPhase(Phase),
+    /// The task waits for a person.
+    #[error("the task waits for a person ({reason}): resolve it first")]
+    Paused {
+        /// Why it waits.
+        reason: String,
+    },
+    /// The task does not wait for a person.
+    #[error("the task does not wait for a person, so there is nothing to resolve")]
+    NotPaused,
+    /// A resolution without a reason.
+    #[error("a resolution needs a reason: say why the task goes on there")]
+    NoReason,
+    /// A person cannot send a task to a person.
+    #[error("`HUMAN_REVIEW` is where the task is: resolve it to N2, N3, N4 or NEXT_PHASE")]
+    NotATarget,
+    /// A text is no node.
+    #[error("`{0}` is not a node: N2, N3, N4 or NEXT_PHASE is expected")]
+    UnknownNode(String),
+    /// A text is no phase.
+    #[error("`{0}` is not a phase: RED, GREEN or REFACTOR is expected")]
+    UnknownPhase(String),
+}
+
+/// Starts a cycle, in RED unless a phase is given. The histories go on, the counters begin anew.
+///
+/// # Errors
+///
+/// [`TransitionError::AlreadyStarted`].
+pub fn start_cycle(mut state: TddState, phase: Option<Phase>) -> Result<TddState, TransitionError> {
+    if state.started {
+        return Err(TransitionError::AlreadyStarted(state.phase));
+    }
+    state.started = true;
+    state.paused = None;
+    enter_phase(&mut state, phase.unwrap_or(Phase::Red));
+    Ok(state)
+}
+
+/// Sets the phase of a started cycle, in either direction (R6).
+///
+/// # Errors
+///
+/// [`TransitionError::NotStarted`], [`TransitionError::Paused`], [`TransitionError::AlreadyInPhase`].
+pub fn set_phase(mut state: TddState, phase: Phase) -> Result<TddState, TransitionError> {
+    if !state.started {
+        return Err(TransitionError::NotStarted);
+    }
+    if let Some(pause) = state.paused {
+        return Err(TransitionError::Paused { reason: pause.reason });
+    }
+    if state.phase == phase {
+        return Err(TransitionError::AlreadyInPhase(phase));
+    }
+    enter_phase(&mut state, phase);
+    Ok(state)
+}
+
+/// Returns the state of a task that never had a cycle. The ledger keeps what was.
+///
+/// It also ends a pause: the caller asks for a terminal as for [`resolve`].
+pub fn reset(state: &TddState) -> TddState {
+    TddState { sequence: state.sequence, ..TddState::default() }
+}
+
+/// Carries a person's word out: the task goes on at `to`, and the route history says so (R9).
+///
+/// N4 leads to GREEN, NEXT_PHASE to the next phase, N2 and N3 stay. The streak begins anew, so that it does not trip at once.
+/// The entry is the last of the returned state's route history.
+///
+/// # Errors
+///
+/// [`TransitionError::NotStarted`], [`TransitionError::NotPaused`], [`TransitionError::NoReason`],
+/// [`TransitionError::NotATarget`].
+pub fn resolve(mut state: TddState, to: NextNode, reason: &str, settings: &RoutingSettings) -> Result<TddState, TransitionError> {
+    if !state.started {
+        return Err(TransitionError::NotStarted);
+    }
+    if state.paused.is_none() {
+        return Err(TransitionError::NotPaused);
+    }
+    if reason.trim().is_empty() {
+        return Err(TransitionError::NoReason);
+    }
+    let entry = RouteEntry {
+        phase: state.phase,
+        exit_code: state.exit_code,
+        exit_code_source: state.exit_code_source.unwrap_or(ExitCodeSource::Lost),
+        kind: RouteKind::Override,
+        destination: destination(to, reason.trim()),
+    };
+    let phase = match to {
+        NextNode::HumanReview => return Err(TransitionError::NotATarget),
+        NextNode::N2 | NextNode::N3 => Some(state.phase),
+        NextNode::N4 => Some(Phase::Green),
+        NextNode::NextPhase => next_phase(state.phase),
+    };
+    state.paused = None;
+    push_route(&mut state, entry, settings);
+    match phase {
+        Some(phase) => enter_phase(&mut state, phase),
+        None => end_cycle(&mut state),
+    }
+    Ok(state)
+}
+
+/// Reads a node that a person may name, in either case.
+///
+/// # Errors
+///
+/// [`TransitionError::UnknownNode`].
+pub fn parse_node(text: &str) -> Result<NextNode, TransitionError> {
+    [NextNode::N2, NextNode::N3, NextNode::N4, NextNode::NextPhase]
+        .into_iter()
+        .find(|node| node.label().eq_ignore_ascii_case(text))
+        .ok_or_else(|| TransitionError::UnknownNode(text.to_owned()))
+}
+
+/// Reads a phase, in either case.
+///
+/// # Errors
+///
+/// [`TransitionError::UnknownPhase`].
+pub fn parse_phase(text: &str) -> Result<Phase, TransitionError> {
+    [Phase::Red, Phase::Green, Phase::Refactor]
+        .into_iter()
+        .find(|phase| phase.name().eq_ignore_ascii_case(text))
+        .ok_or_else(|| TransitionError::UnknownPhase(text.to_owned()))
+}
+
+/// Goes to the next phase, or ends the cycle after the last one.
+pub(in crate::routing) fn advance(state: &mut TddState) {
+    match next_phase(state.phase) {
+        Some(phase) => enter_phase(state, phase),
+        None => end_cycle(state),
+    }
+}
+
+/// Puts the state into a phase with counters that begin anew.
+pub(in crate::routing) fn enter_phase(state: &mut TddState, phase: Phase) {
+    state.phase = phase;
+    state.phase_history = 0;
+    state.attempts = 0;
+    state.last_attempt = None;
+}
+
+fn end_cycle(state: &mut TddState) {
+    state.started = false;
+    enter_phase(state, Phase::Green);
+}
+
+fn next_phase(phase: Phase) -> Option<Phase> {
+    match phase {
+        Phase::Red => Some(Phase::Green),
+        Phase::Green => Some(Phase::Refactor),
+        Phase::Refactor => None,
+    }
+}

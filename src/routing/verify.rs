@@ -1,0 +1,107 @@
+//! One decision: table, category, limits, and what becomes of the state (R2–R7, R9).
+//!
+//! States go in and come out by value: a history is never copied, so that a decision allocates less than 1 KiB.
+
+use crate::model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
+use crate::routing::category::{route_result, why_no_code};
+use crate::routing::history::{push_code, push_route};
+use crate::routing::limit::{attempt_limit, attempt_record, refuse_deterministic, retry_limit};
+use crate::routing::result::TestResult;
+use crate::routing::transition::advance;
+
+/// A decision and the state after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The decision. Outside a started cycle, or in another phase than the cycle's, it is advice: shown, never counted (R2).
+    pub entry: RouteEntry,
+    /// The state after it; unchanged where the decision is advice.
+    pub state: TddState,
+    /// Seed 000's log texts, in order. The caller logs (A7).
+    pub log: Vec<String>,
+}
+
+/// Decides on a test result in the RED phase (seed 000 `verify_red_phase`).
+pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+    verify(result, state, settings, Phase::Red)
+}
+
+/// Decides on a test result in the GREEN phase (seed 000 `verify_green_phase`).
+pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+    verify(result, state, settings, Phase::Green)
+}
+
+/// Decides on a test result in the phase the state is in.
+pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+    match state.phase {
+        Phase::Red => verify_red_phase(result, state, settings),
+        Phase::Green => verify_green_phase(result, state, settings),
+        Phase::Refactor => verify(result, state, settings, Phase::Refactor),
+    }
+}
+
+fn verify(result: &TestResult<'_>, mut state: TddState, settings: &RoutingSettings, phase: Phase) -> Verified {
+    let mut log = Vec::with_capacity(3);
+    log.push(opening(result, phase));
+    let mut entry = route_result(result, phase, settings);
+    // A caller that names another phase than the cycle's gets advice: the phase never moves by a question (R6).
+    if state.started && state.phase == phase {
+        count_attempt(result, &mut state, settings);
+        apply_limits(&mut entry, &state, settings, &mut log);
+        push_route(&mut state, entry.clone(), settings);
+        move_on(result, &mut state, &entry);
+    }
+    log.push(closing(&entry));
+    Verified { entry, state, log }
+}
+
+/// Appends the attempt, before anything is checked (R3).
+fn count_attempt(result: &TestResult<'_>, state: &mut TddState, settings: &RoutingSettings) {
+    state.last_attempt = Some(attempt_record(result, state));
+    state.exit_code = result.exit_code;
+    state.exit_code_source = Some(result.exit_code_source);
+    state.attempts = state.attempts.saturating_add(1);
+    push_code(state, result.exit_code, settings);
+}
+
+fn apply_limits(entry: &mut RouteEntry, state: &TddState, settings: &RoutingSettings, log: &mut Vec<String>) {
+    if let Some(destination) = retry_limit(state, entry, settings) {
+        log.push(format!("Scaffold retry limit exceeded after {} attempts", settings.max_scaffold_retries));
+        overrule(entry, RouteKind::RetryLimit, destination);
+    } else if let Some(destination) = attempt_limit(state, entry, settings) {
+        log.push(format!("Attempt limit reached after {} attempts", state.attempts));
+        overrule(entry, RouteKind::AttemptLimit, destination);
+    } else if let Some(attempt) = &state.last_attempt {
+        refuse_deterministic(entry, attempt);
+    }
+}
+
+fn overrule(entry: &mut RouteEntry, kind: RouteKind, destination: RouteDestination) {
+    entry.kind = kind;
+    entry.destination = destination;
+}
+
+/// Advances the phase, or pauses the task (R6, R9). A paused task stays where it is, whatever a run of it says.
+fn move_on(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
+    if state.paused.is_some() {
+        return;
+    }
+    match entry.destination.next_node {
+        NextNode::HumanReview => {
+            let reason = entry.destination.reason.clone();
+            state.paused = Some(PauseRecord { reason, since: result.now, run_id: result.run_id.clone() });
+        }
+        NextNode::N4 | NextNode::NextPhase => advance(state),
+        NextNode::N2 | NextNode::N3 => {}
+    }
+}
+
+fn opening(result: &TestResult<'_>, phase: Phase) -> String {
+    match result.exit_code {
+        Some(code) => format!("Verifying {} phase with exit code {code}", phase.name()),
+        None => format!("Verifying {} phase without exit code ({})", phase.name(), why_no_code(result.exit_code_source)),
+    }
+}
+
+fn closing(entry: &RouteEntry) -> String {
+    format!("Routing to {}: {}", entry.destination.next_node.label(), entry.destination.reason)
+}

@@ -1,0 +1,232 @@
+//! What one action amounts to (E3, E4, C08; table R1 after the tool's interpreter has spoken).
+//!
+//! It doubts the interpreter where a contradiction would be a false success: unknown is never success.
+
+use crate::model::{
+    Action, ActionEnd, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration, Diagnostic,
+    DiagnosticSummary, DurationMs, Interpretation, Phase, PolicyApplied, PolicySource, ResultType, ToolClass, ToolPolicy,
+};
+use crate::verdict::agent::AgentWord;
+use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
+use crate::verdict::policy::{judge_findings, raw_summary};
+use crate::verdict::rows::{Row, ToolWork, row_of};
+use crate::verdict::wording::words_for;
+
+/// Everything a judgement of one action may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionFacts<'a> {
+    /// The action.
+    pub action: &'a Action,
+    /// How its process ended.
+    pub end: &'a ActionEnd,
+    /// How long it took.
+    pub duration: DurationMs,
+    /// What its output and report say.
+    pub interpretation: &'a Interpretation,
+    /// The task's TDD phase.
+    pub phase: Phase,
+    /// Whether the task is inside a started cycle.
+    pub cycle_started: bool,
+}
+
+/// What one action amounts to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The classification.
+    pub classification: Classification,
+    /// Whether it decides the verdict. A valid RED blocks too; the run and the command know what to make of it (G5).
+    pub blocking: Blocking,
+    /// Whether it becomes a debt item.
+    pub debt: DebtGeneration,
+    /// What an agent should do.
+    pub agent_action: AgentAction,
+    /// The tool's findings after the policy dropped and promoted some (C24).
+    pub diagnostics: Vec<Diagnostic>,
+    /// Counts over them, for validation tools.
+    pub summary: Option<DiagnosticSummary>,
+}
+
+/// Judges one action.
+pub fn classify(facts: &ActionFacts<'_>) -> Outcome {
+    let (code, doubt) = proven_category(facts);
+    let mut outcome = if code == CategoryCode::Findings { of_findings(facts) } else { of_row(row_of(code), doubt, facts) };
+    if facts.action.phase == ActionPhase::Prerequisite && outcome.classification.category != ResultType::Success {
+        rewrite_prerequisite(&mut outcome, facts.action);
+    }
+    outcome
+}
+
+/// Returns the interpreter's category, or what contradicts it, with the sentence that says so.
+fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
+    let said = facts.interpretation.category;
+    let contradicted = match facts.end {
+        ActionEnd::TimedOut { .. } => (said != CategoryCode::TimedOut)
+            .then(|| (CategoryCode::TimedOut, "The action hit its limit and was stopped".to_owned())),
+        ActionEnd::Stopped { .. } => {
+            (said != CategoryCode::Stopped).then(|| (CategoryCode::Stopped, "The action was stopped".to_owned()))
+        }
+        ActionEnd::Lost { why } => (said != CategoryCode::StatusLost)
+            .then(|| (CategoryCode::StatusLost, format!("The exit status could not be learnt: {why}"))),
+        ActionEnd::NotStarted(_) => (!matches!(said, CategoryCode::ToolNotFound | CategoryCode::NotStarted))
+            .then(|| (CategoryCode::NotStarted, "The command could not be started".to_owned())),
+        ActionEnd::Signalled { signal } => presumes_an_exit(said)
+            .then(|| (CategoryCode::Signalled, format!("Signal {signal} ended the command before its result could count"))),
+        ActionEnd::Exited { code } => contradicted_exit(facts, *code),
+    };
+    match contradicted {
+        Some((code, doubt)) => (code, Some(doubt)),
+        None => (said, None),
+    }
+}
+
+fn presumes_an_exit(said: CategoryCode) -> bool {
+    matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings)
+}
+
+/// Returns what an exit code or a count makes of a claim it contradicts (E3, C28).
+fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(CategoryCode, String)> {
+    let (interpretation, said) = (facts.interpretation, facts.interpretation.category);
+    let found = raw_summary(interpretation);
+    let finds = found.errors > 0 || found.warnings > 0;
+    let inconsistent = |what: String| Some((CategoryCode::Inconsistent, what));
+    if said == CategoryCode::TestsPassed {
+        let counts = interpretation.test_results.as_ref().map(|results| results.counts);
+        let proven = exit_code == 0 && counts.is_some_and(|counts| counts.passed > 0 && counts.failed == 0);
+        return if proven {
+            None
+        } else {
+            inconsistent(format!("Exit code {exit_code} and the test report do not prove a pass"))
+        };
+    }
+    if said == CategoryCode::Clean && finds {
+        return Some((CategoryCode::Findings, "The tool named findings".to_owned()));
+    }
+    if said == CategoryCode::Clean && exit_code != 0 {
+        return inconsistent(format!("Exit code {exit_code} and no findings contradict each other"));
+    }
+    if said == CategoryCode::Findings && !finds {
+        return inconsistent(format!("Exit code {exit_code} stands for findings, and there are none"));
+    }
+    if said == CategoryCode::ExpectedExit && !is_expected(&facts.action.expected_exit_codes, exit_code) {
+        return Some((CategoryCode::UnexpectedExit, format!("Exit code {exit_code} is not an expected one")));
+    }
+    None
+}
+
+fn is_expected(expected: &[i32], exit_code: i32) -> bool {
+    if expected.is_empty() { exit_code == 0 } else { expected.contains(&exit_code) }
+}
+
+fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome {
+    let reason = doubt.unwrap_or_else(|| facts.interpretation.reason.clone());
+    let debt = debt_of_row(row, facts, &reason);
+    let mut classification = Classification::plain(row.result, row.code, reason);
+    match row.work {
+        ToolWork::Succeeded => classification.tool_succeeded = Some(true),
+        ToolWork::Failed => classification.tool_failed = Some(true),
+        ToolWork::Unknown => {}
+    }
+    classification.error_type = row.error_type.map(str::to_owned);
+    classification.recoverable_action = row.recoverable.map(str::to_owned);
+    classification.possible_causes = row.causes.iter().map(|cause| (*cause).to_owned()).collect();
+    if facts.action.class == ToolClass::Test {
+        classification.tests_ran = Some(row.tests_ran);
+    }
+    if let ActionEnd::TimedOut { limit, .. } = facts.end {
+        classification.limit = Some(*limit);
+        classification.timeout_value = Some(facts.action.timeout.into());
+        classification.actual_duration = Some(facts.duration);
+    }
+    let blocking = if row.result == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks };
+    let agent_action = row.agent.action(row.message);
+    let diagnostics = facts.interpretation.diagnostics.clone();
+    let mut outcome = Outcome { classification, blocking, debt, agent_action, diagnostics, summary: None };
+    if row.result == ResultType::TestFailure {
+        mark_red(&mut outcome, facts);
+    }
+    if facts.action.class == ToolClass::Validation {
+        mark_validation(&mut outcome, facts);
+    }
+    outcome
+}
+
+/// Says of failing tests whether they are a valid RED; without declared failing tests that excuses nothing (R6).
+fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
+    let classification = &mut outcome.classification;
+    let is_red = classification.code == CategoryCode::TestsFailed && facts.cycle_started && facts.phase == Phase::Red;
+    classification.is_expected_failure = Some(false);
+    classification.is_tdd_red_phase = Some(is_red);
+    if is_red {
+        outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
+        outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
+    }
+}
+
+/// Names tool and policy of a validation action that found nothing, or could not look.
+fn mark_validation(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
+    outcome.classification.validation_tool = Some(facts.action.tool.report_name().to_owned());
+    if outcome.classification.code == CategoryCode::Clean {
+        let policy = policy_of(facts.action);
+        outcome.classification.code_has_issues = Some(false);
+        outcome.classification.policy_applied =
+            Some(PolicyApplied::of(policy.block_on, policy.source, Blocking::Allowed, "No validation issues"));
+        outcome.summary = Some(raw_summary(facts.interpretation));
+    }
+}
+
+fn of_findings(facts: &ActionFacts<'_>) -> Outcome {
+    let tool = facts.action.tool.report_name();
+    let words = words_for(tool);
+    let judged = judge_findings(facts.interpretation, &policy_of(facts.action), tool, facts.end.exit_code());
+    let has_errors = judged.summary.errors > 0;
+    let remains = has_errors || judged.summary.warnings > 0;
+    let reason = match (judged.result == ResultType::Success, has_errors, judged.blocking) {
+        (true, _, _) => judged.applied.reason.clone(),
+        (false, true, Blocking::Blocks) => format!("{} {} detected", words.display, words.errors),
+        (false, true, Blocking::Allowed) => format!("{} {} detected (non-blocking)", words.display, words.errors),
+        (false, false, Blocking::Blocks) => format!("{} warnings detected", words.display),
+        (false, false, Blocking::Allowed) => format!("{} warnings detected (non-blocking)", words.display),
+    };
+    let agent_action = match judged.blocking {
+        Blocking::Allowed => AgentWord::Continue.action(format!("Nothing blocks: {}.", judged.applied.reason)),
+        Blocking::Blocks => words.agent.action(format!("{}. Mend them, then request a retest.", judged.applied.reason)),
+    };
+    // Findings that the policy dropped one and all leave nothing to speak of.
+    let code = if remains { CategoryCode::Findings } else { CategoryCode::Clean };
+    let mut classification = Classification::plain(judged.result, code, reason);
+    classification.tool_succeeded = Some(true);
+    classification.code_has_issues = Some(remains);
+    classification.validation_tool = Some(tool.to_owned());
+    classification.severity = judged.severity;
+    classification.fixable = judged.summary.fixable.map(|fixable| fixable > 0);
+    if judged.result != ResultType::Success {
+        classification.is_expected_failure = Some(false);
+        classification.issue_type = Some((if has_errors { words.error_issue } else { words.warning_issue }).to_owned());
+        classification.blocks_compilation = Some(words.blocks_compilation && has_errors);
+    }
+    let debt = debt_of_findings(&judged, words);
+    classification.policy_applied = Some(judged.applied);
+    let (diagnostics, summary) = (judged.diagnostics, Some(judged.summary));
+    Outcome { classification, blocking: judged.blocking, debt, agent_action, diagnostics, summary }
+}
+
+/// Returns the action's policy. A validation action without one is judged strictly: the configuration should have set it.
+fn policy_of(action: &Action) -> ToolPolicy {
+    action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
+}
+
+/// Makes a prerequisite's failure what it is for the run (C08). Findings that the policy allows keep nothing from running.
+fn rewrite_prerequisite(outcome: &mut Outcome, action: &Action) {
+    let classification = &mut outcome.classification;
+    if outcome.blocking == Blocking::Allowed {
+        classification.can_continue = Some(true);
+        return;
+    }
+    classification.underlying = Some(classification.category);
+    classification.category = ResultType::PrerequisiteFailure;
+    classification.can_continue = Some(false);
+    if classification.is_tdd_red_phase.is_some() {
+        classification.is_tdd_red_phase = Some(false);
+    }
+    as_prerequisite(&mut outcome.debt, &action.name);
+}

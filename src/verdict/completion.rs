@@ -1,0 +1,274 @@
+//! What a run amounts to: statuses, verdict, counts (R5, C33, C34, C61–C63, E17).
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    ActionPhase, Blocking, CategoryCode, CompletionStatus, OverallResult, OverallStatus, PartialReason, ResultType, TaskStatus,
+};
+use crate::verdict::classify::Outcome;
+use crate::verdict::wording::counted;
+
+/// One action of a run that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct RunResult<'a> {
+    /// The phase it belongs to.
+    pub phase: ActionPhase,
+    /// What became of it.
+    pub disposition: Disposition<'a>,
+}
+
+/// What became of an action (C62).
+#[derive(Debug, Clone, Copy)]
+pub enum Disposition<'a> {
+    /// It was carried out.
+    Executed(&'a Outcome),
+    /// A prerequisite that needed not run, visibly; counted as skipped, and no obstacle.
+    Unchanged,
+    /// It was not carried out: a prerequisite failed, or the run was stopped before.
+    Skipped,
+    /// Its specification is wrong, so it could not be carried out.
+    Invalid,
+}
+
+/// How a run went as a whole, as far as its actions cannot tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunFlow {
+    /// It went to its end.
+    Finished,
+    /// proctor was stopped or died.
+    Interrupted,
+    /// A newer save stopped it.
+    Superseded,
+    /// The tree changed while it ran.
+    Moved,
+    /// The specification is wrong; nothing was run.
+    SpecificationWrong,
+}
+
+/// Counts of actions (C60, C62): executed + skipped + invalid = total.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActionCounts {
+    /// All actions.
+    pub total: u32,
+    /// Those that were carried out.
+    pub executed: u32,
+    /// Those that were not, unchanged prerequisites included.
+    pub skipped: u32,
+    /// Those whose specification is wrong.
+    pub invalid: u32,
+    /// Prerequisites, whatever became of them.
+    pub prerequisites: u32,
+    /// Steps, whatever became of them.
+    pub steps: u32,
+    /// Cleanups, whatever became of them.
+    pub cleanup: u32,
+}
+
+/// What a run amounts to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunVerdict {
+    /// What happened.
+    pub overall_status: OverallStatus,
+    /// The verdict; none where there is none (E17).
+    pub overall_result: Option<OverallResult>,
+    /// Why, in words for people.
+    pub reason: String,
+    /// The task's status; none where there is no verdict.
+    pub task_status: Option<TaskStatus>,
+    /// Why the task is PARTIAL.
+    pub partial_reason: Option<PartialReason>,
+    /// Whether the task may be ticked off.
+    pub completion_status: CompletionStatus,
+    /// Why, or why not.
+    pub completion_reason: String,
+    /// How many results block.
+    pub blocking: u32,
+    /// How many of them are a valid RED of a started cycle.
+    pub blocking_red: u32,
+    /// How many of them are tests that could not be collected.
+    pub blocking_collection: u32,
+    /// Steps that succeeded of all steps, in tenths of a per cent, half up; none without steps (C63).
+    pub pass_rate_tenths: Option<u32>,
+    /// Counts of actions.
+    pub actions: ActionCounts,
+    /// How many steps were not carried out.
+    pub skipped_steps: u32,
+    /// Results by type, all seven; their sum is executed + invalid (C61).
+    pub results: BTreeMap<ResultType, u32>,
+}
+
+/// What is counted over a run's results.
+#[derive(Default)]
+struct Tally {
+    actions: ActionCounts,
+    blocking: u32,
+    blocking_red: u32,
+    blocking_collection: u32,
+    allowed_findings: u32,
+    expected_failures: u32,
+    steps_executed: u32,
+    steps_skipped: u32,
+    steps_succeeded: u32,
+    steps_allowed: u32,
+    prerequisites_failed: u32,
+}
+
+/// Judges a run. A run in which no step was carried out, or a step was skipped, is never PASSED.
+pub fn judge_run(results: &[RunResult<'_>], flow: &RunFlow) -> RunVerdict {
+    let mut by_type: BTreeMap<_, _> = ResultType::ALL.into_iter().map(|result| (result, 0)).collect();
+    let mut tally = Tally::default();
+    for result in results {
+        tally.count(result, &mut by_type);
+    }
+    let overall_status = overall_status(&tally, *flow);
+    let overall_result = overall_result(&tally, *flow);
+    let (task_status, partial_reason) = task_status(&tally, overall_result);
+    let reason = reason(&tally, *flow, overall_result);
+    let is_complete = overall_result == Some(OverallResult::Passed) && partial_reason != Some(PartialReason::ExpectedRed);
+    let completion_reason = if is_complete || overall_result != Some(OverallResult::Passed) {
+        reason.clone()
+    } else {
+        "Tests fail as declared; the implementation is still to come".to_owned()
+    };
+    RunVerdict {
+        overall_status,
+        overall_result,
+        reason,
+        task_status,
+        partial_reason,
+        completion_status: if is_complete { CompletionStatus::Complete } else { CompletionStatus::Incomplete },
+        completion_reason,
+        blocking: tally.blocking,
+        blocking_red: tally.blocking_red,
+        blocking_collection: tally.blocking_collection,
+        pass_rate_tenths: rate_in_tenths(tally.steps_succeeded, tally.actions.steps),
+        actions: tally.actions,
+        skipped_steps: tally.steps_skipped,
+        results: by_type,
+    }
+}
+
+impl Tally {
+    fn count(&mut self, result: &RunResult<'_>, by_type: &mut BTreeMap<ResultType, u32>) {
+        let is_step = result.phase == ActionPhase::Step;
+        self.actions.total += 1;
+        match result.phase {
+            ActionPhase::Prerequisite => self.actions.prerequisites += 1,
+            ActionPhase::Step => self.actions.steps += 1,
+            ActionPhase::Cleanup => self.actions.cleanup += 1,
+        }
+        match result.disposition {
+            Disposition::Executed(outcome) => {
+                *by_type.entry(outcome.classification.category).or_default() += 1;
+                self.actions.executed += 1;
+                self.count_outcome(outcome, result.phase);
+            }
+            Disposition::Unchanged | Disposition::Skipped => {
+                self.actions.skipped += 1;
+                self.steps_skipped += u32::from(is_step);
+            }
+            Disposition::Invalid => {
+                *by_type.entry(ResultType::SpecificationError).or_default() += 1;
+                self.actions.invalid += 1;
+                self.blocking += 1;
+            }
+        }
+    }
+
+    fn count_outcome(&mut self, outcome: &Outcome, phase: ActionPhase) {
+        let classification = &outcome.classification;
+        let succeeded = classification.category == ResultType::Success;
+        let blocks = outcome.blocking == Blocking::Blocks;
+        self.blocking += u32::from(blocks);
+        self.blocking_red += u32::from(blocks && classification.is_tdd_red_phase == Some(true));
+        let uncollected = phase == ActionPhase::Step && classification.code == CategoryCode::CollectionError;
+        self.blocking_collection += u32::from(blocks && uncollected);
+        self.allowed_findings += u32::from(!blocks && !succeeded);
+        self.expected_failures += u32::from(!blocks && classification.is_expected_failure == Some(true));
+        match phase {
+            ActionPhase::Prerequisite => self.prerequisites_failed += u32::from(blocks),
+            ActionPhase::Step => {
+                self.steps_executed += 1;
+                self.steps_succeeded += u32::from(succeeded);
+                self.steps_allowed += u32::from(!blocks);
+            }
+            ActionPhase::Cleanup => {}
+        }
+    }
+}
+
+/// R5. A step with findings that the policy allows did not fail: only a run without any such step is FAILED as a whole.
+fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
+    match flow {
+        RunFlow::Interrupted => OverallStatus::Interrupted,
+        RunFlow::Superseded => OverallStatus::Superseded,
+        RunFlow::Moved => OverallStatus::Moved,
+        RunFlow::SpecificationWrong => OverallStatus::SpecificationError,
+        RunFlow::Finished if tally.actions.invalid > 0 => OverallStatus::SpecificationError,
+        RunFlow::Finished if tally.prerequisites_failed > 0 || tally.steps_allowed == 0 => OverallStatus::Failed,
+        RunFlow::Finished if tally.blocking + tally.allowed_findings + tally.steps_skipped > 0 => OverallStatus::PartialSuccess,
+        RunFlow::Finished => OverallStatus::Success,
+    }
+}
+
+fn overall_result(tally: &Tally, flow: RunFlow) -> Option<OverallResult> {
+    match flow {
+        RunFlow::Interrupted | RunFlow::Superseded | RunFlow::Moved => None,
+        RunFlow::SpecificationWrong => Some(OverallResult::Failed),
+        RunFlow::Finished if tally.blocking == 0 && tally.steps_executed > 0 && tally.steps_skipped == 0 => {
+            Some(OverallResult::Passed)
+        }
+        RunFlow::Finished => Some(OverallResult::Failed),
+    }
+}
+
+fn task_status(tally: &Tally, result: Option<OverallResult>) -> (Option<TaskStatus>, Option<PartialReason>) {
+    let Some(result) = result else { return (None, None) };
+    match result {
+        OverallResult::Failed => (Some(TaskStatus::Failed), None),
+        OverallResult::Passed if tally.expected_failures > 0 => (Some(TaskStatus::Partial), Some(PartialReason::ExpectedRed)),
+        OverallResult::Passed if tally.allowed_findings > 0 => {
+            (Some(TaskStatus::Partial), Some(PartialReason::NonBlockingFindings))
+        }
+        OverallResult::Passed => (Some(TaskStatus::Complete), None),
+    }
+}
+
+fn reason(tally: &Tally, flow: RunFlow, result: Option<OverallResult>) -> String {
+    match flow {
+        RunFlow::Interrupted => return "The run was interrupted before its end, so there is no verdict".to_owned(),
+        RunFlow::Superseded => return "A newer save stopped the run, so there is no verdict".to_owned(),
+        RunFlow::Moved => return "The tree changed while the run went on, so there is no verdict".to_owned(),
+        RunFlow::SpecificationWrong => return "The specification is wrong, so nothing was run".to_owned(),
+        RunFlow::Finished => {}
+    }
+    let steps = counted(u64::from(tally.steps_executed), "step");
+    let results = counted(u64::from(tally.actions.executed + tally.actions.invalid), "result");
+    if result == Some(OverallResult::Passed) {
+        let findings = match tally.allowed_findings {
+            0 => String::new(),
+            some => format!("; {some} of them with findings that the policy allows"),
+        };
+        format!("{steps} ran and nothing blocks{findings}")
+    } else if tally.prerequisites_failed > 0 {
+        format!("A prerequisite failed, so {} skipped", were(tally.steps_skipped))
+    } else if tally.blocking > 0 {
+        let verb = if tally.blocking == 1 { "blocks" } else { "block" };
+        format!("{} of {results} {verb}", tally.blocking)
+    } else if tally.steps_skipped > 0 {
+        format!("{} skipped", were(tally.steps_skipped))
+    } else {
+        "No step was run, so nothing is shown".to_owned()
+    }
+}
+
+fn were(steps: u32) -> String {
+    format!("{} {}", counted(u64::from(steps), "step"), if steps == 1 { "was" } else { "were" })
+}
+
+/// Returns `part` of `whole` in tenths of a per cent, half up.
+fn rate_in_tenths(part: u32, whole: u32) -> Option<u32> {
+    let (part, whole) = (u64::from(part), u64::from(whole));
+    let rate = (part * 2000 + whole).checked_div(whole * 2)?;
+    u32::try_from(rate).ok()
+}

@@ -1,0 +1,181 @@
+//! Which findings block: table R3, in the order of C24 (drop ignored rules, promote, count, judge).
+
+use crate::model::{
+    BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
+    ToolPolicy,
+};
+use crate::verdict::wording::plural;
+
+/// What the policy makes of a tool's findings.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::verdict) struct Judged {
+    pub(in crate::verdict) result: ResultType,
+    pub(in crate::verdict) blocking: Blocking,
+    pub(in crate::verdict) severity: Option<Severity>,
+    pub(in crate::verdict) debt: Option<Severity>,
+    pub(in crate::verdict) applied: PolicyApplied,
+    pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
+    pub(in crate::verdict) summary: DiagnosticSummary,
+}
+
+/// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` stand for what was counted, and
+/// `{error_noun}`, `{warning_noun}` for the noun in its number.
+struct Cell {
+    result: ResultType,
+    blocking: Blocking,
+    severity: Option<Severity>,
+    debt: Option<Severity>,
+    reason: &'static str,
+}
+
+/// One row of table R3. Without `over_limit`, `maxWarnings` is ignored (C25).
+struct Row {
+    block_on: BlockOn,
+    errors: Cell,
+    warnings: Cell,
+    over_limit: Option<Cell>,
+}
+
+const fn blocks(severity: Severity, debt: Severity, reason: &'static str) -> Cell {
+    let result = ResultType::ValidationFailure;
+    Cell { result, blocking: Blocking::Blocks, severity: Some(severity), debt: Some(debt), reason }
+}
+
+const fn allows(severity: Severity, reason: &'static str) -> Cell {
+    let result = ResultType::ValidationFailure;
+    Cell { result, blocking: Blocking::Allowed, severity: Some(severity), debt: Some(severity), reason }
+}
+
+const fn passes(reason: &'static str) -> Cell {
+    Cell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
+}
+
+/// C27: the verdict is HIGH, the debt MEDIUM, because the findings are warnings.
+const OVER_LIMIT: Cell = blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
+const REFUSED_BY_TOOL: Cell = blocks(
+    Severity::High,
+    Severity::Medium,
+    "{warnings} {tool} {warning_noun}, more than the tool itself allows (it exited with a failure)",
+);
+const BOTH_BLOCK: &str = "{errors} {error_noun}, {warnings} {warning_noun} (BLOCK_ON_ERRORS_AND_WARNINGS)";
+const WARN_ONLY: &str = "{errors} {error_noun}, {warnings} {warning_noun} (WARN_ONLY)";
+const IGNORED: &str = "Validation issues ignored (NEVER policy)";
+const NOTHING_FOUND: Cell = passes("No validation issues");
+
+/// Table R3.
+const TABLE: [Row; 5] = [
+    Row {
+        block_on: BlockOn::ErrorsAlways,
+        errors: blocks(Severity::Critical, Severity::Critical, "{errors} {tool} {error_noun} (BLOCK_ON_ERRORS_ALWAYS)"),
+        warnings: allows(Severity::Medium, "{warnings} {tool} {warning_noun} (allowed by policy)"),
+        over_limit: Some(OVER_LIMIT),
+    },
+    Row {
+        block_on: BlockOn::ErrorsOnly,
+        errors: blocks(Severity::High, Severity::High, "{errors} {tool} {error_noun} (BLOCK_ON_ERRORS_ONLY)"),
+        warnings: allows(Severity::Medium, "{warnings} {tool} {warning_noun} (non-blocking)"),
+        over_limit: Some(OVER_LIMIT),
+    },
+    Row {
+        block_on: BlockOn::ErrorsAndWarnings,
+        errors: blocks(Severity::High, Severity::High, BOTH_BLOCK),
+        warnings: blocks(Severity::High, Severity::High, BOTH_BLOCK),
+        over_limit: None,
+    },
+    Row {
+        block_on: BlockOn::WarnOnly,
+        errors: allows(Severity::Low, WARN_ONLY),
+        warnings: allows(Severity::Low, WARN_ONLY),
+        over_limit: None,
+    },
+    Row { block_on: BlockOn::Never, errors: passes(IGNORED), warnings: passes(IGNORED), over_limit: None },
+];
+
+/// Judges a tool's findings. `exit_code` is the tool's own, as a cross-check only (C28).
+pub(in crate::verdict) fn judge_findings(
+    interpretation: &Interpretation,
+    policy: &ToolPolicy,
+    tool: &str,
+    exit_code: Option<i32>,
+) -> Judged {
+    let raw = raw_summary(interpretation);
+    let (diagnostics, summary) = apply_rules(interpretation, policy);
+    let tool_refused_warnings = raw.errors == 0 && exit_code != Some(0);
+    let cell = choose(policy, summary, tool_refused_warnings);
+    let reason = fill(cell.reason, tool, summary, policy.max_warnings);
+    let applied = PolicyApplied::of(policy.block_on, policy.source.clone(), cell.blocking, reason);
+    Judged {
+        result: cell.result,
+        blocking: cell.blocking,
+        severity: cell.severity,
+        debt: cell.debt,
+        applied,
+        diagnostics,
+        summary,
+    }
+}
+
+/// Returns what the tool counted, before the policy.
+pub(in crate::verdict) fn raw_summary(interpretation: &Interpretation) -> DiagnosticSummary {
+    interpretation.counts_override.unwrap_or_else(|| DiagnosticSummary::of(&interpretation.diagnostics))
+}
+
+fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: bool) -> &'static Cell {
+    let row = TABLE.iter().find(|row| row.block_on == policy.block_on).expect("the table has a row per strategy");
+    if found.errors > 0 {
+        return &row.errors;
+    }
+    if found.warnings == 0 {
+        return &NOTHING_FOUND;
+    }
+    match &row.over_limit {
+        Some(cell) if policy.max_warnings.is_some_and(|limit| found.warnings > u64::from(limit)) => cell,
+        // ESLint, for one, exits with 1 and no error when its own `--max-warnings` is exceeded (C28).
+        Some(_) if tool_refused_warnings => &REFUSED_BY_TOOL,
+        Some(_) | None => &row.warnings,
+    }
+}
+
+/// Drops and promotes findings and counts what is left. Where only the counts are complete, they are corrected by what is seen.
+fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Diagnostic>, DiagnosticSummary) {
+    let (dropped, mut kept): (Vec<_>, Vec<_>) =
+        interpretation.diagnostics.iter().cloned().partition(|diagnostic| names(&policy.ignored_rules, diagnostic));
+    let mut promoted = 0;
+    for diagnostic in &mut kept {
+        let is_error = policy.treat_warnings_as_errors || names(&policy.error_on_rules, diagnostic);
+        if is_error && diagnostic.severity == FindingLevel::Warning {
+            diagnostic.severity = FindingLevel::Error;
+            promoted += 1;
+        }
+    }
+    let Some(counted) = interpretation.counts_override else {
+        let summary = DiagnosticSummary::of(&kept);
+        return (kept, summary);
+    };
+    let gone = DiagnosticSummary::of(&dropped);
+    let mut summary = DiagnosticSummary {
+        errors: counted.errors.saturating_sub(gone.errors).saturating_add(promoted),
+        warnings: counted.warnings.saturating_sub(gone.warnings).saturating_sub(promoted),
+        ..counted
+    };
+    if policy.treat_warnings_as_errors {
+        summary.errors = summary.errors.saturating_add(summary.warnings);
+        summary.warnings = 0;
+    }
+    (kept, summary)
+}
+
+fn names(rules: &[String], diagnostic: &Diagnostic) -> bool {
+    let is = |name: &Option<String>| name.as_ref().is_some_and(|name| rules.contains(name));
+    is(&diagnostic.rule_id) || is(&diagnostic.code)
+}
+
+fn fill(template: &str, tool: &str, found: DiagnosticSummary, limit: Option<u32>) -> String {
+    template
+        .replace("{error_noun}", &plural(found.errors, "error"))
+        .replace("{warning_noun}", &plural(found.warnings, "warning"))
+        .replace("{errors}", &found.errors.to_string())
+        .replace("{warnings}", &found.warnings.to_string())
+        .replace("{limit}", &limit.map(|limit| limit.to_string()).unwrap_or_default())
+        .replace("{tool}", tool)
+}

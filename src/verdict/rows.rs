@@ -1,0 +1,353 @@
+//! What each category code amounts to: one row each (E3, E4, C07, C11–C17; table R4).
+//!
+//! `FINDINGS` has a row like the others, but its result is the policy's: see `policy.rs`.
+
+use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
+use crate::verdict::agent::AgentWord;
+
+/// Whether the tool did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verdict) enum ToolWork {
+    /// It did.
+    Succeeded,
+    /// It did not.
+    Failed,
+    /// It was not let.
+    Unknown,
+}
+
+/// What a category code amounts to.
+#[derive(Debug)]
+pub(in crate::verdict) struct Row {
+    pub(in crate::verdict) code: CategoryCode,
+    pub(in crate::verdict) result: ResultType,
+    pub(in crate::verdict) work: ToolWork,
+    /// Whether tests ran; said of TEST actions only.
+    pub(in crate::verdict) tests_ran: bool,
+    pub(in crate::verdict) error_type: Option<&'static str>,
+    /// Category and severity of the debt, or why there is none.
+    pub(in crate::verdict) debt: Result<(DebtCategory, Severity), &'static str>,
+    /// What it is called in a debt item's title.
+    pub(in crate::verdict) title: &'static str,
+    /// What mends it; `{reason}` stands for what was seen.
+    pub(in crate::verdict) fix: &'static str,
+    pub(in crate::verdict) agent: AgentWord,
+    pub(in crate::verdict) message: &'static str,
+    pub(in crate::verdict) causes: &'static [&'static str],
+    pub(in crate::verdict) recoverable: Option<&'static str>,
+}
+
+/// Returns the row of a category code.
+pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static Row {
+    &ROWS[code as usize]
+}
+
+const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
+const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
+
+const SUCCESS: Row = Row {
+    code: CategoryCode::Clean,
+    result: ResultType::Success,
+    work: ToolWork::Succeeded,
+    tests_ran: false,
+    error_type: None,
+    debt: Err("Nothing to mend"),
+    title: "Success",
+    fix: "",
+    agent: AgentWord::Continue,
+    message: "Nothing to do.",
+    causes: &[],
+    recoverable: None,
+};
+
+const TEST_FAILURE: Row = Row {
+    result: ResultType::TestFailure,
+    debt: UNTESTED,
+    fix: "{reason}",
+    agent: AgentWord::AddTests,
+    message: "No test has shown anything yet. Make tests run, then request a retest.",
+    ..SUCCESS
+};
+
+const EXECUTION_ERROR: Row = Row {
+    result: ResultType::ExecutionError,
+    work: ToolWork::Failed,
+    debt: INTEGRATION,
+    fix: "{reason}",
+    agent: AgentWord::AskHuman,
+    message: "The tool could not do its work. A person should look at the log.",
+    ..SUCCESS
+};
+
+const UNPROVEN: Row = Row {
+    title: "Test Report Cannot Be Trusted",
+    recoverable: Some("Run the command by hand and look whether it writes its whole report"),
+    causes: &[
+        "The run was cut short",
+        "A plugin or option changes or suppresses the report",
+        "The tests end the process themselves",
+    ],
+    ..EXECUTION_ERROR
+};
+
+/// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
+const ROWS: [Row; 29] = [
+    Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
+    Row {
+        code: CategoryCode::TestsFailed,
+        tests_ran: true,
+        debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
+        title: "Test Failure",
+        agent: AgentWord::ImplementFix,
+        message: "Tests fail. Change the implementation until they pass, then request a retest.",
+        ..TEST_FAILURE
+    },
+    Row {
+        code: CategoryCode::CollectionError,
+        title: "Tests Cannot Be Collected",
+        agent: AgentWord::FixCode,
+        message: "Tests could not be collected. Mend the import or syntax error the reason names.",
+        recoverable: Some("Mend the import or syntax error the reason names"),
+        ..TEST_FAILURE
+    },
+    Row {
+        code: CategoryCode::ConftestError,
+        error_type: Some("CONFTEST_ERROR"),
+        title: "conftest Cannot Be Imported",
+        agent: AgentWord::FixCode,
+        message: "A conftest.py could not be imported, so no test ran. Mend it.",
+        recoverable: Some("Mend the conftest.py the reason names"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::CoverageBelowTarget,
+        tests_ran: true,
+        debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
+        title: "Coverage Below Target",
+        message: "All tests pass, coverage is below its target. Add tests; the implementation is not at fault.",
+        ..TEST_FAILURE
+    },
+    Row { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", ..TEST_FAILURE },
+    Row { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", ..TEST_FAILURE },
+    Row {
+        code: CategoryCode::MaxWarnings,
+        tests_ran: true,
+        debt: Ok((DebtCategory::Refactor, Severity::Medium)),
+        title: "Too Many Warnings",
+        agent: AgentWord::FixCode,
+        message: "All tests pass with more warnings than the run allows. Mend what warns.",
+        ..TEST_FAILURE
+    },
+    Row {
+        code: CategoryCode::Interrupted,
+        error_type: Some("INTERRUPTED"),
+        title: "Test Run Interrupted",
+        causes: &["A test or plugin raised KeyboardInterrupt or ended the session", "Something outside interrupted the run"],
+        recoverable: Some("Run the command by hand and see what interrupts it"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::InternalError,
+        error_type: Some("INTERNAL_ERROR"),
+        title: "Tool Failed Inside Itself",
+        causes: &["A plugin is broken or does not fit the tool's version", "The tool has a defect"],
+        recoverable: Some("Look at the traceback in the log; try without plugins"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::UsageError,
+        error_type: Some("USAGE_ERROR"),
+        debt: Err("This is an error in the command or its configuration, not in the code"),
+        title: "Usage Error",
+        agent: AgentWord::FixSpecification,
+        message: "The tool refused its command line or configuration. Correct the command, then request a retest.",
+        recoverable: Some("Correct the option, path or configuration the reason names"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::ToolNotFound,
+        error_type: Some("TOOL_NOT_FOUND"),
+        title: "Tool Not Found",
+        fix: "Install what is missing or correct the command: {reason}",
+        agent: AgentWord::InstallTool,
+        message: "The program is not there. Install it, or correct the command that names it.",
+        causes: &["It is not installed", "It is installed outside the search path or in another environment"],
+        recoverable: Some("Install the program, or name it by its path"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::NotStarted,
+        error_type: Some("NOT_STARTED"),
+        title: "Command Could Not Be Started",
+        message: "The program could not be started. A person should look at permissions, interpreter and directory.",
+        causes: &["It may not be executed", "The interpreter its first line names is gone", "Its working directory is gone"],
+        recoverable: Some("Check permissions, interpreter and working directory"),
+        ..EXECUTION_ERROR
+    },
+    Row { code: CategoryCode::ReportMissing, error_type: Some("REPORT_MISSING"), ..UNPROVEN },
+    Row { code: CategoryCode::ReportUnreadable, error_type: Some("REPORT_UNREADABLE"), ..UNPROVEN },
+    Row { code: CategoryCode::ReportIncomplete, error_type: Some("REPORT_INCOMPLETE"), ..UNPROVEN },
+    Row { code: CategoryCode::Inconsistent, error_type: Some("INCONSISTENT"), title: "Contradictory Result", ..UNPROVEN },
+    Row {
+        code: CategoryCode::FailedOutsideTests,
+        tests_ran: true,
+        error_type: Some("FAILED_OUTSIDE_TESTS"),
+        title: "Failure Outside the Tests",
+        agent: AgentWord::FixCode,
+        message: "No test failed and the run did. Mend the hook, plugin or session option that failed it.",
+        causes: &["A hook of a plugin or conftest.py raised", "A session limit was reached"],
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::UnknownExit,
+        error_type: Some("UNKNOWN_EXIT"),
+        title: "Unknown Exit Code",
+        causes: &["A plugin or a test ended the process with a code of its own", "A wrapper replaced the tool's code"],
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::Signalled,
+        error_type: Some("SIGNALLED"),
+        title: "Ended by a Signal",
+        causes: &["Native code crashed", "The system ran out of memory", "Something outside ended it"],
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::TimedOut,
+        result: ResultType::Timeout,
+        work: ToolWork::Unknown,
+        debt: Ok((DebtCategory::PerformanceIssue, Severity::Medium)),
+        title: "Operation Timeout",
+        fix: "Optimize operation or increase timeout value",
+        agent: AgentWord::OptimizeOrRaiseTimeout,
+        message: "The action hit its limit and was stopped. Make it faster or allow it more time.",
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::Stopped,
+        work: ToolWork::Unknown,
+        error_type: Some("STOPPED"),
+        debt: Err("It was stopped before it could show anything"),
+        title: "Stopped",
+        agent: AgentWord::Continue,
+        message: "The run was stopped; the next one will tell.",
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::StatusLost,
+        work: ToolWork::Unknown,
+        error_type: Some("STATUS_LOST"),
+        title: "Exit Status Lost",
+        message: "How the command ended could not be learnt. Request a retest; ask a person if it happens again.",
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::Findings,
+        result: ResultType::ValidationFailure,
+        debt: Ok((DebtCategory::ValidationMissing, Severity::High)),
+        title: "Validation Issues",
+        agent: AgentWord::FixCode,
+        message: "The tool found issues. Mend them, then request a retest.",
+        ..SUCCESS
+    },
+    Row { code: CategoryCode::Clean, ..SUCCESS },
+    Row { code: CategoryCode::ExpectedExit, ..SUCCESS },
+    Row {
+        code: CategoryCode::UnexpectedExit,
+        error_type: Some("UNEXPECTED_EXIT"),
+        title: "Unexpected Exit Code",
+        agent: AgentWord::FixCode,
+        message: "The command failed. Its output in the log says why.",
+        recoverable: Some("Read the command's output in the log"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::OutputTooLarge,
+        error_type: Some("OUTPUT_TOO_LARGE"),
+        title: "Output Too Large",
+        message: "The tool printed more than is interpreted. A person should narrow the command.",
+        recoverable: Some("Narrow the command to fewer files, or fix the findings in parts"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::SurvivorsLeft,
+        error_type: Some("SURVIVORS_LEFT"),
+        title: "Processes Left Behind",
+        agent: AgentWord::FixCode,
+        message: "The action left processes behind. End them before it ends.",
+        causes: &["A server or worker was started and not stopped"],
+        ..EXECUTION_ERROR
+    },
+];
+
+/// [`row_of`] indexes by the code's place in its enum.
+const _: () = {
+    assert!(ROWS.len() == CategoryCode::SurvivorsLeft as usize + 1);
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].code as usize == place);
+        place += 1;
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_row_with_words_that_fit_its_result() {
+        for row in &ROWS {
+            let code = row.code;
+            assert!(!row.title.is_empty() && row.message.ends_with('.'), "{code:?}");
+            match row.result {
+                ResultType::Success => {
+                    assert_eq!((row.agent, row.error_type), (AgentWord::Continue, None), "{code:?}");
+                    assert!(row.debt.is_err(), "{code:?}");
+                }
+                ResultType::TestFailure | ResultType::ValidationFailure | ResultType::Timeout => {
+                    assert!(row.debt.is_ok() && row.agent != AgentWord::Continue, "{code:?}");
+                }
+                ResultType::ExecutionError => {
+                    let spelled = serde_json::to_value(code).expect("a plain word");
+                    assert_eq!(row.error_type, spelled.as_str(), "{code:?}");
+                    let excused = matches!(code, CategoryCode::UsageError | CategoryCode::Stopped);
+                    assert_eq!(row.debt.is_err(), excused, "{code:?}");
+                }
+                ResultType::PrerequisiteFailure | ResultType::SpecificationError => panic!("{code:?}: no code alone means that"),
+            }
+        }
+    }
+
+    /// A code that is added at the end of its enum stops this from compiling until it is listed, and then fails the test below.
+    fn last_code(code: CategoryCode) -> CategoryCode {
+        use CategoryCode as C;
+        match code {
+            C::TestsPassed | C::TestsFailed | C::CollectionError | C::ConftestError | C::CoverageBelowTarget => {}
+            C::NoTestsCollected | C::NoTestsExecuted | C::MaxWarnings | C::Interrupted | C::InternalError => {}
+            C::UsageError | C::ToolNotFound | C::NotStarted | C::ReportMissing | C::ReportUnreadable => {}
+            C::ReportIncomplete | C::Inconsistent | C::FailedOutsideTests | C::UnknownExit | C::Signalled => {}
+            C::TimedOut | C::Stopped | C::StatusLost | C::Findings | C::Clean | C::ExpectedExit => {}
+            C::UnexpectedExit | C::OutputTooLarge | C::SurvivorsLeft => {}
+        }
+        C::SurvivorsLeft
+    }
+
+    #[test]
+    fn the_table_ends_with_the_last_code() {
+        assert_eq!(ROWS.last().map(|row| row.code), Some(last_code(CategoryCode::Clean)));
+    }
+
+    #[test]
+    fn the_debt_rows_are_those_of_e4_and_r4() {
+        let debt = |code| row_of(code).debt.ok();
+        let untested = Some((DebtCategory::ValidationMissing, Severity::High));
+        assert_eq!(debt(CategoryCode::NoTestsCollected), untested);
+        assert_eq!(debt(CategoryCode::NoTestsExecuted), untested);
+        assert_eq!(debt(CategoryCode::CollectionError), untested);
+        assert_eq!(debt(CategoryCode::CoverageBelowTarget), Some((DebtCategory::ValidationMissing, Severity::Medium)));
+        assert_eq!(debt(CategoryCode::TestsFailed), Some((DebtCategory::BusinessLogicError, Severity::High)));
+        assert_eq!(debt(CategoryCode::ConftestError), Some((DebtCategory::IntegrationFailure, Severity::High)));
+        assert_eq!(debt(CategoryCode::TimedOut), Some((DebtCategory::PerformanceIssue, Severity::Medium)));
+        assert_eq!(debt(CategoryCode::UsageError), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
+
+mod matrix;
+mod policies;
+mod properties;
+mod runs;
+mod scenarios;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::model::{
+    Action, ActionEnd, ActionId, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs, FindingLevel,
+    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, StopReason, StopStage, TestFailure, TestResults, Tool,
+    ToolPolicy,
+};
+use crate::verdict::{ActionFacts, Outcome, classify};
+
+fn action(tool: Tool, phase: ActionPhase) -> Action {
+    Action {
+        id: ActionId::numbered(phase.prefix(), 1),
+        phase,
+        name: "check".to_owned(),
+        description: "run check".to_owned(),
+        tool,
+        class: tool.class(),
+        command_is_ours: true,
+        command: CommandLine { argv: vec!["check".to_owned()], display: "check".to_owned(), shell: false },
+        directory: PathBuf::new(),
+        environment: BTreeMap::new(),
+        timeout: Duration::from_secs(10),
+        grace: Duration::from_secs(2),
+        paths: Vec::new(),
+        once: None,
+        policy: None,
+        coverage: None,
+        expected_exit_codes: vec![0],
+        on_survivors: OnSurvivors::Report,
+    }
+}
+
+fn with_policy(tool: Tool, policy: ToolPolicy) -> Action {
+    Action { policy: Some(policy), ..action(tool, ActionPhase::Step) }
+}
+
+fn policy(block_on: BlockOn) -> ToolPolicy {
+    ToolPolicy::plain(block_on, PolicySource::Default)
+}
+
+fn exited(code: i32) -> ActionEnd {
+    ActionEnd::Exited { code }
+}
+
+fn timed_out() -> ActionEnd {
+    ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: Some(0), signal: None }
+}
+
+fn stopped() -> ActionEnd {
+    ActionEnd::Stopped { reason: StopReason::Superseded, stage: StopStage::Sigint }
+}
+
+fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
+    judge_in(action, end, interpretation, Phase::Green, false)
+}
+
+fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
+    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started })
+}
+
+fn plain(category: CategoryCode) -> Interpretation {
+    Interpretation::plain(category, "what was seen")
+}
+
+/// A test report with these counts; every failure is named.
+fn tests(category: CategoryCode, passed: u64, failed: u64) -> Interpretation {
+    let failures = (0..failed)
+        .map(|number| TestFailure {
+            test_name: format!("tests.test_quote.test_{number}"),
+            test_file: Some("tests/test_quote.py".to_owned()),
+            error: "assert 1 == 2".to_owned(),
+            line: Some(15 + number),
+            ..TestFailure::default()
+        })
+        .collect();
+    let counts = Counts { passed, failed, skipped: 0 };
+    Interpretation { test_results: Some(TestResults { counts, total: passed + failed, failures }), ..plain(category) }
+}
+
+fn diagnostic(severity: FindingLevel, rule: &str, file: usize) -> Diagnostic {
+    Diagnostic {
+        file: Some(format!("src/file{file}.ts")),
+        line: Some(3),
+        rule_id: Some(rule.to_owned()),
+        severity,
+        message: "is defined but never used".to_owned(),
+        ..Diagnostic::default()
+    }
+}
+
+/// Findings of a validation tool: `errors` of rule `e`, then `warnings` of rule `w`, over three files.
+fn findings(errors: usize, warnings: usize) -> Interpretation {
+    let of = |severity, rule: &'static str| move |number: usize| diagnostic(severity, rule, number % 3);
+    let errors = (0..errors).map(of(FindingLevel::Error, "e"));
+    let warnings = (0..warnings).map(of(FindingLevel::Warning, "w"));
+    Interpretation { diagnostics: errors.chain(warnings).collect(), ..plain(CategoryCode::Findings) }
+}

@@ -1,0 +1,104 @@
+//! The words reports use for a validation tool's findings: data, found by the tool's name in reports (seed 004).
+
+use std::time::Duration;
+
+use crate::model::DebtCategory;
+use crate::verdict::agent::AgentWord;
+
+/// How one tool's findings are spoken of.
+#[derive(Debug)]
+pub(in crate::verdict) struct Words {
+    report_name: &'static str,
+    /// The tool's name as people write it.
+    pub(in crate::verdict) display: &'static str,
+    /// What one error is called in a title.
+    pub(in crate::verdict) error: &'static str,
+    /// What its errors are called in a sentence.
+    pub(in crate::verdict) errors: &'static str,
+    pub(in crate::verdict) error_issue: &'static str,
+    pub(in crate::verdict) warning_issue: &'static str,
+    /// Whether its errors keep the code from being compiled.
+    pub(in crate::verdict) blocks_compilation: bool,
+    pub(in crate::verdict) debt: DebtCategory,
+    pub(in crate::verdict) agent: AgentWord,
+    /// The option that lets the tool mend findings by itself.
+    pub(in crate::verdict) fix_option: Option<&'static str>,
+}
+
+const TABLE: [Words; 2] = [
+    Words {
+        report_name: "typescript",
+        display: "TypeScript",
+        error: "Type Error",
+        errors: "type errors",
+        error_issue: "TYPE_ERROR",
+        warning_issue: "TYPE_WARNING",
+        blocks_compilation: true,
+        debt: DebtCategory::ValidationMissing,
+        agent: AgentWord::FixTypes,
+        fix_option: None,
+    },
+    Words {
+        report_name: "eslint",
+        display: "ESLint",
+        error: "Error",
+        errors: "errors",
+        error_issue: "LINT_ERROR",
+        warning_issue: "LINT_WARNING",
+        blocks_compilation: false,
+        debt: DebtCategory::Refactor,
+        agent: AgentWord::FixCode,
+        fix_option: Some("--fix"),
+    },
+];
+
+/// For a validation tool nobody wrote words for.
+const ANY: Words = Words {
+    report_name: "",
+    display: "Validation",
+    error: "Error",
+    errors: "errors",
+    error_issue: "VALIDATION_ERROR",
+    warning_issue: "VALIDATION_WARNING",
+    blocks_compilation: false,
+    debt: DebtCategory::ValidationMissing,
+    agent: AgentWord::FixCode,
+    fix_option: None,
+};
+
+/// Returns the words for a tool, by its name in reports.
+pub(in crate::verdict) fn words_for(report_name: &str) -> &'static Words {
+    TABLE.iter().find(|words| words.report_name == report_name).unwrap_or(&ANY)
+}
+
+/// Returns a count with its noun, for example `1 error`, `5 errors`.
+pub(in crate::verdict) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {}", plural(count, noun))
+}
+
+/// Returns a noun in the number of its count.
+pub(in crate::verdict) fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+/// Returns a duration as people say a limit: `10s`, `1.5s`, `250ms`.
+pub(in crate::verdict) fn spoken_limit(limit: Duration) -> String {
+    let millis = limit.as_millis();
+    if millis < 1000 { format!("{millis}ms") } else { format!("{}s", limit.as_secs_f64()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_said_in_the_largest_unit_that_fits() {
+        let said = |millis| spoken_limit(Duration::from_millis(millis));
+        assert_eq!([said(250), said(1500), said(10_000), said(600_000)], ["250ms", "1.5s", "10s", "600s"]);
+    }
+
+    #[test]
+    fn nouns_follow_their_counts() {
+        assert_eq!([counted(0, "file"), counted(1, "file"), counted(2, "file")], ["0 files", "1 file", "2 files"]);
+    }
+}
