@@ -1,1 +1,54 @@
-//! Arguments, commands, rendering, error printing, exit codes.
+//! The command line: arguments, one file per command, screens, error printing, exit codes (G5).
+//!
+//! Owns the only places that read the environment (`environment`), print (`render`) and touch the terminal (`terminal`).
+//! What a command does is elsewhere; a command here parses, calls and shows.
+
+mod arguments;
+mod commands;
+mod environment;
+mod error;
+mod logging;
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
+mod render;
+mod screen;
+mod setup;
+mod style;
+mod terminal;
+
+use std::process::ExitCode;
+
+use crate::cli::arguments::{Arguments, Command};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::model::CommandExit;
+
+/// Runs the command the arguments name and returns the process's exit status.
+pub fn main() -> ExitCode {
+    if environment::is_launcher() {
+        return ExitCode::from(crate::process::launcher_main());
+    }
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(render::usage(&error).code()),
+    };
+    let result = Environment::read().and_then(|environment| dispatch(arguments, &environment));
+    let exit = match result {
+        Ok(exit) => exit,
+        Err(error) => {
+            render::error(&error);
+            error.exit()
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
+    match arguments.command {
+        Command::Run(options) => commands::run::execute(&options, environment),
+        Command::Watch(options) => commands::watch::execute(&options, environment),
+        Command::Init(options) => commands::init::execute(&options, environment),
+        Command::Log(options) => commands::log::execute(&options, environment),
+        Command::Show(options) => commands::show::execute(&options, environment),
+        Command::Tdd(options) => commands::tdd::execute(&options, environment),
+    }
+}

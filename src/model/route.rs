@@ -77,6 +77,8 @@ pub enum RouteKind {
     AttemptLimit,
     /// `routing.collection_error` changed the table's row (R7).
     CollectionErrorPolicy,
+    /// The outcome's category took back what the exit code alone would have earned (E3, E4).
+    Category,
     /// A person's word (R9).
     Override,
 }

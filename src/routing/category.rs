@@ -88,16 +88,16 @@ const UNEARNED: [Unearned; 7] = [
 pub(in crate::routing) fn route_result(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> RouteEntry {
     let (kind, destination) = match collection_error(result, phase, settings) {
         Some(destination) => (RouteKind::CollectionErrorPolicy, destination),
-        None => (RouteKind::Routed, route_proven(result, phase)),
+        None => route_proven(result, phase),
     };
     RouteEntry { phase, exit_code: result.exit_code, exit_code_source: result.exit_code_source, kind, destination }
 }
 
-fn route_proven(result: &TestResult<'_>, phase: Phase) -> RouteDestination {
+fn route_proven(result: &TestResult<'_>, phase: Phase) -> (RouteKind, RouteDestination) {
     let Some(code) = result.exit_code else {
         let mut routed = route_by_exit_code(TestResult::ASSUMED_CODE, phase);
         routed.reason = format!("No exit code ({}), requires human review", why_no_code(result.exit_code_source));
-        return routed;
+        return (RouteKind::Routed, routed);
     };
     let takes_back = |row: &&Unearned| {
         row.code == code
@@ -108,8 +108,8 @@ fn route_proven(result: &TestResult<'_>, phase: Phase) -> RouteDestination {
             })
     };
     match UNEARNED.iter().find(takes_back) {
-        Some(row) => destination(row.node, row.reason),
-        None => route_by_exit_code(code, phase),
+        Some(row) => (RouteKind::Category, destination(row.node, row.reason)),
+        None => (RouteKind::Routed, route_by_exit_code(code, phase)),
     }
 }
 

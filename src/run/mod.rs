@@ -1,1 +1,36 @@
-//! Carries one plan out.
+//! Carries one plan out: the only place where process, tools, verdict, routing, report and evidence meet.
+//!
+//! Owns the order of a run (`carry_out`), what one action goes through (`perform`), what is written about it, and the
+//! project's registration. It judges nothing itself: it asks the pure folders and carries their answers on. A tool that
+//! fails is a value here; [`RunError`] is for proctor's own troubles only.
+//!
+//! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
+//! `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+
+mod archive;
+mod carry_out;
+mod conclude;
+mod cycle;
+mod environment;
+mod error;
+mod interrupted;
+mod old_report;
+mod perform;
+mod prerequisite;
+mod progress;
+mod records;
+mod registration;
+mod request;
+mod surroundings;
+#[cfg(test)]
+mod testing;
+mod workspace;
+
+pub use archive::{Archive, ArchivedRun};
+pub use cycle::CycleChange;
+pub use environment::{ChildEnvironment, EnvironmentSettings};
+pub use error::RunError;
+pub use progress::Progress;
+pub use registration::{Doubt, Identity, Registration};
+pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
+pub use workspace::{StepObserver, Workspace};

@@ -1,0 +1,242 @@
+//! The arguments of every command. The doc comments are the help texts (house style H1).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::{NextNode, Phase};
+
+/// Run a project's checks on save, with a verdict bound to the exact tree and evidence nothing under test can alter
+///
+/// Exit codes: 0 proceed, 1 the code needs work, 2 usage, 3 a person is needed, 4 the configuration is wrong,
+/// 5 no fresh verdict, 6 evidence does not verify, 70 proctor's own fault, 130 and 143 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "proctor", version, max_term_width = 120, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(RunOptions),
+    Watch(WatchOptions),
+    Init(InitOptions),
+    Log(LogOptions),
+    Show(ShowOptions),
+    Tdd(TddOptions),
+}
+
+/// Run the checks once and seal the evidence
+///
+/// Prerequisites run first, then every check, then the clean-up, always. Without a `proctor.toml` the checks are found from
+/// the project's own files. The first run of a project registers it and approves its plan.
+///
+/// Examples:
+///   proctor run
+///   proctor run fixtures/projects/quotes --check pytest --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RunOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Run only the checks of these names
+    #[arg(long = "check", value_name = "NAME", num_args = 1..)]
+    pub(crate) checks: Vec<String>,
+    /// Judge this run in this TDD phase; without a started cycle the phase is GREEN
+    #[arg(long, value_enum, ignore_case = true)]
+    pub(crate) phase: Option<PhaseArgument>,
+    /// Print the report, and nothing else, on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Run the checks on every save
+///
+/// A save during a run stops the checks (never prerequisites or clean-up) and starts them again on the new tree; see
+/// `on_change` in `proctor init --print`. On a terminal: Enter runs again, f what failed, a everything, c clears, q quits.
+///
+/// Examples:
+///   proctor watch
+///   proctor watch fixtures/projects/quotes
+///   proctor watch . -- python3 -m pytest -x
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WatchOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Run this command instead of the project's checks
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Write a proctor.toml with the checks found in the project
+///
+/// Policies are taken from the project's own scripts, with the reason beside them. An existing file is never overwritten.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct InitOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print the commented file of all settings and their defaults instead
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+/// List the runs of a project, newest first
+#[derive(Debug, Args)]
+pub(crate) struct LogOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// How many runs to list
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) limit: usize,
+}
+
+/// Show a run: its checks, what they found, and where the evidence lies
+///
+/// Without RUN the newest sealed run is shown. RUN is a run id or its number.
+///
+/// Examples:
+///   proctor show
+///   proctor show 42 --log STEP.2
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ShowOptions {
+    /// The run, by id or number
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print the bytes an action wrote instead, as they were
+    #[arg(long, value_name = "ACTION", conflicts_with = "json")]
+    pub(crate) log: Option<String>,
+    /// Print the report instead, as it is
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Guide a red, green, refactor cycle
+///
+/// Inside a started cycle every run is routed by the tests' exit code; limits end loops, and a person decides where
+/// they led. State is in the ledger and survives restarts.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TddOptions {
+    #[command(subcommand)]
+    pub(crate) verb: TddVerb,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR", global = true)]
+    pub(crate) project: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TddVerb {
+    /// Start a cycle, in RED unless another phase is given
+    Start {
+        /// The task
+        #[arg(default_value = "default", value_name = "TASK")]
+        task: String,
+        /// The phase to begin in
+        #[arg(long, value_enum, ignore_case = true, default_value = "RED")]
+        phase: PhaseArgument,
+    },
+    /// Set the phase of a started cycle
+    Phase {
+        /// The phase
+        #[arg(value_enum, ignore_case = true)]
+        phase: PhaseArgument,
+        /// The task
+        #[arg(default_value = "default", value_name = "TASK")]
+        task: String,
+    },
+    /// Show phase, attempts, and every decision so far
+    Show {
+        /// The task
+        #[arg(default_value = "default", value_name = "TASK")]
+        task: String,
+        /// Print the state as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End the cycle and forget its history
+    Reset {
+        /// The task
+        #[arg(default_value = "default", value_name = "TASK")]
+        task: String,
+    },
+    /// Decide where a task goes on that waits for a person; asks on the terminal
+    Resolve {
+        /// The task
+        #[arg(default_value = "default", value_name = "TASK")]
+        task: String,
+        /// The node to go to
+        #[arg(long, value_enum, ignore_case = true)]
+        to: NodeArgument,
+        /// Why, in your words; it is kept in the ledger
+        #[arg(long)]
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub(crate) enum PhaseArgument {
+    Red,
+    Green,
+    Refactor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum NodeArgument {
+    N2,
+    N3,
+    N4,
+    NextPhase,
+}
+
+impl Arguments {
+    /// Reads the process's arguments.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::try_parse()
+    }
+}
+
+impl From<PhaseArgument> for Phase {
+    fn from(argument: PhaseArgument) -> Self {
+        match argument {
+            PhaseArgument::Red => Self::Red,
+            PhaseArgument::Green => Self::Green,
+            PhaseArgument::Refactor => Self::Refactor,
+        }
+    }
+}
+
+impl From<NodeArgument> for NextNode {
+    fn from(argument: NodeArgument) -> Self {
+        match argument {
+            NodeArgument::N2 => Self::N2,
+            NodeArgument::N3 => Self::N3,
+            NodeArgument::N4 => Self::N4,
+            NodeArgument::NextPhase => Self::NextPhase,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

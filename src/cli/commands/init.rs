@@ -1,0 +1,42 @@
+//! `proctor init`: writes what was discovered, or prints every setting.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+
+use crate::cli::arguments::InitOptions;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup::{self, CONFIGURATION_FILE};
+use crate::config::{Configuration, DEFAULT_TEXT};
+use crate::model::CommandExit;
+use crate::spec::{self, DiskFiles};
+
+/// Carries the command out.
+pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.print {
+        render::bytes(DEFAULT_TEXT.as_bytes());
+        return Ok(CommandExit::Proceed);
+    }
+    let root = setup::project_root(environment, &options.directory)?;
+    let files = DiskFiles::new(&root);
+    let name = setup::directory_name(&root);
+    let plan = spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::of_problems(&problems))?;
+    write_new(&root.join(CONFIGURATION_FILE), &spec::init_text(&plan))?;
+    let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));
+    for note in &plan.notes {
+        render::note(&format!("note: {}: {}", note.subject, note.message));
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn write_new(path: &std::path::Path, text: &str) -> Result<(), CommandError> {
+    let written = OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => CommandError::new(CommandExit::Usage, format!("`{CONFIGURATION_FILE}` exists already"))
+            .hint("edit it, or move it away and run `proctor init` again"),
+        _ => CommandError::caused(CommandExit::Usage, format!("failed to write `{}`", path.display()), &error)
+            .hint("check that you may write in the directory"),
+    })
+}

@@ -1,0 +1,24 @@
+//! `proctor log`: the runs of a project, newest first, read from the index and never through the link (S1).
+
+use crate::cli::arguments::LogOptions;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::model::CommandExit;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.directory)?;
+    let (archive, project) = opening::open_registered(environment, &root)?;
+    let runs = archive.runs(&project, options.limit).map_err(|error| super::of_run(&error))?;
+    if runs.is_empty() {
+        render::note("no runs yet: `proctor run` makes the first");
+    }
+    for run in &runs {
+        render::line(&screen::log_line(run));
+    }
+    Ok(CommandExit::Proceed)
+}

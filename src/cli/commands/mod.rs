@@ -1,0 +1,21 @@
+//! One file per command, and what several of them begin or end with.
+
+pub(crate) mod init;
+pub(crate) mod log;
+mod opening;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod tdd;
+pub(crate) mod watch;
+
+use crate::cli::error::CommandError;
+use crate::run::RunError;
+
+/// Makes the command's error of a run that could not be carried out.
+pub(crate) fn of_run(error: &RunError) -> CommandError {
+    let command_error = CommandError::of(error.exit(), error);
+    match error.hint() {
+        Some(hint) => command_error.hint(hint),
+        None => command_error,
+    }
+}

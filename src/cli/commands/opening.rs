@@ -1,0 +1,118 @@
+//! What commands that touch the store begin with: log, store, index, launcher, registration.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::cli::arguments::IdentityArgument;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::logging;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup::Loaded;
+use crate::cli::style::Style;
+use crate::cli::terminal;
+use crate::model::{CommandExit, ProjectId};
+use crate::run::{Archive, EnvironmentSettings, Identity, Registration, Scope, Settings, Workspace};
+
+/// Everything a run needs beside its plan.
+pub(crate) struct Opening {
+    pub(crate) workspace: Workspace,
+    pub(crate) scope: Scope,
+    pub(crate) settings: Settings,
+    pub(crate) style: Style,
+}
+
+/// Opens the store for writing and registers the project where it is new.
+pub(crate) fn open(
+    environment: &Environment,
+    loaded: &Loaded,
+    identity: Option<IdentityArgument>,
+    quiet: bool,
+) -> Result<Opening, CommandError> {
+    let settings = settings(environment, loaded)?;
+    let mut workspace = Workspace::open(
+        environment.state_root(),
+        environment.executable(),
+        environment.variables().clone(),
+        environment.observer(),
+    )
+    .map_err(|error| super::of_run(&error))?;
+    if let Err(reason) = logging::start(&workspace.log_directory()) {
+        render::note(&format!("note: there is no log: {reason}"));
+    }
+    let registration = workspace
+        .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity.map(Into::into))
+        .map_err(|error| super::of_run(&error))?;
+    let scope = match registration {
+        Registration::Known(scope) => scope,
+        Registration::New { scope, notes } => {
+            if !quiet {
+                notes.iter().for_each(|note| render::note(note));
+            }
+            scope
+        }
+        Registration::Doubtful(doubt) => {
+            let identity = ask_identity(&doubt)?;
+            let again = workspace
+                .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
+                .map_err(|error| super::of_run(&error))?;
+            match again {
+                Registration::Known(scope) | Registration::New { scope, .. } => scope,
+                Registration::Doubtful(doubt) => return Err(screen::doubt_error(&doubt)),
+            }
+        }
+    };
+    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    Ok(Opening { workspace, scope, settings, style })
+}
+
+/// Opens the store for reading, for a project that is registered.
+pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
+    let project = found.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
+            .hint("`proctor run` registers a project and makes its first run")
+    })?;
+    Ok((archive, project))
+}
+
+/// Resolves the settings that are not the plan's.
+pub(crate) fn settings(environment: &Environment, loaded: &Loaded) -> Result<Settings, CommandError> {
+    let configuration = &loaded.configuration;
+    let from_file = match configuration.environment.env_file.as_deref() {
+        Some(name) => crate::cli::env_file::read(&loaded.root, name)?,
+        None => Vec::new(),
+    };
+    let _unused = environment;
+    let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
+    Ok(Settings {
+        matcher: crate::ignore::MatcherSettings {
+            ignore: configuration.watch.ignore.clone(),
+            include: configuration.watch.include.clone(),
+            evidence_link: link.clone(),
+        },
+        routing: configuration.routing_settings(),
+        environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
+        lock_wait: Duration::from(configuration.evidence.lock_wait),
+        link,
+    })
+}
+
+/// A mismatch asks, never guesses (architecture, Files on disk).
+fn ask_identity(doubt: &crate::run::Doubt) -> Result<Identity, CommandError> {
+    if !terminal::is_input_terminal() {
+        return Err(screen::doubt_error(doubt));
+    }
+    screen::doubt_question(doubt).iter().for_each(|line| render::note(line));
+    loop {
+        render::prompt("[s]ame project, or a [n]ew one? ");
+        match terminal::read_line().as_deref().map(str::trim) {
+            Some("s" | "same") => return Ok(Identity::Same),
+            Some("n" | "new") => return Ok(Identity::New),
+            Some(_) => {}
+            None => return Err(screen::doubt_error(doubt)),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `proctor show`: one run for people, its report as it is, or the bytes an action wrote.
+
+use std::io::Read as _;
+
+use crate::cli::arguments::ShowOptions;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::cli::style::Style;
+use crate::cli::terminal;
+use crate::model::{CommandExit, ProjectId};
+use crate::run::{Archive, ArchivedRun};
+
+/// Carries the command out.
+pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let (archive, project) = opening::open_registered(environment, &root)?;
+    let run = find(&archive, &project, options.run.as_deref())?;
+    if let Some(action) = &options.log {
+        return show_log(&archive, &project, &run, action);
+    }
+    let (bytes, report) = archive.report(&project, &run).map_err(|error| super::of_run(&error))?;
+    if options.json {
+        render::bytes(&bytes);
+        return Ok(CommandExit::Proceed);
+    }
+    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    render::line(&screen::run_line(&run));
+    render::line(&screen::header(&report.project.name, &report.tree.before, style));
+    for result in screen::results(&report) {
+        screen::action(result, style).iter().for_each(|line| render::line(line));
+    }
+    screen::notes(&report).iter().for_each(|note| render::line(note));
+    let path = archive.run_directory(&project, &run);
+    render::line(&screen::verdict(&report, &path.display().to_string(), style));
+    Ok(CommandExit::Proceed)
+}
+
+fn find(archive: &Archive, project: &ProjectId, wanted: Option<&str>) -> Result<ArchivedRun, CommandError> {
+    let found = archive.find(project, wanted).map_err(|error| super::of_run(&error))?;
+    found.ok_or_else(|| {
+        let message = match wanted {
+            Some(wanted) => format!("there is no sealed run `{wanted}`"),
+            None => "there is no sealed run yet".to_owned(),
+        };
+        CommandError::new(CommandExit::Usage, message).hint("`proctor log` lists the runs, `proctor run` makes one")
+    })
+}
+
+fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &str) -> Result<CommandExit, CommandError> {
+    let (_, report) = archive.report(project, run).map_err(|error| super::of_run(&error))?;
+    let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
+    let Some(name) = result.and_then(|result| result.evidence.clone()) else {
+        let known: Vec<_> = screen::results(&report).filter(|result| result.evidence.is_some()).map(|result| result.action_id.as_str()).collect();
+        return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
+            .hint(format!("it has logs of: {}", known.join(", "))));
+    };
+    let mut log = archive.open(project, run, &name).map_err(|error| super::of_run(&error))?;
+    let mut buffer = vec![0_u8; 64 * 1024];
+    loop {
+        let count = log.read(&mut buffer).map_err(|error| {
+            CommandError::caused(CommandExit::OwnFault, format!("failed to read `{name}`"), &error).hint("check the disk")
+        })?;
+        if count == 0 {
+            return Ok(CommandExit::Proceed);
+        }
+        render::bytes(&buffer[..count]);
+    }
+}

@@ -1,0 +1,98 @@
+//! `proctor watch`: runs on every save, and shows it to a person.
+
+use std::path::Path;
+
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::cli::arguments::WatchOptions;
+use crate::cli::commands::opening::{self, Opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::setup::{self, Loaded};
+use crate::cli::terminal::{self, KeyMode};
+use crate::cli::watch_screen::{WatchLook, WatchScreen};
+use crate::daemon::{Beginning, EngineSettings, Loop, LoopError, Reload};
+use crate::model::CommandExit;
+use crate::spec;
+use crate::watch::WatchError;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let loaded = load(options, environment)?;
+    let Opening { workspace, scope, settings, style } = opening::open(environment, &loaded, options.identity, false)?;
+    let watch = &loaded.configuration.watch;
+    let engine = EngineSettings {
+        quiet: watch.quiet,
+        longest_burst: watch.longest_burst,
+        on_change: watch.on_change,
+        max_restarts: watch.max_restarts,
+    };
+    let look = WatchLook {
+        style,
+        is_terminal: terminal::is_output_terminal(),
+        clear: watch.clear,
+        bell: watch.bell,
+        notify: watch.notify,
+        link: settings.link.clone(),
+        root: loaded.root.clone(),
+    };
+    let (send_key, keys) = unbounded_channel();
+    let key_mode = KeyMode::enter();
+    if key_mode.is_some() {
+        std::thread::spawn(move || terminal::read_keys(|key| send_key.send(key).is_ok()));
+    }
+    let mut screen = WatchScreen::new(look);
+    let beginning = Beginning {
+        workspace,
+        scope,
+        reload: reload(options, environment, &loaded.root),
+        settings: engine,
+        matcher: settings.matcher.clone(),
+        keys,
+    };
+    let watching = Loop::begin(beginning, &loaded.root, &mut screen).map_err(|error| of_loop(&error))?;
+    let exit = watching.run().map_err(|error| of_loop(&error));
+    drop(key_mode);
+    exit
+}
+
+fn load(options: &WatchOptions, environment: &Environment) -> Result<Loaded, CommandError> {
+    if options.command.is_empty() {
+        return setup::load(environment, &options.directory);
+    }
+    let root = setup::project_root(environment, &options.directory)?;
+    command_line(&root, &options.command)
+}
+
+/// Plan and settings for a command given on the command line; the settings are still the project's.
+fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError> {
+    let (configuration, _) = setup::configuration(root)?;
+    let plan = spec::of_command(&configuration, command, &setup::directory_name(root));
+    Ok(Loaded { root: root.to_owned(), configuration, plan })
+}
+
+/// The configuration is read anew before every run, so that a save of proctor.toml counts at once.
+fn reload(options: &WatchOptions, environment: &Environment, root: &Path) -> Reload {
+    let (command, root, environment) = (options.command.clone(), root.to_owned(), environment.clone());
+    Box::new(move || {
+        let loaded = if command.is_empty() { setup::reload(&root) } else { command_line(&root, &command) };
+        let loaded = loaded.map_err(|error| error.lines())?;
+        let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
+        let _kept_alive = &environment;
+        Ok((loaded.plan, settings))
+    })
+}
+
+fn of_loop(error: &LoopError) -> CommandError {
+    let hint = match error {
+        LoopError::Watch(error) => watch_hint(error),
+        LoopError::Signals(_) | LoopError::Runtime(_) | LoopError::Control(_) => {
+            "check the limits on open files (`ulimit -n`), then run the command again".to_owned()
+        }
+    };
+    CommandError::of(CommandExit::OwnFault, error).hint(hint)
+}
+
+fn watch_hint(error: &WatchError) -> String {
+    error.hint().to_owned()
+}

@@ -1,0 +1,60 @@
+//! Reads the file of variables that `env_file` names: `NAME=value` lines, `#` comments, nothing expanded.
+
+use std::path::Path;
+
+use crate::cli::error::CommandError;
+use crate::model::CommandExit;
+
+/// Reads the file below the project.
+pub(crate) fn read(root: &Path, name: &str) -> Result<Vec<(String, String)>, CommandError> {
+    let text = std::fs::read_to_string(root.join(name)).map_err(|error| {
+        CommandError::caused(CommandExit::SpecificationWrong, format!("`env_file` names `{name}`, which cannot be read"), &error)
+            .hint("create the file, or take `env_file` out of `[environment]` in proctor.toml")
+    })?;
+    parse(&text).map_err(|(line, problem)| {
+        CommandError::new(CommandExit::SpecificationWrong, format!("{name}:{line}: {problem}"))
+            .hint("write one `NAME=value` on each line; lines that begin with # are comments")
+    })
+}
+
+fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
+    let mut variables = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=') else {
+            return Err((index + 1, format!("`{line}` has no `=`")));
+        };
+        let name = name.trim();
+        let is_name = !name.is_empty()
+            && !name.starts_with(|character: char| character.is_ascii_digit())
+            && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+        if !is_name {
+            return Err((index + 1, format!("`{name}` is not a variable's name")));
+        }
+        variables.push((name.to_owned(), unquote(value.trim()).to_owned()));
+    }
+    Ok(variables)
+}
+
+fn unquote(value: &str) -> &str {
+    let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+    quoted.unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_names_and_values_and_a_wrong_line_is_named() {
+        let text = "# a comment\n\nA=1\nexport B = 'two words'\nC=\"x=y\"\n";
+        let expected = [("A", "1"), ("B", "two words"), ("C", "x=y")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(parse(text), Ok(expected.to_vec()));
+        assert_eq!(parse("A=1\nnonsense").expect_err("no `=`").0, 2);
+        assert_eq!(parse("1A=1").expect_err("no name").0, 1);
+    }
+}

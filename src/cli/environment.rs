@@ -1,0 +1,104 @@
+//! The one place that reads the environment, the working directory and the arguments' first word (G6).
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::cli::error::CommandError;
+use crate::model::{Asker, CommandExit};
+
+/// What the process was started with.
+#[derive(Clone)]
+pub(crate) struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+    working_directory: PathBuf,
+    state_root: PathBuf,
+    executable: PathBuf,
+}
+
+/// Returns whether this process is the launcher (hidden first argument).
+pub(crate) fn is_launcher() -> bool {
+    std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]
+fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
+    (std::env::vars_os().collect(), std::env::current_dir())
+}
+
+impl Environment {
+    /// Reads the environment; fails when there is no place for the store.
+    pub(crate) fn read() -> Result<Self, CommandError> {
+        let (variables, working_directory) = ambient();
+        let working_directory = working_directory.map_err(|error| {
+            CommandError::caused(CommandExit::Usage, "the working directory cannot be read", &error)
+                .hint("change to a directory that exists and run the command again")
+        })?;
+        let state_root = state_root(&variables).ok_or_else(|| {
+            CommandError::new(CommandExit::Usage, "there is no place for the evidence store")
+                .hint("set HOME, or XDG_STATE_HOME to an absolute path")
+        })?;
+        Ok(Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") })
+    }
+
+    /// Returns all variables, for the allow-list of E12.
+    pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.variables
+    }
+
+    /// Returns `$XDG_STATE_HOME/proctor`, or its default below HOME.
+    pub(crate) fn state_root(&self) -> &Path {
+        &self.state_root
+    }
+
+    /// Returns the program to start the launcher with.
+    pub(crate) fn executable(&self) -> &Path {
+        &self.executable
+    }
+
+    /// Returns a path given on the command line, made absolute.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.working_directory.join(path)
+    }
+
+    /// Returns whether a variable is set and not empty.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())
+    }
+
+    /// Returns the durable step at which a test wants the process to die; never in a release.
+    #[cfg(feature = "test-fakes")]
+    pub(crate) fn fatal_step(&self) -> Option<String> {
+        self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AT")).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// Returns who asks, for the ledger (S3).
+    pub(crate) fn asker(&self) -> Asker {
+        Asker {
+            pid: std::process::id(),
+            uid: nix::unistd::getuid().as_raw(),
+            executable: std::fs::read_link(&self.executable).ok().map(|path| path.display().to_string()),
+            terminal: nix::unistd::ttyname(std::io::stdin()).ok().map(|path| path.display().to_string()),
+        }
+    }
+}
+
+fn state_root(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(base.join("proctor"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_state_home_is_ignored() {
+        let variables = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let root = |pairs: &[(&str, &str)]| state_root(&variables(pairs));
+        assert_eq!(root(&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")]), Some("/s/proctor".into()));
+        assert_eq!(root(&[("XDG_STATE_HOME", "s"), ("HOME", "/h")]), Some("/h/.local/state/proctor".into()));
+        assert_eq!(root(&[("HOME", "")]), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! The one shape every failing command ends in: what kind, what, why, and what to do next (house style E6).
+
+use std::error::Error;
+
+use crate::model::CommandExit;
+
+/// A command that could not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    exit: CommandExit,
+    message: String,
+    details: Vec<String>,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// Makes an error without a cause.
+    pub(crate) fn new(exit: CommandExit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), details: Vec::new(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Makes an error with the chain of its causes.
+    pub(crate) fn caused(exit: CommandExit, message: impl Into<String>, cause: &dyn Error) -> Self {
+        let mut error = Self::new(exit, message);
+        let mut next = Some(cause);
+        while let Some(cause) = next {
+            error.causes.push(cause.to_string());
+            next = cause.source();
+        }
+        error
+    }
+
+    /// Makes an error of another, whose message becomes its own.
+    pub(crate) fn of(exit: CommandExit, cause: &dyn Error) -> Self {
+        let mut error = Self::caused(exit, cause.to_string(), cause);
+        error.causes.remove(0);
+        error
+    }
+
+    /// Adds a line that belongs to the message, for example one of several problems.
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
+    /// Adds what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the exit code the command ends with.
+    pub(crate) fn exit(&self) -> CommandExit {
+        self.exit
+    }
+
+    /// Returns the lines for standard error: message, causes, hints.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("error: {}", self.message)];
+        lines.extend(self.details.iter().map(|detail| format!("  {}", detail.replace('\n', "\n  "))));
+        lines.extend(self.causes.iter().map(|cause| format!("  caused by: {cause}")));
+        lines.extend(self.hints.iter().map(|hint| format!("  hint: {hint}")));
+        lines
+    }
+}

@@ -1,0 +1,28 @@
+//! The operators' log: rolling files below the store, at most a week of them, never standard output (issue of the log's size: G7).
+
+use std::path::Path;
+
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::fmt::time::SystemTime;
+
+/// How many daily files are kept.
+const KEPT_FILES: usize = 7;
+
+/// Starts logging below `directory`. A log that cannot be opened is not worth failing for: the reason is returned.
+pub(crate) fn start(directory: &Path) -> Result<(), String> {
+    let appender = RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("proctor")
+        .filename_suffix("log")
+        .max_log_files(KEPT_FILES)
+        .build(directory)
+        .map_err(|error| error.to_string())?;
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_target(false)
+        .with_timer(SystemTime)
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(std::sync::Mutex::new(appender))
+        .try_init()
+        .map_err(|error| error.to_string())
+}

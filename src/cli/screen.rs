@@ -1,0 +1,395 @@
+//! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
+
+use std::path::Path;
+
+use crate::cli::style::{Style, Tone};
+use crate::model::{
+    CategoryCode, Diagnostic, DurationMs, FindingLevel, NextNode, OverallResult, OverallStatus, PauseRecord, ResultType, TaskId,
+    TddState, TestFailure, TreeDigest, TreeIssue, TreeIssueKind,
+};
+use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2, SkipReason};
+use crate::run::ArchivedRun;
+
+/// How many findings of one action are shown; all of them are in the report.
+const SHOWN_FINDINGS: usize = 5;
+
+/// How wide the columns for name and summary are at least.
+const NAME_WIDTH: usize = 20;
+const SUMMARY_WIDTH: usize = 30;
+
+/// Returns the first line of a run.
+pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
+    let name = style.paint(Tone::Strong, project_name);
+    format!("proctor {} · {name} · tree {}…", env!("CARGO_PKG_VERSION"), tree.0.short())
+}
+
+/// Returns the lines of an action that is over: the line itself, then what it found.
+pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
+    let (mark, tone) = mark(result);
+    let time = result.duration.map(seconds).unwrap_or_default();
+    let remark = remark(result);
+    let line = format!(
+        "  {} {:<9} {:<NAME_WIDTH$} {:<SUMMARY_WIDTH$} {time:>9}   {remark}",
+        style.paint(tone, mark),
+        result.action_id.as_str(),
+        result.name,
+        summary(result),
+    );
+    let mut lines = vec![line.trim_end().to_owned()];
+    lines.extend(findings(result).into_iter().map(|finding| format!("       {finding}")));
+    lines
+}
+
+/// Returns the last line of a run: verdict, what blocks, route, where the report is.
+pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> String {
+    let (word, tone) = verdict_word(report);
+    let mut parts = vec![style.paint(tone, word)];
+    match report.execution_summary.overall_status {
+        OverallStatus::Moved => parts.push(moved(report)),
+        OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
+        OverallStatus::Success
+        | OverallStatus::PartialSuccess
+        | OverallStatus::Failed
+        | OverallStatus::SpecificationError
+        | OverallStatus::Superseded => {
+            let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
+            if blocking > 0 {
+                parts.push(format!("{blocking} blocking"));
+            }
+        }
+    }
+    parts.extend(partial(report));
+    parts.extend(route(report));
+    parts.push(shown_path.to_owned());
+    parts.join(" · ")
+}
+
+/// Returns every action of a report in the order it ran.
+pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
+    let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
+    steps.chain(&report.cleanup_execution.results)
+}
+
+/// Returns a duration for people: `1.31 s`, `2 m 05 s`.
+pub(crate) fn seconds(duration: DurationMs) -> String {
+    let millis = duration.0;
+    if millis < 120_000 {
+        return format!("{}.{:02} s", millis / 1000, millis % 1000 / 10);
+    }
+    format!("{} m {:02} s", millis / 60_000, millis % 60_000 / 1000)
+}
+
+/// Returns what a node means, in words.
+pub(crate) fn node_words(node: NextNode) -> &'static str {
+    match node {
+        NextNode::N2 => "N2 re-scaffold the tests",
+        NextNode::N3 => "N3 back to implementation",
+        NextNode::N4 => "N4 valid RED, implement",
+        NextNode::NextPhase => "NEXT_PHASE",
+        NextNode::HumanReview => "HUMAN_REVIEW a person decides",
+    }
+}
+
+/// Returns what there is to say about entries that could not take part in the tree's digest.
+pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
+    let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
+        TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
+        TreeIssueKind::Special => format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path),
+    });
+    lines.collect()
+}
+
+/// Returns the notes of a report.
+pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
+    let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
+    if !report.configuration_changed.is_empty() {
+        let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
+        lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
+    }
+    lines
+}
+
+/// Returns the path of a report as a person would open it: through the project's link where that leads to it.
+pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
+    let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
+    match through_link.filter(|path| is_latest && root.join(path).exists()) {
+        Some(path) => path.display().to_string(),
+        None => report_path.display().to_string(),
+    }
+}
+
+/// Returns the line of a run in a list.
+pub(crate) fn log_line(run: &ArchivedRun) -> String {
+    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
+    let result = match (run.status, run.result) {
+        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
+        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
+        (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
+        (OverallStatus::Interrupted, _) => "INTERRUPTED",
+        (OverallStatus::Superseded, _) => "SUPERSEDED",
+        (OverallStatus::Moved, _) => "MOVED",
+    };
+    let blocking = if run.blocking > 0 { format!("{} blocking", run.blocking) } else { String::new() };
+    format!("{}  {result:<11}  tree {tree:<9}  {blocking}", run.run_id).trim_end().to_owned()
+}
+
+/// Returns the first line about one run.
+pub(crate) fn run_line(run: &ArchivedRun) -> String {
+    format!("run {} · task {} · {}", run.run_id, run.task, run.started)
+}
+
+/// Returns what a person reads when a task waits for them (R9).
+pub(crate) fn paused(task: &TaskId, pause: &PauseRecord) -> String {
+    format!(
+        "needs human: task {task} waits since {} (run {}): {}\n  hint: `proctor tdd resolve {task} --to NODE --reason TEXT` goes on",
+        pause.since, pause.run_id, pause.reason
+    )
+}
+
+/// Returns one line about a cycle.
+pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
+    match (state.started, &state.paused) {
+        (false, _) => format!("{task}: no cycle is started; runs are judged in GREEN"),
+        (true, None) => format!("{task}: {} · {} attempts in this phase", state.phase.name(), state.attempts),
+        (true, Some(pause)) => format!("{task}: {} · needs human: {}", state.phase.name(), pause.reason),
+    }
+}
+
+/// Returns a cycle with every decision so far.
+pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
+    let mut lines = vec![cycle_line(task, state)];
+    lines.extend(state.route_history.iter().map(|entry| {
+        let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
+        format!("  {:<8} exit {code:<3} → {}  {}", entry.phase.name(), entry.destination.next_node.label(), entry.destination.reason)
+    }));
+    lines
+}
+
+fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
+    match (result.status, result.blocking) {
+        (None, _) => ("-", Tone::Quiet),
+        (Some(ResultType::Success), _) => ("✓", Tone::Good),
+        (Some(_), Some(false)) => ("!", Tone::Doubtful),
+        (Some(_), _) => ("✗", Tone::Bad),
+    }
+}
+
+fn remark(result: &ActionResultV2) -> String {
+    if result.status.is_none_or(|status| status == ResultType::Success) {
+        return String::new();
+    }
+    if result.blocking == Some(false) {
+        return "allowed by policy".to_owned();
+    }
+    let severity = result
+        .classification
+        .as_ref()
+        .and_then(|classification| classification.severity)
+        .or_else(|| result.debt_generation.as_ref().and_then(|debt| debt.severity));
+    match severity {
+        Some(severity) => format!("blocks · {}", format!("{severity:?}").to_uppercase()),
+        None => "blocks".to_owned(),
+    }
+}
+
+/// Returns the few words that say how an action ended.
+pub(crate) fn summary(result: &ActionResultV2) -> String {
+    if result.disposition != DispositionV2::Executed {
+        return match result.skip_reason {
+            Some(SkipReason::Unchanged) => "unchanged".to_owned(),
+            Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),
+            Some(SkipReason::Stopped) => "skipped: stopped".to_owned(),
+            Some(SkipReason::NotSelected) => "skipped: not selected".to_owned(),
+            None => "skipped".to_owned(),
+        };
+    }
+    let outcome = result.result.as_ref();
+    if let Some(tests) = outcome.and_then(|outcome| outcome.test_results.as_ref()) {
+        let counts = [(tests.counts.failed, "failed"), (tests.counts.passed, "passed"), (tests.counts.skipped, "skipped")];
+        let words: Vec<_> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        let code = result.classification.as_ref().map(|classification| classification.code);
+        let explained = matches!(code, Some(CategoryCode::TestsPassed | CategoryCode::TestsFailed));
+        if explained && !words.is_empty() {
+            return words.join(", ");
+        }
+    }
+    if let Some(summary) = outcome.and_then(|outcome| outcome.summary) {
+        if summary.errors + summary.warnings == 0 {
+            return "clean".to_owned();
+        }
+        let errors = plural(summary.errors, "error");
+        let warnings = (summary.warnings > 0).then(|| plural(summary.warnings, "warning"));
+        return [Some(errors), warnings].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    }
+    code_words(result)
+}
+
+fn code_words(result: &ActionResultV2) -> String {
+    let Some(classification) = &result.classification else { return String::new() };
+    let exit = result.result.as_ref().and_then(|outcome| outcome.exit_code);
+    match classification.code {
+        CategoryCode::ExpectedExit => "done".to_owned(),
+        CategoryCode::Clean => "clean".to_owned(),
+        CategoryCode::UnexpectedExit => exit.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}")),
+        CategoryCode::TimedOut => match classification.timeout_value {
+            Some(limit) => format!("timed out after {}", seconds(limit)),
+            None => "timed out".to_owned(),
+        },
+        CategoryCode::TestsPassed
+        | CategoryCode::TestsFailed
+        | CategoryCode::CollectionError
+        | CategoryCode::ConftestError
+        | CategoryCode::CoverageBelowTarget
+        | CategoryCode::NoTestsCollected
+        | CategoryCode::NoTestsExecuted
+        | CategoryCode::MaxWarnings
+        | CategoryCode::Interrupted
+        | CategoryCode::InternalError
+        | CategoryCode::UsageError
+        | CategoryCode::ToolNotFound
+        | CategoryCode::NotStarted
+        | CategoryCode::ReportMissing
+        | CategoryCode::ReportUnreadable
+        | CategoryCode::ReportIncomplete
+        | CategoryCode::Inconsistent
+        | CategoryCode::FailedOutsideTests
+        | CategoryCode::UnknownExit
+        | CategoryCode::Signalled
+        | CategoryCode::Stopped
+        | CategoryCode::StatusLost
+        | CategoryCode::Findings
+        | CategoryCode::OutputTooLarge
+        | CategoryCode::SurvivorsLeft => code_name(classification.code),
+    }
+}
+
+/// Returns a code in words: `NO_TESTS_COLLECTED` is "no tests collected".
+fn code_name(code: CategoryCode) -> String {
+    let name = serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
+    name.to_lowercase().replace('_', " ")
+}
+
+fn findings(result: &ActionResultV2) -> Vec<String> {
+    if result.status.is_none_or(|status| status == ResultType::Success) {
+        return warnings(result);
+    }
+    let outcome = result.result.as_ref();
+    let failures = outcome.and_then(|outcome| outcome.test_results.as_ref()).map(|tests| tests.failures.as_slice());
+    let diagnostics = outcome.map(|outcome| outcome.diagnostics.as_slice()).unwrap_or_default();
+    let mut lines: Vec<_> = failures.unwrap_or_default().iter().map(failure_line).collect();
+    let blocking_only = result.blocking == Some(true) && diagnostics.iter().any(|diagnostic| diagnostic.severity == FindingLevel::Error);
+    lines.extend(
+        diagnostics.iter().filter(|diagnostic| !blocking_only || diagnostic.severity == FindingLevel::Error).map(diagnostic_line),
+    );
+    let is_allowed = result.blocking == Some(false);
+    let total = lines.len();
+    lines.truncate(if is_allowed { 0 } else { SHOWN_FINDINGS });
+    if total > lines.len() && !is_allowed {
+        lines.push(format!("… and {} more in the report", total - lines.len()));
+    }
+    if total == 0 {
+        lines.extend(reason_lines(result));
+    }
+    lines.extend(warnings(result));
+    lines
+}
+
+fn reason_lines(result: &ActionResultV2) -> Vec<String> {
+    let Some(classification) = &result.classification else { return Vec::new() };
+    let mut lines = vec![classification.reason.clone()];
+    lines.extend(classification.recoverable_action.iter().cloned());
+    lines
+}
+
+fn warnings(result: &ActionResultV2) -> Vec<String> {
+    let outcome = result.result.as_ref();
+    let warnings = outcome.map(|outcome| outcome.warnings.as_slice()).unwrap_or_default();
+    let mut lines: Vec<_> = warnings.iter().take(SHOWN_FINDINGS).map(|warning| format!("warning: {warning}")).collect();
+    let survivors = outcome.map(|outcome| outcome.survivors.as_slice()).unwrap_or_default();
+    lines.extend(survivors.iter().take(SHOWN_FINDINGS).map(|survivor| {
+        format!("left behind and killed: {} (pid {})", survivor.argv.join(" "), survivor.pid)
+    }));
+    lines
+}
+
+fn failure_line(failure: &TestFailure) -> String {
+    let place = match (&failure.test_file, failure.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}  "),
+        (Some(file), None) => format!("{file}  "),
+        (None, _) => String::new(),
+    };
+    format!("{place}{}  {}", failure.test_name, first_line(&failure.error))
+}
+
+fn diagnostic_line(diagnostic: &Diagnostic) -> String {
+    let mut place = diagnostic.file.clone().unwrap_or_default();
+    if let Some(line) = diagnostic.line {
+        place.push_str(&format!(":{line}"));
+    }
+    if let Some(column) = diagnostic.column {
+        place.push_str(&format!(":{column}"));
+    }
+    let rule = diagnostic.code.as_ref().or(diagnostic.rule_id.as_ref()).cloned().unwrap_or_default();
+    let parts = [place, rule, first_line(&diagnostic.message)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
+    match (report.execution_summary.overall_status, report.validation_criteria_evaluation.overall_result) {
+        (OverallStatus::Moved, _) => ("MOVED", Tone::Doubtful),
+        (OverallStatus::Interrupted, _) => ("INTERRUPTED", Tone::Doubtful),
+        (OverallStatus::Superseded, _) => ("SUPERSEDED", Tone::Doubtful),
+        (OverallStatus::SpecificationError, _) => ("SPECIFICATION ERROR", Tone::Bad),
+        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => {
+            ("PASSED", Tone::Good)
+        }
+        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => ("FAILED", Tone::Bad),
+    }
+}
+
+fn moved(report: &ExecutionReportV2) -> String {
+    match report.tree.moved.as_slice() {
+        [] => "the tree changed while the checks ran, no verdict".to_owned(),
+        [path] => format!("{path} changed while the checks ran, no verdict"),
+        [path, rest @ ..] => format!("{path} and {} more changed while the checks ran, no verdict", rest.len()),
+    }
+}
+
+fn partial(report: &ExecutionReportV2) -> Option<String> {
+    let steps = &report.step_execution.results;
+    let left_out = steps.iter().filter(|step| step.skip_reason == Some(SkipReason::NotSelected)).count();
+    (left_out > 0).then(|| format!("{} of {} checks", steps.len() - left_out, steps.len()))
+}
+
+/// The route is shown inside a started cycle only (R2).
+fn route(report: &ExecutionReportV2) -> Option<String> {
+    let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
+    let route = report.route.as_ref()?;
+    Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short_and_exact_enough() {
+        assert_eq!(seconds(DurationMs(1310)), "1.31 s");
+        assert_eq!(seconds(DurationMs(9)), "0.00 s");
+        assert_eq!(seconds(DurationMs(125_000)), "2 m 05 s");
+    }
+
+    #[test]
+    fn every_code_has_words() {
+        assert_eq!(code_name(CategoryCode::NoTestsCollected), "no tests collected");
+    }
+}

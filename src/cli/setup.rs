@@ -1,0 +1,91 @@
+//! What most commands begin with: the project's directory, its configuration, its plan.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::config::{self, Configuration, Problem};
+use crate::model::{CommandExit, Plan};
+use crate::spec::{self, DiskFiles};
+
+/// The name of a project's configuration.
+pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
+
+/// A project as its files describe it.
+pub(crate) struct Loaded {
+    /// Its root, with every link resolved.
+    pub(crate) root: PathBuf,
+    /// Its settings.
+    pub(crate) configuration: Configuration,
+    /// What a run will do.
+    pub(crate) plan: Plan,
+}
+
+/// Finds the project's root; its name for people is the directory's.
+pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
+    let path = environment.absolute(directory);
+    let shown = directory.display();
+    let root = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => CommandError::new(CommandExit::Usage, format!("there is no directory `{shown}`"))
+            .hint("name the directory of a project, or leave it out to use the current one"),
+        _ => CommandError::caused(CommandExit::Usage, format!("the directory `{shown}` cannot be opened"), &error)
+            .hint("check the permissions of the path"),
+    })?;
+    if root.is_dir() {
+        return Ok(root);
+    }
+    Err(CommandError::new(CommandExit::Usage, format!("`{shown}` is not a directory"))
+        .hint("name the directory of a project, not a file in it"))
+}
+
+/// Reads the configuration, or the defaults when there is none.
+pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
+    let path = root.join(CONFIGURATION_FILE);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Configuration::default(), false)),
+        Err(error) => {
+            return Err(CommandError::caused(
+                CommandExit::SpecificationWrong,
+                format!("`{CONFIGURATION_FILE}` cannot be read"),
+                &error,
+            )
+            .hint(format!("make `{}` a file you may read, or remove it to have the checks discovered", path.display())));
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
+            .hint("save the file in UTF-8")
+    })?;
+    let configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| of_problems(&problems))?;
+    Ok((configuration, true))
+}
+
+/// Loads a project: root, configuration, plan.
+pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Loaded, CommandError> {
+    let root = project_root(environment, directory)?;
+    reload(&root)
+}
+
+/// Loads a project again from its root, as before every run.
+pub(crate) fn reload(root: &Path) -> Result<Loaded, CommandError> {
+    let (configuration, _) = configuration(root)?;
+    let files = DiskFiles::new(root);
+    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| of_problems(&problems))?;
+    Ok(Loaded { root: root.to_owned(), configuration, plan })
+}
+
+/// Returns the name of a project's directory.
+pub(crate) fn directory_name(root: &Path) -> String {
+    root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Makes one error of all problems of a configuration.
+pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
+    let count = problems.len();
+    let message = if count == 1 { "the configuration is wrong".to_owned() } else { format!("the configuration has {count} errors") };
+    let error = CommandError::new(CommandExit::SpecificationWrong, message);
+    let error = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
+    error.hint("`proctor init --print` shows every setting with its default")
+}

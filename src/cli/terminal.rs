@@ -1,0 +1,76 @@
+//! The terminal: whether there is one, and its keys while `proctor watch` runs.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::os::fd::AsFd as _;
+
+use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
+
+use crate::daemon::Key;
+
+/// Returns whether standard output is a terminal.
+pub(crate) fn is_output_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Returns whether a person can be asked on standard input.
+pub(crate) fn is_input_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
+/// The terminal in a mode that gives keys at once and without echo; the old mode comes back on drop.
+pub(crate) struct KeyMode {
+    before: Termios,
+}
+
+impl KeyMode {
+    /// Switches the mode; none where standard input is no terminal.
+    pub(crate) fn enter() -> Option<Self> {
+        let input = std::io::stdin();
+        let before = is_input_terminal().then(|| tcgetattr(input.as_fd()).ok())??;
+        let mut mode = before.clone();
+        mode.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
+        mode.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
+        mode.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
+        tcsetattr(input.as_fd(), SetArg::TCSANOW, &mode).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for KeyMode {
+    fn drop(&mut self) {
+        let _best_effort = tcsetattr(std::io::stdin().as_fd(), SetArg::TCSANOW, &self.before);
+    }
+}
+
+/// Reads keys until standard input ends; blocks, so it has a thread of its own.
+pub(crate) fn read_keys(mut send: impl FnMut(Key) -> bool) {
+    let mut input = std::io::stdin();
+    let mut byte = [0_u8; 1];
+    while matches!(input.read(&mut byte), Ok(1)) {
+        if let Some(key) = key_of(byte[0]) {
+            if !send(key) {
+                return;
+            }
+        }
+    }
+}
+
+fn key_of(byte: u8) -> Option<Key> {
+    match byte {
+        b'\r' | b'\n' => Some(Key::Again),
+        b'f' => Some(Key::FailedOnly),
+        b'a' => Some(Key::All),
+        b'c' => Some(Key::Clear),
+        b'q' => Some(Key::Quit),
+        _ => None,
+    }
+}
+
+/// Reads a line a person types; none when standard input ends.
+pub(crate) fn read_line() -> Option<String> {
+    let mut line = String::new();
+    match std::io::stdin().read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line),
+    }
+}

@@ -1,0 +1,152 @@
+//! What a person sees of a watch: runs as `proctor run` shows them, notices between them, a bell when red and green change places.
+
+use std::path::PathBuf;
+
+use crate::cli::commands::of_run;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::style::{Style, Tone};
+use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
+use crate::model::{OverallResult, WatchProblem};
+use crate::run::{Carried, Progress, Sealed};
+
+/// How a watch is to look.
+pub(crate) struct WatchLook {
+    pub(crate) style: Style,
+    pub(crate) is_terminal: bool,
+    pub(crate) clear: bool,
+    pub(crate) bell: bool,
+    pub(crate) notify: bool,
+    pub(crate) link: Option<String>,
+    pub(crate) root: PathBuf,
+}
+
+/// The screen of a watch.
+pub(crate) struct WatchScreen {
+    look: WatchLook,
+    progress: ProgressScreen,
+    last: Option<OverallResult>,
+}
+
+impl WatchScreen {
+    /// Returns a screen that has shown nothing.
+    pub(crate) fn new(look: WatchLook) -> Self {
+        let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
+        let progress = ProgressScreen::new(look.style, audience);
+        Self { look, progress, last: None }
+    }
+
+    fn judged(&mut self, sealed: &Sealed) {
+        self.show_end(sealed, true);
+        let now = sealed.report.validation_criteria_evaluation.overall_result;
+        let changed = self.last.is_some() && now.is_some() && self.last != now;
+        if changed && self.look.bell {
+            render::bell();
+        }
+        if changed && self.look.notify {
+            notify_desktop(&sealed.report.project.name, now == Some(OverallResult::Passed));
+        }
+        self.last = now.or(self.last);
+    }
+
+    fn show_end(&self, sealed: &Sealed, is_latest: bool) {
+        screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
+        let task = &sealed.report.test_specification.task_id;
+        let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
+        render::line(&screen::verdict(&sealed.report, &path, self.look.style));
+    }
+
+    fn say(&self, text: &str) {
+        render::line(&self.look.style.paint(Tone::Quiet, text));
+    }
+}
+
+impl Screen for WatchScreen {
+    fn progress(&mut self, progress: &Progress) {
+        if matches!(progress, Progress::Begun { .. }) && self.look.clear && self.look.is_terminal {
+            render::clear();
+        }
+        self.progress.show(progress);
+    }
+
+    fn over(&mut self, over: &Over) {
+        match &over.carried {
+            Ok(Carried::Judged(sealed)) => self.judged(sealed),
+            Ok(Carried::Moved(sealed)) => {
+                self.show_end(sealed, false);
+                self.say("this result is for an older tree");
+            }
+            Ok(Carried::Interrupted(sealed)) => self.show_end(sealed, false),
+            Ok(Carried::Paused(pause)) => {
+                let task = &over.task;
+                render::line(&screen::paused(task, pause));
+            }
+            Ok(Carried::Superseded | Carried::Unchanged) => {}
+            Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
+            Err(Trouble::Run(error)) => render::error(&of_run(error)),
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let lines = notice_lines(notice, self.look.is_terminal);
+        lines.iter().for_each(|line| self.say(line));
+    }
+
+    fn clear(&mut self) {
+        if self.look.is_terminal {
+            render::clear();
+        }
+    }
+}
+
+/// Returns what a notice says.
+fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
+    match notice {
+        Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
+        Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
+        Notice::LettingFinish => vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()],
+        Notice::Repeating { paths } => vec![format!("{} changed during the run: it is repeated once", listed(paths))],
+        Notice::Unstable { paths } => vec![
+            format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths)),
+            format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
+        ],
+        Notice::EventsLost(problem) => vec![lost(problem)],
+        Notice::RootVanished => vec!["the project's directory is gone: nothing is left to watch".to_owned()],
+        Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
+        Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
+        Notice::Waiting(standing) => vec![waiting(*standing, is_terminal)],
+    }
+}
+
+fn waiting(standing: Standing, is_terminal: bool) -> String {
+    let keys = if is_terminal { " (Enter run again, f failed only, a all, c clear, q quit)" } else { "" };
+    match standing {
+        Standing::Verdict => format!("watching{keys}"),
+        Standing::Paused => format!("watching; the task waits for a person{keys}"),
+        Standing::NoVerdict => format!("watching; there is no verdict for this tree{keys}"),
+    }
+}
+
+fn lost(problem: &WatchProblem) -> String {
+    match problem {
+        WatchProblem::Overflow => "file events were lost (the kernel's queue overflowed): the whole tree is compared".to_owned(),
+        WatchProblem::TooManyWatches(path) => format!(
+            "`{path}` is not watched: the limit on watches is reached; raise it with `sysctl fs.inotify.max_user_watches=524288`"
+        ),
+        WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
+        WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
+    }
+}
+
+fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {
+    let mut names: Vec<_> = paths.iter().take(3).map(ToString::to_string).collect();
+    if paths.len() > names.len() {
+        names.push(format!("{} more", paths.len() - names.len()));
+    }
+    names.join(", ")
+}
+
+fn quoted(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {
+    paths.iter().take(5).map(|path| format!("\"/{path}\"")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,198 @@
+//! The loop of a watch: arrivals become events, effects become calls. Nothing is decided here (house style S1, S3).
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::daemon::engine::{Effect, Engine, EngineSettings, Event, Key, Moment, Notice, OsSignal};
+use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
+use crate::ignore::MatcherSettings;
+use crate::model::{CommandExit, WatchHint};
+use crate::process::{Control, clock};
+use crate::run::{Progress, Scope, Workspace};
+use crate::watch::{WatchError, Watcher};
+
+/// What a person sees of a watch.
+pub trait Screen {
+    /// Shows what a run says of itself.
+    fn progress(&mut self, progress: &Progress);
+    /// Shows what came of a run.
+    fn over(&mut self, over: &Over);
+    /// Shows a notice between runs.
+    fn notice(&mut self, notice: &Notice);
+    /// Clears it.
+    fn clear(&mut self);
+}
+
+/// Says why a watch could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    /// The watches could not be placed.
+    #[error("failed to watch the project")]
+    Watch(#[source] WatchError),
+    /// Signals could not be taken over.
+    #[error("failed to take over signals")]
+    Signals(#[source] io::Error),
+    /// The event loop could not be built.
+    #[error("failed to start the event loop")]
+    Runtime(#[source] io::Error),
+    /// The controls of a run could not be made.
+    #[error("failed to prepare a run")]
+    Control(#[source] io::Error),
+}
+
+/// Everything a watch is made of.
+pub struct Loop<'a, S: Screen> {
+    engine: Engine,
+    worker: Worker,
+    screen: &'a mut S,
+    wake_at: Option<Moment>,
+    hints: UnboundedReceiver<WatchHint>,
+    reports: UnboundedReceiver<WorkerReport>,
+    keys: UnboundedReceiver<Key>,
+    origin: clock::Monotonic,
+    /// Held for its thread: dropping it ends the hints.
+    _watcher: Watcher,
+}
+
+/// What a watch is begun with.
+pub struct Beginning {
+    /// What runs need.
+    pub workspace: Workspace,
+    /// The project.
+    pub scope: Scope,
+    /// Reads plan and settings before every run.
+    pub reload: Reload,
+    /// The settings of `[watch]`.
+    pub settings: EngineSettings,
+    /// What belongs to the tree.
+    pub matcher: MatcherSettings,
+    /// Where keys come from; a sender that is dropped means that there are none.
+    pub keys: UnboundedReceiver<Key>,
+}
+
+impl<'a, S: Screen> Loop<'a, S> {
+    /// Places the watches and starts the worker.
+    pub fn begin(beginning: Beginning, root: &Path, screen: &'a mut S) -> Result<Self, LoopError> {
+        let (send_hint, hints) = unbounded_channel();
+        let watcher = Watcher::start(root, &beginning.matcher, forward(send_hint)).map_err(LoopError::Watch)?;
+        let (send_report, reports) = unbounded_channel();
+        let worker = Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report);
+        Ok(Self {
+            engine: Engine::new(beginning.settings),
+            worker,
+            screen,
+            wake_at: None,
+            hints,
+            reports,
+            keys: beginning.keys,
+            origin: clock::monotonic(),
+            _watcher: watcher,
+        })
+    }
+
+    /// Runs until it is told to end; returns the exit code.
+    pub fn run(mut self) -> Result<CommandExit, LoopError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(LoopError::Runtime)?;
+        runtime.block_on(async {
+            let mut signals = Signals::take_over().map_err(LoopError::Signals)?;
+            let first = self.engine.begin();
+            if let Some(exit) = self.perform(first)? {
+                return Ok(exit);
+            }
+            loop {
+                let event = self.next_event(&mut signals).await;
+                let now = self.now();
+                let effects = self.engine.handle(now, event);
+                if let Some(exit) = self.perform(effects)? {
+                    return Ok(exit);
+                }
+            }
+        })
+    }
+
+    /// Waits for the next arrival and makes an event of it; what is only to be shown is shown.
+    async fn next_event(&mut self, signals: &mut Signals) -> Event {
+        loop {
+            let pause = self.wake_at.map(|moment| std::time::Duration::from_millis(moment.0.saturating_sub(self.now().0)));
+            tokio::select! {
+                biased;
+                signal = signals.next() => return Event::Signal(signal),
+                Some(report) = self.reports.recv() => match report {
+                    WorkerReport::Progress(progress) => self.screen.progress(&progress),
+                    WorkerReport::Over(over) => {
+                        self.screen.over(&over);
+                        return Event::Finished(over.finished);
+                    }
+                },
+                Some(key) = self.keys.recv() => return Event::Key(key),
+                Some(hint) = self.hints.recv() => return Event::Hint(hint),
+                () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {
+                    self.wake_at = None;
+                    return Event::Timer;
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<CommandExit>, LoopError> {
+        for effect in effects {
+            match effect {
+                Effect::Start(order) => {
+                    let (control, handle) = Control::new().map_err(LoopError::Control)?;
+                    self.worker.order(order, control, handle);
+                }
+                Effect::Stop(reason) => self.worker.stop(reason),
+                Effect::WakeAt(moment) => self.wake_at = Some(moment),
+                Effect::Show(notice) => self.screen.notice(&notice),
+                Effect::ClearScreen => self.screen.clear(),
+                Effect::Quit(exit) => return Ok(Some(exit)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn now(&self) -> Moment {
+        Moment(u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+fn forward(send: UnboundedSender<WatchHint>) -> impl Fn(WatchHint) + Send + 'static {
+    move |hint| {
+        let _gone = send.send(hint);
+    }
+}
+
+/// The signals of the operating system, as bytes in pipes (signal-hook is their only source, G2).
+struct Signals {
+    interrupt: tokio::net::UnixStream,
+    terminate: tokio::net::UnixStream,
+}
+
+impl Signals {
+    fn take_over() -> io::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        Ok(Self { interrupt: pipe_of(&[SIGINT])?, terminate: pipe_of(&[SIGTERM, SIGHUP])? })
+    }
+
+    async fn next(&mut self) -> OsSignal {
+        let mut one = [0_u8; 1];
+        let mut other = [0_u8; 1];
+        tokio::select! {
+            _ = self.interrupt.read(&mut one) => OsSignal::Interrupt,
+            _ = self.terminate.read(&mut other) => OsSignal::Terminate,
+        }
+    }
+}
+
+fn pipe_of(signals: &[i32]) -> io::Result<tokio::net::UnixStream> {
+    let (read, write) = UnixStream::pair()?;
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
+    }
+    read.set_nonblocking(true)?;
+    tokio::net::UnixStream::from_std(read)
+}

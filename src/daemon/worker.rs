@@ -1,0 +1,148 @@
+//! The thread that carries out runs for a watch: it owns everything a run needs and is spoken to by messages only.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::daemon::engine::{Finished, Order, Selection};
+use crate::model::{StopReason, TreePath};
+use crate::process::{Control, ControlHandle};
+use crate::run::{Carried, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+
+/// What the worker says of the run under way.
+#[derive(Debug)]
+pub enum WorkerReport {
+    /// Something to show.
+    Progress(Progress),
+    /// It is over; what came of it, to show.
+    Over(Box<Over>),
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Over {
+    /// How it ended, for the engine.
+    pub finished: Finished,
+    /// What came of it, for the screen.
+    pub carried: Result<Carried, Trouble>,
+}
+
+/// Why a run could not be carried out: not the code's fault.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The configuration is wrong; one line for each problem.
+    Configuration(Vec<String>),
+    /// proctor itself failed.
+    Run(RunError),
+}
+
+/// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
+pub type Reload = Box<dyn FnMut() -> Result<(crate::model::Plan, Settings), Vec<String>> + Send>;
+
+/// The handle of the worker's thread.
+#[derive(Debug)]
+pub struct Worker {
+    orders: Option<Sender<(Order, Control)>>,
+    stop: Option<ControlHandle>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Bench {
+    workspace: Workspace,
+    reload: Reload,
+    scope: Scope,
+    reports: UnboundedSender<WorkerReport>,
+}
+
+impl Worker {
+    /// Starts the thread. It ends when the handle is dropped and the run under way is over.
+    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> Self {
+        let (orders, inbox) = channel();
+        let bench = Bench { workspace, reload, scope, reports };
+        let thread = std::thread::spawn(move || bench.serve(&inbox));
+        Self { orders: Some(orders), stop: None, thread: Some(thread) }
+    }
+
+    /// Hands over an order. One at a time: the engine sees to that.
+    pub fn order(&mut self, order: Order, control: Control, stop: ControlHandle) {
+        self.stop = Some(stop);
+        if let Some(orders) = &self.orders {
+            // A thread that is gone has reported its last run; the loop is about to end.
+            let _gone = orders.send((order, control));
+        }
+    }
+
+    /// Asks the run under way to stop; asking again kills what is left of it at once.
+    pub fn stop(&self, reason: StopReason) {
+        if let Some(stop) = &self.stop {
+            stop.request(reason);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Bench {
+    fn serve(mut self, inbox: &Receiver<(Order, Control)>) {
+        while let Ok((order, control)) = inbox.recv() {
+            let over = self.carry_out(&order, &control);
+            if self.reports.send(WorkerReport::Over(Box::new(over))).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
+        let (plan, settings) = match (self.reload)() {
+            Ok(loaded) => loaded,
+            Err(lines) => return Over { finished: Finished::Failed, carried: Err(Trouble::Configuration(lines)) },
+        };
+        let checks = match &order.selection {
+            Selection::All => Vec::new(),
+            Selection::Named(names) => names.clone(),
+        };
+        let request = RunRequest {
+            plan: &plan,
+            settings: &settings,
+            scope: &self.scope,
+            checks,
+            phase: None,
+            trigger: order.trigger.clone(),
+            unless_tree: order.unless_tree,
+            lost_events: order.lost_events,
+            control,
+        };
+        let reports = self.reports.clone();
+        let mut show = |progress: Progress| {
+            let _gone = reports.send(WorkerReport::Progress(progress));
+        };
+        let carried = self.workspace.carry_out(&request, &mut show);
+        let finished = finished_of(&carried);
+        Over { finished, carried: carried.map_err(Trouble::Run) }
+    }
+}
+
+fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
+    match carried {
+        Ok(Carried::Judged(sealed)) => {
+            Finished::Verdict { tree: sealed.tree, failed: sealed.failed.clone(), paused: sealed.paused }
+        }
+        Ok(Carried::Moved(sealed)) => {
+            let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
+            Finished::Moved { paths }
+        }
+        Ok(Carried::Interrupted(_) | Carried::Superseded) => Finished::Stopped,
+        Ok(Carried::Unchanged) => Finished::Unchanged,
+        Ok(Carried::Paused(_)) => Finished::Paused,
+        Err(_) => Finished::Failed,
+    }
+}

@@ -1,0 +1,134 @@
+//! Reading back: runs, reports, logs, TDD state. Needs no lock and never goes through the project's link (S1).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{self, Store};
+use crate::model::{OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, TaskId, TddState, Timestamp, TreeDigest};
+use crate::report::{ExecutionReportV2, parse};
+use crate::run::error::RunError;
+use crate::run::registration::place_of;
+use crate::run::workspace::catch_up;
+use crate::store::{self, ProjectMatch, StoredRun};
+
+/// The store, open for reading.
+pub struct Archive {
+    store: Store,
+    index: store::Index,
+}
+
+/// A run as the ledger has it.
+#[derive(Debug, Clone)]
+pub struct ArchivedRun {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its task.
+    pub task: TaskId,
+    /// What happened.
+    pub status: OverallStatus,
+    /// The verdict.
+    pub result: Option<OverallResult>,
+    /// How many results block.
+    pub blocking: u32,
+    /// When it began.
+    pub started: Timestamp,
+    /// The tree it tested.
+    pub tree: Option<TreeDigest>,
+    /// The route.
+    pub route: Option<RouteEntry>,
+}
+
+impl Archive {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// When store or index cannot be had.
+    pub fn open(state_root: &Path) -> Result<Self, RunError> {
+        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
+        Ok(Self { store, index: opened.index })
+    }
+
+    /// Finds the project of a directory and brings the index up to its ledger; none when it is not registered.
+    ///
+    /// # Errors
+    /// When the directory, the ledger or the index cannot be read.
+    pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, RunError> {
+        let place = place_of(root)?;
+        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+            catch_up(&self.store, &mut self.index, &project)?;
+        }
+        Ok(match self.index.find_project(&place).map_err(RunError::Index)? {
+            ProjectMatch::Known(project) | ProjectMatch::Mismatch { project, .. } => Some(project),
+            ProjectMatch::Unknown => None,
+        })
+    }
+
+    /// Returns the newest runs of a project.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn runs(&self, project: &ProjectId, limit: usize) -> Result<Vec<ArchivedRun>, RunError> {
+        let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
+        Ok(runs.into_iter().map(of_stored).collect())
+    }
+
+    /// Finds a sealed run by id or number; without one, the newest that has a directory.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, RunError> {
+        let sealed = |run: &ArchivedRun| run.status != OverallStatus::Superseded;
+        let Some(wanted) = wanted else {
+            return Ok(self.runs(project, 100)?.into_iter().find(sealed));
+        };
+        let by_number = wanted.parse::<u64>().ok();
+        let matches = |run: &ArchivedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
+        Ok(self.runs(project, usize::MAX)?.into_iter().filter(sealed).find(matches))
+    }
+
+    /// Returns a run's report, as bytes and read.
+    ///
+    /// # Errors
+    /// When it is not there or does not read.
+    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), RunError> {
+        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(RunError::Evidence)?;
+        let report =
+            parse(&bytes).map_err(|error| RunError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
+        Ok((bytes, report))
+    }
+
+    /// Opens a file of a run.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn open_file(&self, project: &ProjectId, run: &ArchivedRun, name: &str) -> Result<File, RunError> {
+        evidence::open_log(&self.store, project, &run.task, &run.run_id, name).map_err(RunError::Evidence)
+    }
+
+    /// Returns where a run lies.
+    pub fn run_directory(&self, project: &ProjectId, run: &ArchivedRun) -> PathBuf {
+        self.store.run_directory(project, &run.task, &run.run_id)
+    }
+
+    /// Returns the TDD state of a task.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+        self.index.tdd(project, task).map_err(RunError::Index)
+    }
+}
+
+fn of_stored(run: StoredRun) -> ArchivedRun {
+    ArchivedRun {
+        run_id: run.run_id,
+        task: run.task,
+        status: run.status,
+        result: run.result,
+        blocking: run.blocking,
+        started: run.started,
+        tree: run.tree_digest,
+        route: run.route,
+    }
+}

@@ -1,0 +1,367 @@
+//! The end of a run: verdict, route, report, seal, index, link. Judgements are asked for, not made.
+
+use std::collections::BTreeSet;
+
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, seal};
+use crate::model::{
+    CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote,
+    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
+};
+use crate::process::clock;
+use crate::report::{
+    ActionDisposition, CompletionFacts, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts, IsolationLevel,
+    RouteFacts, RunFacts, SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+};
+use crate::routing::{self, TestResult};
+use crate::run::carry_out::Course;
+use crate::run::error::RunError;
+use crate::run::perform::Performed;
+use crate::run::prerequisite;
+use crate::run::records;
+use crate::run::request::{Carried, Sealed};
+use crate::run::surroundings::{Surveyed, changed_between};
+use crate::run::workspace::Workspace;
+use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
+
+/// By what a command could reach outside the run at the process-group level (S8).
+const OPEN_CHANNELS: &[&str] = &[
+    "the files of the user, the evidence store included",
+    "the user's other processes",
+    "network",
+    "message buses and agents' sockets",
+    "processes that leave their process group",
+];
+
+/// What a run comes to its end with.
+pub(crate) struct Concluding<'a> {
+    pub(crate) course: &'a Course<'a>,
+    pub(crate) performed: Vec<Performed>,
+    pub(crate) comparison: TreeComparison,
+    pub(crate) stopped: Option<StopReason>,
+    pub(crate) surveyed: Surveyed,
+}
+
+/// The decisions about a run.
+struct Decided {
+    verdict: RunVerdict,
+    route: Option<RouteEntry>,
+    override_of: Option<crate::model::NextNode>,
+    tdd: TddState,
+    ended: Timestamp,
+}
+
+impl Workspace {
+    /// Judges, reports, seals and publishes a run.
+    pub(crate) fn conclude(
+        &mut self,
+        concluding: Concluding<'_>,
+        directory: RunDirectory,
+        ledger: &mut Ledger,
+        lock: &ProjectLock,
+    ) -> Result<Carried, RunError> {
+        let decided = decide(&concluding);
+        let course = concluding.course;
+        let request = course.request;
+        let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
+        let facts = facts(&concluding, &decided, &before);
+        let report = seal_hash(build(&facts));
+        let record = record(&concluding, &decided, &report);
+        let sealing = Sealing { report: to_bytes(&report), record };
+        let observer = self.observer();
+        let sealed = seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
+        self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
+        observer(DurableStep::IndexUpdated);
+        if decided.verdict.overall_status.counts() {
+            publish_latest(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
+            observer(DurableStep::LatestLinked);
+        }
+        let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
+        observer(DurableStep::Published);
+        Ok(match decided.verdict.overall_status {
+            OverallStatus::Moved => Carried::Moved(sealed),
+            OverallStatus::Interrupted => Carried::Interrupted(sealed),
+            OverallStatus::Success
+            | OverallStatus::PartialSuccess
+            | OverallStatus::Failed
+            | OverallStatus::SpecificationError
+            | OverallStatus::Superseded => Carried::Judged(sealed),
+        })
+    }
+}
+
+fn decide(concluding: &Concluding<'_>) -> Decided {
+    let course = concluding.course;
+    let flow = match concluding.stopped {
+        Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
+        Some(StopReason::Superseded) => RunFlow::Superseded,
+        None if concluding.comparison.moved.is_empty() => RunFlow::Finished,
+        None => RunFlow::Moved,
+    };
+    let selected = concluding.performed.iter().filter(|one| skip_of(one) != Some(SkipReason::NotSelected));
+    let results: Vec<_> = selected.map(run_result).collect();
+    let mut verdict = verdict::judge_run(&results, &flow);
+    note_partial_selection(concluding, &mut verdict);
+    let ended = clock::now();
+    if flow != RunFlow::Finished {
+        return Decided { verdict, route: None, override_of: None, tdd: course.tdd.clone(), ended };
+    }
+    let (route, tdd) = route(concluding, ended);
+    let override_of = route.as_ref().and_then(overridden);
+    Decided { verdict, route, override_of, tdd, ended }
+}
+
+fn run_result(one: &Performed) -> RunResult<'_> {
+    let disposition = match (&one.outcome, skip_of(one)) {
+        (Some(outcome), _) => Disposition::Executed(outcome),
+        (None, Some(SkipReason::Unchanged)) => Disposition::Unchanged,
+        (None, _) => Disposition::Skipped,
+    };
+    RunResult { phase: one.facts.action.phase, disposition }
+}
+
+fn skip_of(one: &Performed) -> Option<SkipReason> {
+    match &one.facts.disposition {
+        ActionDisposition::Skipped(reason) => Some(*reason),
+        ActionDisposition::Executed(_) => None,
+    }
+}
+
+/// A run of some checks says nothing about the others: the task is not done by it.
+fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
+    let left_out = concluding.performed.iter().filter(|one| skip_of(one) == Some(SkipReason::NotSelected)).count();
+    if left_out > 0 && verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        verdict.completion_reason = format!("{left_out} of {} checks were not run", concluding.course.request.plan.steps.len());
+    }
+}
+
+/// Routes the first TEST action that did not pass, else the last (R1); none without a TEST action that was carried out (R2).
+fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
+    let course = concluding.course;
+    let tests: Vec<_> = concluding.performed.iter().filter_map(executed_test).collect();
+    let passed = |facts: &&&ExecutedFacts| facts.classification.category == ResultType::Success;
+    let chosen = tests.iter().find(|facts| !passed(facts)).or(tests.last());
+    let Some(facts) = chosen else { return (None, course.tdd.clone()) };
+    let (exit_code, exit_code_source) = raw_code(facts);
+    let result = TestResult {
+        exit_code,
+        exit_code_source,
+        category: Some(facts.classification.code),
+        missing_modules: &facts.interpretation.missing_modules,
+        only_missing_modules: facts.interpretation.only_missing_modules,
+        tree_digest: course.before.0,
+        failing_set: failing_set(facts),
+        run_id: course.run_id.clone(),
+        now,
+    };
+    let settings = &course.request.settings.routing;
+    let advice = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
+    let verified = match advice {
+        // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6).
+        Some(phase) => {
+            let asked = TddState { phase, started: false, ..TddState::default() };
+            let verified = routing::verify_phase(&result, asked, settings);
+            routing::Verified { state: course.tdd.clone(), ..verified }
+        }
+        None => routing::verify_phase(&result, course.tdd.clone(), settings),
+    };
+    verified.log.iter().for_each(|line| tracing::debug!("{line}"));
+    routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, Some(facts.classification.code));
+    (Some(verified.entry), verified.state)
+}
+
+fn executed_test(one: &Performed) -> Option<&ExecutedFacts> {
+    match &one.facts.disposition {
+        ActionDisposition::Executed(facts) if one.facts.action.class == ToolClass::Test => Some(facts),
+        ActionDisposition::Executed(_) | ActionDisposition::Skipped(_) => None,
+    }
+}
+
+fn raw_code(facts: &ExecutedFacts) -> (Option<i32>, ExitCodeSource) {
+    use crate::model::ActionEnd;
+    match &facts.ended.end {
+        ActionEnd::Exited { code } => (Some(*code), ExitCodeSource::Process),
+        ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => (None, ExitCodeSource::Signal),
+        ActionEnd::TimedOut { .. } => (None, ExitCodeSource::Timeout),
+        ActionEnd::NotStarted(_) => (None, ExitCodeSource::NotStarted),
+        ActionEnd::Lost { .. } => (None, ExitCodeSource::Lost),
+    }
+}
+
+/// Two attempts failed alike when the same tests failed for the same category (R4).
+fn failing_set(facts: &ExecutedFacts) -> Digest {
+    let failures = facts.interpretation.test_results.as_ref().map(|results| results.failures.as_slice()).unwrap_or_default();
+    let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
+    let text = names.into_iter().collect::<Vec<_>>().join("\n");
+    Digest::of(format!("{:?}\n{text}", facts.classification.code).as_bytes())
+}
+
+fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
+    match entry.kind {
+        RouteKind::Routed => None,
+        RouteKind::RetryLimit
+        | RouteKind::AttemptLimit
+        | RouteKind::CollectionErrorPolicy
+        | RouteKind::Category
+        | RouteKind::Override => {
+            Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node)
+        }
+    }
+}
+
+fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &std::collections::BTreeMap<String, Digest>) -> RunFacts {
+    let course = concluding.course;
+    let request = course.request;
+    let verdict = &decided.verdict;
+    let counts = verdict.overall_status.counts();
+    RunFacts {
+        run_id: course.run_id.clone(),
+        project_id: request.scope.project.clone(),
+        plan: request.plan.clone(),
+        plan_digest: course.plan_digest,
+        specification_file: records::specification_file(&request.plan.origin),
+        actions: concluding.performed.iter().map(|one| one.facts.clone()).collect(),
+        started: course.started,
+        ended: decided.ended,
+        duration: DurationMs::from(clock::monotonic().since(course.begun)),
+        generated_at: decided.ended,
+        process_id: std::process::id(),
+        overall_status: verdict.overall_status,
+        overall_result: verdict.overall_result,
+        overall_reason: verdict.reason.clone(),
+        completion: CompletionFacts {
+            status: verdict.completion_status,
+            task_status: verdict.task_status,
+            partial_reason: verdict.partial_reason,
+            reason: verdict.completion_reason.clone(),
+        },
+        trigger: request.trigger.clone(),
+        tree: TreeFacts { before: course.before, comparison: Some(concluding.comparison.clone()), issues: course.issues.clone() },
+        isolation: isolation(concluding),
+        environment: environment(concluding),
+        configuration_changed: changed_between(before, &concluding.surveyed.configuration),
+        route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
+        tdd: counts.then(|| tdd_facts(course, decided)),
+        evidence_files: evidence_files(&concluding.performed),
+        lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
+        notes: notes(concluding),
+    }
+}
+
+/// What the report says when the kernel may have dropped events before the run.
+const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
+
+fn isolation(concluding: &Concluding<'_>) -> IsolationFacts {
+    let left = concluding.performed.iter().filter_map(executed).any(|facts| !facts.ended.survivors.is_empty());
+    IsolationFacts {
+        level: IsolationLevel::ProcessGroup,
+        killed_by: left.then(|| "process-group".to_owned()),
+        open_channels: OPEN_CHANNELS.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn executed(one: &Performed) -> Option<&ExecutedFacts> {
+    match &one.facts.disposition {
+        ActionDisposition::Executed(facts) => Some(facts),
+        ActionDisposition::Skipped(_) => None,
+    }
+}
+
+fn environment(concluding: &Concluding<'_>) -> EnvironmentFacts {
+    let names: BTreeSet<_> = concluding.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
+    EnvironmentFacts {
+        digest: concluding.surveyed.digest,
+        names: names.into_iter().collect(),
+        components: concluding.surveyed.components.clone(),
+    }
+}
+
+fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddFacts {
+    TddFacts {
+        started: course.tdd.started,
+        phase: decided.route.as_ref().map_or(course.phase(), |entry| entry.phase),
+        phase_after: decided.tdd.phase,
+        attempts: decided.tdd.attempts,
+        paused: decided.tdd.paused.clone(),
+    }
+}
+
+fn evidence_files(performed: &[Performed]) -> Vec<EvidenceFile> {
+    performed.iter().flat_map(|one| one.files.iter().cloned()).collect()
+}
+
+fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
+    concluding.performed.iter().flat_map(|one| one.notes.iter().cloned()).collect()
+}
+
+fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
+    let course = concluding.course;
+    let counts = decided.verdict.overall_status.counts();
+    RunRecord {
+        run_id: course.run_id.clone(),
+        task: course.request.plan.task.clone(),
+        report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
+        manifest_hash: Digest::of(b""),
+        tree_digest: Some(course.before),
+        environment_digest: Some(concluding.surveyed.digest),
+        plan_digest: Some(course.plan_digest),
+        overall_status: decided.verdict.overall_status,
+        overall_result: decided.verdict.overall_result,
+        blocking: decided.verdict.blocking,
+        route: decided.route.clone(),
+        tdd: counts.then(|| decided.tdd.clone()),
+        prerequisites: prerequisites_met(concluding),
+        configuration: concluding.surveyed.configuration.clone(),
+        started: course.started,
+        ended: decided.ended,
+        signature: None,
+    }
+}
+
+/// Returns what the next run may skip: what succeeded or was unchanged, and what was known of those that were not reached.
+fn prerequisites_met(concluding: &Concluding<'_>) -> std::collections::BTreeMap<String, Digest> {
+    let course = concluding.course;
+    let mut met = course.met.clone();
+    for one in &concluding.performed {
+        let action = &one.facts.action;
+        let Some(once) = &action.once else { continue };
+        match one.status() {
+            Some(ResultType::Success) => match prerequisite::state_digest(&course.request.scope.root, action, once) {
+                Some(digest) => drop(met.insert(action.name.clone(), digest)),
+                None => drop(met.remove(&action.name)),
+            },
+            Some(_) => drop(met.remove(&action.name)),
+            None => {}
+        }
+    }
+    met
+}
+
+fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: std::path::PathBuf) -> Sealed {
+    let course = concluding.course;
+    let standing = if course.request.phase.is_some() && !course.tdd.started {
+        CycleStanding::InCycle
+    } else {
+        CycleStanding::of(course.tdd.started, &decided.tdd)
+    };
+    let unsuccessful = |one: &&Performed| {
+        one.facts.action.phase == crate::model::ActionPhase::Step && one.status() != Some(ResultType::Success)
+    };
+    let not_left_out = |one: &&Performed| skip_of(one) != Some(SkipReason::NotSelected);
+    Sealed {
+        run_id: course.run_id.clone(),
+        report,
+        report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
+        tree: course.before,
+        failed: concluding
+            .performed
+            .iter()
+            .filter(unsuccessful)
+            .filter(not_left_out)
+            .map(|one| one.facts.action.name.clone())
+            .collect(),
+        moved: concluding.comparison.moved.clone(),
+        paused: decided.tdd.paused.is_some(),
+        exit: verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing),
+    }
+}

@@ -1,0 +1,68 @@
+//! Changes of a task's TDD cycle by command: decided in `routing/`, written to the ledger here (R6, R9).
+
+use crate::evidence::Ledger;
+use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
+use crate::process::clock;
+use crate::routing;
+use crate::run::error::RunError;
+use crate::run::request::{Scope, Settings};
+use crate::run::workspace::Workspace;
+
+/// What a person asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CycleChange {
+    /// Start a cycle in a phase.
+    Start(Phase),
+    /// Set the phase of a started cycle.
+    SetPhase(Phase),
+    /// End the cycle and forget its history.
+    Reset,
+    /// Decide where a waiting task goes on.
+    Resolve {
+        /// The node to go to.
+        to: NextNode,
+        /// The person's words.
+        reason: String,
+    },
+}
+
+impl Workspace {
+    /// Changes a task's cycle and returns its state from here on.
+    ///
+    /// # Errors
+    /// When the change makes no sense now, or the ledger cannot be written.
+    pub fn change_cycle(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        task: &TaskId,
+        change: &CycleChange,
+    ) -> Result<TddState, RunError> {
+        let lock = self.lock(scope, settings.lock_wait, &mut |_| {})?;
+        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.catch_up(&scope.project)?;
+        let before = self.tdd(&scope.project, task)?;
+        let body = body(task, &before, change, settings)?;
+        self.append(&mut ledger, scope, body)?;
+        self.tdd(&scope.project, task)
+    }
+
+    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), RunError> {
+        let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
+        self.apply(&scope.project, ledger.length(), line)
+    }
+}
+
+fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, RunError> {
+    let state = before.clone();
+    let (verb, tdd) = match change {
+        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
+        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
+        CycleChange::Reset => ("reset", routing::reset(before)),
+        CycleChange::Resolve { to, reason } => {
+            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(RunError::Cycle)?;
+            return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
+        }
+    };
+    Ok(LedgerBody::Phase(PhaseRecord { task: task.clone(), verb: verb.to_owned(), from: before.phase, tdd }))
+}

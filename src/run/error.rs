@@ -1,0 +1,108 @@
+//! proctor's own troubles while it carries a run out. What a tool does is never one of them (house style S6).
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::evidence::{EvidenceError, LockError};
+use crate::model::{CommandExit, RunId};
+use crate::process::{LauncherError, SuperviseError};
+use crate::store::StoreError;
+use crate::tree::TreeError;
+
+/// Says what proctor could not do.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The project's evidence could not be locked.
+    #[error("failed to lock the project's evidence")]
+    Lock(#[source] LockError),
+    /// Evidence could not be written or read.
+    #[error("failed to keep the evidence")]
+    Evidence(#[source] EvidenceError),
+    /// The index could not be used.
+    #[error("failed to use the index")]
+    Index(#[source] StoreError),
+    /// The tree could not be read.
+    #[error("failed to read the project's tree")]
+    Tree(#[source] TreeError),
+    /// The patterns of `watch.ignore` or `watch.include` are wrong.
+    #[error("`watch.ignore` or `watch.include` is wrong: {0}")]
+    Patterns(String),
+    /// The launcher could not be started.
+    #[error("failed to start the launcher")]
+    Launcher(#[source] LauncherError),
+    /// A command could not be supervised.
+    #[error("failed to supervise `{action}`")]
+    Supervise {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: SuperviseError,
+    },
+    /// The project's directory could not be looked at.
+    #[error("failed to look at `{path}`")]
+    Project {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file a tool is to write could not be put aside.
+    #[error("failed to put the old report `{path}` aside")]
+    OldReport {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A report in the store cannot be read back.
+    #[error("the report of run {run_id} cannot be read: {problem}")]
+    Report {
+        /// The run.
+        run_id: RunId,
+        /// Why.
+        problem: String,
+    },
+    /// A change of the TDD cycle makes no sense now.
+    #[error(transparent)]
+    Cycle(crate::routing::TransitionError),
+}
+
+impl RunError {
+    /// Returns the exit code of a command that ends with it (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Lock(LockError::Busy { .. }) => CommandExit::NoFreshVerdict,
+            Self::Cycle(_) => CommandExit::Usage,
+            Self::Patterns(_) => CommandExit::SpecificationWrong,
+            Self::Report { .. } => CommandExit::EvidenceWrong,
+            Self::Lock(_)
+            | Self::Evidence(_)
+            | Self::Index(_)
+            | Self::Tree(_)
+            | Self::Launcher(_)
+            | Self::Supervise { .. }
+            | Self::Project { .. }
+            | Self::OldReport { .. } => CommandExit::OwnFault,
+        }
+    }
+
+    /// Returns what to do next.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Lock(error) => Some(error.hint().to_owned()),
+            Self::Evidence(_) | Self::Supervise { .. } => {
+                Some("check the disk's space and the permissions of the store below $XDG_STATE_HOME/proctor".to_owned())
+            }
+            Self::Index(_) => Some("the index can be deleted: it is rebuilt from the ledger (state.db in the store)".to_owned()),
+            Self::Tree(_) | Self::Project { .. } => Some("check that the directory exists and that you may read it".to_owned()),
+            Self::Patterns(_) => Some("patterns are written as in .gitignore".to_owned()),
+            Self::OldReport { .. } => Some("remove the file, or let the command write its report elsewhere".to_owned()),
+            Self::Report { .. } => Some("the store was changed from outside: compare it with a backup".to_owned()),
+            Self::Launcher(_) => Some("check the limits on processes (`ulimit -u`) and that the program file still exists".to_owned()),
+            Self::Cycle(_) => Some("`proctor tdd show` tells where the cycle stands".to_owned()),
+        }
+    }
+}

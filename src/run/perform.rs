@@ -1,0 +1,298 @@
+//! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, take_artifact};
+use crate::model::{
+    Action, ActionEnd, ActionLimits, Captured, DurationMs, Digest, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
+    SpawnFailure, StreamExcerpt, ToolReport,
+};
+use crate::process::{LaunchRequest, Sinks, clock, resolve_program, supervise};
+use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
+use crate::run::carry_out::Course;
+use crate::run::environment::ChildEnvironment;
+use crate::run::error::RunError;
+use crate::run::old_report::PutAside;
+use crate::run::progress::Progress;
+use crate::run::records;
+use crate::run::workspace::Workspace;
+use crate::tools::{self, ReportRequest};
+use crate::verdict;
+
+/// A report a tool wrote is taken up to this size.
+const REPORT_CAP: u64 = 64 * 1024 * 1024;
+
+/// What became of an action, and what was kept of it.
+#[derive(Debug)]
+pub(crate) struct Performed {
+    pub(crate) facts: ActionFacts,
+    pub(crate) outcome: Option<verdict::Outcome>,
+    pub(crate) files: Vec<EvidenceFile>,
+    pub(crate) environment_names: BTreeSet<String>,
+    pub(crate) notes: Vec<PlanNote>,
+}
+
+/// Carries actions out, one after the other.
+pub(crate) struct Performer<'w, 'c> {
+    workspace: &'w mut Workspace,
+    lock: &'w ProjectLock,
+    course: &'c Course<'c>,
+    directory: &'w mut RunDirectory,
+    show: &'w mut dyn FnMut(Progress),
+}
+
+impl Performed {
+    /// Returns how the action ended; none when it was not run.
+    pub(crate) fn status(&self) -> Option<ResultType> {
+        self.outcome.as_ref().map(|outcome| outcome.classification.category)
+    }
+}
+
+impl<'w, 'c> Performer<'w, 'c> {
+    pub(crate) fn new(
+        workspace: &'w mut Workspace,
+        lock: &'w ProjectLock,
+        course: &'c Course<'c>,
+        directory: &'w mut RunDirectory,
+        show: &'w mut dyn FnMut(Progress),
+    ) -> Self {
+        Self { workspace, lock, course, directory, show }
+    }
+
+    /// Notes that an action is not run, visibly.
+    pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
+        let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
+        self.tell(&facts);
+        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new() }
+    }
+
+    /// Carries an action out. A command that fails, hangs or cannot start is a value.
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+        (self.show)(Progress::ActionStarted(Box::new(action.clone())));
+        let names = ActionFiles::of(action);
+        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
+        let preparation = tools::prepare(action, output.path());
+        let environment = self.environment(action, &preparation.environment, output.path());
+        let aside = PutAside::of(&preparation.report, &self.working_directory(action))?;
+        let ended = self.supervise(action, preparation.argv, &environment, &names)?;
+        let report = take_report(&preparation.report, &output, &self.working_directory(action));
+        aside.restore_if_nothing_came();
+        let coverage = match &preparation.coverage {
+            Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
+            None => ToolReport::NotRequested,
+        };
+        let channel = preparation.report.channel();
+        let mut interpretation = tools::interpret(&tools::Input {
+            action,
+            end: &ended.end,
+            stdout: &ended.captured.stdout,
+            stderr: &ended.captured.stderr,
+            report: &report,
+            coverage: &coverage,
+            report_channel: channel,
+            project_root: &self.course.request.scope.root,
+            survivors: ended.survivors.len(),
+        });
+        let outcome = self.classify(action, &ended, &interpretation);
+        interpretation.diagnostics.clone_from(&outcome.diagnostics);
+        let mut files = self.keep_streams(action, &ended, &names)?;
+        files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
+        files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
+        files.extend(self.keep_records(action, &ended, &interpretation, &environment, &names)?);
+        output.remove().map_err(RunError::Evidence)?;
+        let notes = missed_variables(action, &ended, &outcome, &environment);
+        Ok(self.over(action, ended, interpretation, outcome, files, &environment, notes))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything an action leaves, gathered once")]
+    fn over(
+        &mut self,
+        action: &Action,
+        ended: Ended,
+        interpretation: Interpretation,
+        outcome: verdict::Outcome,
+        files: Vec<EvidenceFile>,
+        environment: &ChildEnvironment,
+        notes: Vec<PlanNote>,
+    ) -> Performed {
+        let executed = ExecutedFacts {
+            ended,
+            interpretation,
+            classification: outcome.classification.clone(),
+            blocking: outcome.blocking,
+            debt: outcome.debt.clone(),
+            agent_action: outcome.agent_action.clone(),
+        };
+        let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
+        self.tell(&facts);
+        let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        Performed { facts, outcome: Some(outcome), files, environment_names, notes }
+    }
+
+    fn tell(&mut self, facts: &ActionFacts) {
+        let result = crate::report::build_action(facts, &[]);
+        (self.show)(Progress::ActionEnded(Box::new(result)));
+    }
+
+    fn working_directory(&self, action: &Action) -> PathBuf {
+        self.course.request.scope.root.join(&action.directory)
+    }
+
+    fn environment(&self, action: &Action, for_the_tool: &[(String, String)], output: &Path) -> ChildEnvironment {
+        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, for_the_tool, output)
+    }
+
+    fn supervise(
+        &mut self,
+        action: &Action,
+        argv: Vec<String>,
+        environment: &ChildEnvironment,
+        names: &ActionFiles,
+    ) -> Result<Ended, RunError> {
+        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
+        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
+        let directory = self.working_directory(action);
+        let path_variable = environment.variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
+        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &path_variable) {
+            Ok(program) => program,
+            Err(failure) => return Ok(not_started(failure)),
+        };
+        let request = LaunchRequest {
+            program,
+            argv: argv.into_iter().map(OsString::from).collect(),
+            environment: environment.variables.clone().into_iter().collect(),
+            directory,
+        };
+        let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
+        let heeded = crate::run::carry_out::heeded(action.phase);
+        let launcher = self.workspace.launcher()?;
+        supervise(launcher, &request, &limits, Sinks { log, frames }, self.course.request.control, heeded)
+            .map_err(|source| RunError::Supervise { action: action.name.clone(), source })
+    }
+
+    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation) -> verdict::Outcome {
+        verdict::classify(&verdict::ActionFacts {
+            action,
+            end: &ended.end,
+            duration: ended.duration,
+            interpretation,
+            phase: self.course.phase(),
+            cycle_started: self.course.in_cycle(),
+        })
+    }
+
+    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, RunError> {
+        let captured = &ended.captured;
+        let log = (&names.log, captured.log_bytes, captured.log_digest);
+        let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
+        let mut files = Vec::with_capacity(2);
+        for (file, bytes, digest) in [log, frames] {
+            let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
+            files.push(kept.map_err(RunError::Evidence)?);
+        }
+        Ok(files)
+    }
+
+    fn keep_report(
+        &mut self,
+        name: Option<&NamedFile>,
+        report: &ToolReport,
+        action: &Action,
+    ) -> Result<Option<EvidenceFile>, RunError> {
+        let (Some(name), ToolReport::Fresh(bytes)) = (name, report) else { return Ok(None) };
+        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(RunError::Evidence)
+    }
+
+    fn keep_records(
+        &mut self,
+        action: &Action,
+        ended: &Ended,
+        interpretation: &Interpretation,
+        environment: &ChildEnvironment,
+        names: &ActionFiles,
+    ) -> Result<Vec<EvidenceFile>, RunError> {
+        let mut files = Vec::with_capacity(2);
+        let program = self.workspace.program_facts(action, &self.working_directory(action), environment);
+        let record = records::action(&self.course.run_id, action, ended, &self.working_directory(action), program, environment);
+        let mut write = |name: &NamedFile, bytes: &[u8]| {
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
+            files.push(kept);
+            Ok::<(), RunError>(())
+        };
+        write(&names.record, &record)?;
+        if let (Some(name), Some(bytes)) = (&names.findings, records::findings(&self.course.run_id, action, ended, interpretation)) {
+            write(name, &bytes)?;
+        }
+        Ok(files)
+    }
+}
+
+fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
+    match request {
+        ReportRequest::None => ToolReport::NotRequested,
+        ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
+            let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
+            as_report(output.take(name, REPORT_CAP))
+        }
+        ReportRequest::Own { path } => {
+            let full = directory.join(path);
+            let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
+                return ToolReport::Refused("its path names no file".to_owned());
+            };
+            as_report(take_artifact(base, Path::new(name), REPORT_CAP))
+        }
+    }
+}
+
+fn as_report(taken: Result<crate::evidence::Artifact, Refused>) -> ToolReport {
+    match taken {
+        Ok(artifact) => ToolReport::Fresh(artifact.bytes),
+        Err(Refused::NotThere) => ToolReport::Missing,
+        Err(refused) => ToolReport::Refused(refused.to_string()),
+    }
+}
+
+/// An action whose program was not found: nothing was started, nothing captured.
+fn not_started(failure: SpawnFailure) -> Ended {
+    let now = clock::now();
+    let nothing = Digest::of(b"");
+    let captured = Captured {
+        log_bytes: 0,
+        log_digest: nothing,
+        frames_bytes: 0,
+        frames_digest: nothing,
+        stdout: StreamExcerpt::default(),
+        stderr: StreamExcerpt::default(),
+        last_output: None,
+        pipes_left_open: false,
+    };
+    Ended {
+        end: ActionEnd::NotStarted(failure),
+        started: now,
+        ended: now,
+        duration: DurationMs(0),
+        captured,
+        survivors: Vec::new(),
+        usage: None,
+    }
+}
+
+/// When a command failed and speaks of a variable that was not passed on, that is worth a note (E12).
+fn missed_variables(action: &Action, ended: &Ended, outcome: &verdict::Outcome, environment: &ChildEnvironment) -> Vec<PlanNote> {
+    if outcome.classification.category == ResultType::Success {
+        return Vec::new();
+    }
+    let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
+    let missed = environment.missed_in(&output);
+    missed
+        .into_iter()
+        .map(|name| PlanNote {
+            subject: action.name.clone(),
+            message: format!(
+                "`{name}` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`"
+            ),
+        })
+        .collect()
+}

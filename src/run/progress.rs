@@ -1,0 +1,38 @@
+//! What a run says of itself while it goes on: for screens, never for judgements.
+
+use std::time::Duration;
+
+use crate::model::{Action, RunId, TreeDigest, TreeIssue};
+use crate::report::ActionResult;
+
+/// Something to show.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// Another process writes this project's evidence; we wait for it.
+    WaitingForLock {
+        /// How long at most.
+        wait: Duration,
+    },
+    /// Runs that a dead process left open were closed as INTERRUPTED.
+    Recovered {
+        /// Which.
+        runs: Vec<RunId>,
+    },
+    /// Something is said once: a link was made, an index was rebuilt.
+    Note(String),
+    /// It has begun.
+    Begun {
+        /// Its id.
+        run_id: RunId,
+        /// The project's name.
+        project_name: String,
+        /// The tree it tests.
+        tree: TreeDigest,
+        /// Entries that could not take part in the digest.
+        issues: Vec<TreeIssue>,
+    },
+    /// An action has been started.
+    ActionStarted(Box<Action>),
+    /// An action is over, or was not needed.
+    ActionEnded(Box<ActionResult>),
+}

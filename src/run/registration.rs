@@ -1,0 +1,185 @@
+//! Which project of the store a directory is. A new one is registered, and its plan approved by that (S7); a doubtful one is
+//! asked about, never guessed (architecture, Files on disk).
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Waiting};
+use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord};
+use crate::process::clock;
+use crate::run::error::RunError;
+use crate::run::request::{Scope, Settings};
+use crate::run::workspace::{Workspace, catch_up};
+use crate::store::{ProjectMatch, ProjectPlace};
+
+/// What registering found.
+#[derive(Debug)]
+pub enum Registration {
+    /// The directory is registered.
+    Known(Scope),
+    /// It was registered just now; what there is to say about that, once.
+    New {
+        /// The project.
+        scope: Scope,
+        /// Lines for people.
+        notes: Vec<String>,
+    },
+    /// It may or may not be a project that is registered: a person must say.
+    Doubtful(Doubt),
+}
+
+/// A directory that resembles a registered project.
+#[derive(Debug, Clone)]
+pub struct Doubt {
+    /// The project it resembles.
+    pub project: ProjectId,
+    /// Where that one was.
+    pub registered_path: String,
+    /// Where this one is.
+    pub path: PathBuf,
+}
+
+/// What a person says about a doubtful directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// It is the project it resembles.
+    Same,
+    /// It is another project.
+    New,
+}
+
+impl Workspace {
+    /// Finds the project of a directory, registering it where it is new.
+    ///
+    /// # Errors
+    /// When the directory cannot be looked at, or the ledger or index cannot be used.
+    pub fn register(
+        &mut self,
+        root: &Path,
+        plan: &Plan,
+        settings: &Settings,
+        asker: &Asker,
+        identity: Option<Identity>,
+    ) -> Result<Registration, RunError> {
+        let place = place_of(root)?;
+        if let Some(project) = self.known(&place)? {
+            return Ok(Registration::Known(self.scope(project, &place, asker, settings)?));
+        }
+        // Two first runs at once must not register the directory twice.
+        let registrar = ProjectId::mint("registration", 0);
+        let begun = clock::monotonic();
+        let lock = self.store.lock(&registrar, &mut || {
+            if clock::monotonic().since(begun) < settings.lock_wait { Waiting::GoOn } else { Waiting::GiveUp }
+        });
+        let _registering = lock.map_err(RunError::Lock)?;
+        self.catch_up_all()?;
+        match (self.index.find_project(&place).map_err(RunError::Index)?, identity) {
+            (ProjectMatch::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings)?)),
+            (ProjectMatch::Unknown, _) | (ProjectMatch::Mismatch { .. }, Some(Identity::New)) => {
+                let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let project = evidence::mint_project_id(&name).map_err(RunError::Evidence)?;
+                self.write_registration(project, &place, plan, settings, asker)
+            }
+            (ProjectMatch::Mismatch { project, .. }, Some(Identity::Same)) => {
+                self.write_registration(project, &place, plan, settings, asker)
+            }
+            (ProjectMatch::Mismatch { project, registered_path, .. }, None) => {
+                Ok(Registration::Doubtful(Doubt { project, registered_path, path: root.to_owned() }))
+            }
+        }
+    }
+
+    fn known(&mut self, place: &ProjectPlace) -> Result<Option<ProjectId>, RunError> {
+        Ok(match self.index.find_project(place).map_err(RunError::Index)? {
+            ProjectMatch::Known(project) => Some(project),
+            ProjectMatch::Mismatch { .. } | ProjectMatch::Unknown => None,
+        })
+    }
+
+    /// Rebuilds what the index lacks: it may be new, deleted, or behind.
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
+        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+            catch_up(&self.store, &mut self.index, &project)?;
+        }
+        Ok(())
+    }
+
+    fn write_registration(
+        &mut self,
+        project: ProjectId,
+        place: &ProjectPlace,
+        plan: &Plan,
+        settings: &Settings,
+        asker: &Asker,
+    ) -> Result<Registration, RunError> {
+        let scope = scope_of(project, place, asker);
+        let lock = self.lock(&scope, settings.lock_wait, &mut |_| {})?;
+        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let plan_digest = crate::spec::plan_digest(plan);
+        let record = RegistrationRecord {
+            project_id: scope.project.clone(),
+            path: place.path.clone(),
+            device: place.device,
+            inode: place.inode,
+            git_common_directory: place.git_common_directory.clone(),
+            plan_digest,
+        };
+        self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
+        drop(ledger);
+        let mut notes = vec![format!(
+            "registered `{}` as {}; its plan is approved by that ({}…)",
+            place.path,
+            scope.project,
+            plan_digest.short()
+        )];
+        notes.extend(self.link(&scope, settings)?);
+        Ok(Registration::New { scope, notes })
+    }
+
+    fn scope(&self, project: ProjectId, place: &ProjectPlace, asker: &Asker, settings: &Settings) -> Result<Scope, RunError> {
+        let scope = scope_of(project, place, asker);
+        // A link that was removed or that the configuration renamed comes back; what else lies there is left alone.
+        let _said_at_registration = self.link(&scope, settings)?;
+        Ok(scope)
+    }
+
+    /// Puts the link to the evidence into the project and names it where git looks (S1).
+    fn link(&self, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
+        let Some(name) = &settings.link else { return Ok(Vec::new()) };
+        let target = self.store.project_directory(&scope.project);
+        let outcome = evidence::link_project(&scope.root, name, &target).map_err(RunError::Evidence)?;
+        let mut notes = Vec::new();
+        match outcome {
+            LinkOutcome::Created => {
+                notes.push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
+                if let Some(git) = evidence::find_git_place(&scope.root).map_err(RunError::Evidence)? {
+                    let excluded = evidence::exclude_link(&git, name).map_err(RunError::Evidence)?;
+                    if excluded == ExcludeOutcome::Added {
+                        notes.push(format!("`{name}` was added to .git/info/exclude"));
+                    }
+                }
+            }
+            LinkOutcome::SomethingElseThere(_) => notes.push(format!(
+                "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
+            )),
+            LinkOutcome::AlreadyRight | LinkOutcome::Off => {}
+        }
+        Ok(notes)
+    }
+}
+
+/// Returns where a directory is, as the ledger records it.
+pub(crate) fn place_of(root: &Path) -> Result<ProjectPlace, RunError> {
+    let metadata = std::fs::metadata(root).map_err(|source| RunError::Project { path: root.to_owned(), source })?;
+    let git = evidence::git_common_directory(root).map_err(RunError::Evidence)?;
+    Ok(ProjectPlace {
+        path: root.to_string_lossy().into_owned(),
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        git_common_directory: git.map(|path| path.to_string_lossy().into_owned()),
+    })
+}
+
+fn scope_of(project: ProjectId, place: &ProjectPlace, asker: &Asker) -> Scope {
+    Scope { project, root: PathBuf::from(&place.path), asker: asker.clone() }
+}

@@ -1,0 +1,98 @@
+//! What a run is asked to do, and what can come of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::ignore::MatcherSettings;
+use crate::model::{
+    Asker, CommandExit, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath, Trigger,
+};
+use crate::process::Control;
+use crate::report::ExecutionReport;
+use crate::run::environment::EnvironmentSettings;
+
+/// A project as it is registered in the store.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// Its id.
+    pub project: ProjectId,
+    /// Its root, absolute, every link resolved.
+    pub root: PathBuf,
+    /// Who asks, for the ledger.
+    pub asker: Asker,
+}
+
+/// The settings of a run that are not the plan's.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What belongs to the tree.
+    pub matcher: MatcherSettings,
+    /// Limits of the router.
+    pub routing: RoutingSettings,
+    /// What the environment's allow-list is extended by.
+    pub environment: EnvironmentSettings,
+    /// How long another writer of the project's evidence is waited for.
+    pub lock_wait: Duration,
+    /// The name of the link to the evidence in the project; none: no link.
+    pub link: Option<String>,
+}
+
+/// A run that is asked for.
+pub struct RunRequest<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// How.
+    pub settings: &'a Settings,
+    /// Where.
+    pub scope: &'a Scope,
+    /// The names of the checks to run; empty: all.
+    pub checks: Vec<String>,
+    /// The phase to judge in; none: the task's own.
+    pub phase: Option<Phase>,
+    /// Why.
+    pub trigger: Trigger,
+    /// If the tree still has this digest, there is nothing to do.
+    pub unless_tree: Option<TreeDigest>,
+    /// Whether events may have been lost since the last run.
+    pub lost_events: bool,
+    /// How it can be stopped.
+    pub control: &'a Control,
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Carried {
+    /// A run with a verdict for the tree that is still on disk.
+    Judged(Box<Sealed>),
+    /// The tree moved while it ran (S6): sealed, no verdict.
+    Moved(Box<Sealed>),
+    /// It was stopped by a person: sealed, no verdict.
+    Interrupted(Box<Sealed>),
+    /// A newer save stopped it: one ledger line, no directory.
+    Superseded,
+    /// Nothing was run: the tree has the digest the request named.
+    Unchanged,
+    /// Nothing was run: the task waits for a person (R9).
+    Paused(PauseRecord),
+}
+
+/// A sealed run.
+#[derive(Debug)]
+pub struct Sealed {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its report, as it was written.
+    pub report: ExecutionReport,
+    /// Where the report lies.
+    pub report_path: PathBuf,
+    /// The tree it is a verdict for.
+    pub tree: TreeDigest,
+    /// The names of the checks that did not succeed.
+    pub failed: Vec<String>,
+    /// What moved while it ran.
+    pub moved: Vec<TreePath>,
+    /// Whether the task waits for a person now.
+    pub paused: bool,
+    /// The exit code of a command that asked for it.
+    pub exit: CommandExit,
+}

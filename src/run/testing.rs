@@ -1,0 +1,31 @@
+//! Values the tests of this folder share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::model::{Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Tool, ToolClass};
+
+/// Returns a plain GENERIC action of a phase.
+pub(crate) fn action(phase: ActionPhase) -> Action {
+    Action {
+        id: ActionId::numbered(phase.prefix(), 1),
+        phase,
+        name: "check".into(),
+        description: "a check".into(),
+        tool: Tool::Generic,
+        class: ToolClass::Generic,
+        command_is_ours: false,
+        command: CommandLine { argv: vec!["true".into()], display: "true".into(), shell: false },
+        directory: PathBuf::new(),
+        environment: BTreeMap::new(),
+        timeout: Duration::from_secs(300),
+        grace: Duration::from_secs(5),
+        paths: Vec::new(),
+        once: None,
+        policy: None,
+        coverage: None,
+        expected_exit_codes: vec![0],
+        on_survivors: OnSurvivors::Report,
+    }
+}

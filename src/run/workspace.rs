@@ -1,0 +1,241 @@
+//! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
+use crate::ignore::Matcher;
+use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState};
+use crate::process::{LauncherHandle, clock, resolve_program};
+use crate::report::ProgramFacts;
+use crate::run::environment::ChildEnvironment;
+use crate::run::error::RunError;
+use crate::run::interrupted;
+use crate::run::progress::Progress;
+use crate::run::request::{RunRequest, Scope};
+use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
+use crate::store;
+use crate::tree;
+
+/// Is told of every durable step after it is done.
+pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
+
+/// Everything a run needs that is not the run's own.
+pub struct Workspace {
+    pub(crate) store: Store,
+    pub(crate) index: store::Index,
+    executable: PathBuf,
+    launcher: LauncherHandle,
+    ambient: BTreeMap<OsString, OsString>,
+    observer: StepObserver,
+    tree: Option<(PathBuf, tree::Index)>,
+    digests: KnownDigests,
+    opening_notes: Vec<String>,
+}
+
+impl Workspace {
+    /// Opens the store, and starts the launcher before any thread exists.
+    ///
+    /// # Errors
+    /// When the store, its index or the launcher cannot be had.
+    pub fn open(
+        state_root: &Path,
+        executable: &Path,
+        ambient: BTreeMap<OsString, OsString>,
+        observer: StepObserver,
+    ) -> Result<Self, RunError> {
+        let launcher = LauncherHandle::start(executable).map_err(RunError::Launcher)?;
+        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
+        let mut workspace = Self {
+            store,
+            index: opened.index,
+            executable: executable.to_owned(),
+            launcher,
+            ambient,
+            observer,
+            tree: None,
+            digests: KnownDigests::new(),
+            opening_notes: opened.notes,
+        };
+        workspace.digests = workspace.load_digests()?;
+        Ok(workspace)
+    }
+
+    /// Returns where the operators' log lies.
+    pub fn log_directory(&self) -> PathBuf {
+        self.store.log_directory()
+    }
+
+    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Returns the TDD state of a task.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+        self.index.tdd(project, task).map_err(RunError::Index)
+    }
+
+    pub(crate) fn observer(&self) -> StepObserver {
+        Arc::clone(&self.observer)
+    }
+
+    pub(crate) fn ambient(&self) -> &BTreeMap<OsString, OsString> {
+        &self.ambient
+    }
+
+    pub(crate) fn path_variable(&self) -> OsString {
+        self.ambient.get(OsStr::new("PATH")).cloned().unwrap_or_default()
+    }
+
+    /// Returns the launcher; one that died is replaced.
+    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
+        if self.launcher.is_lost() {
+            self.launcher = LauncherHandle::start(&self.executable).map_err(RunError::Launcher)?;
+        }
+        Ok(&mut self.launcher)
+    }
+
+    /// Locks a project's evidence, waiting for another writer within a bound.
+    pub(crate) fn lock(&self, scope: &Scope, wait: Duration, show: &mut dyn FnMut(Progress)) -> Result<ProjectLock, RunError> {
+        let begun = clock::monotonic();
+        let mut told = false;
+        let lock = self.store.lock(&scope.project, &mut || {
+            if !told {
+                told = true;
+                show(Progress::WaitingForLock { wait });
+            }
+            if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }
+        });
+        lock.map_err(RunError::Lock)
+    }
+
+    /// Opens the ledger and closes what a dead process left open.
+    pub(crate) fn recovered_ledger(
+        &mut self,
+        lock: &ProjectLock,
+        scope: &Scope,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<Ledger, RunError> {
+        let mut ledger = Ledger::open(lock).map_err(RunError::Evidence)?;
+        if let Some(torn) = ledger.torn() {
+            show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
+        }
+        let now = clock::now();
+        let build = |run: &evidence::InterruptedRun| interrupted::sealing(run, now);
+        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(RunError::Evidence)?;
+        if !runs.is_empty() {
+            show(Progress::Recovered { runs });
+        }
+        Ok(ledger)
+    }
+
+    /// Brings the index up to the ledger.
+    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), RunError> {
+        catch_up(&self.store, &mut self.index, project)
+    }
+
+    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), RunError> {
+        self.index.apply(project, &[(offset_after, line)]).map_err(RunError::Index)
+    }
+
+    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, RunError> {
+        self.index.prerequisites(project).map_err(RunError::Index)
+    }
+
+    pub(crate) fn configuration_before(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+    ) -> Result<Option<BTreeMap<String, Digest>>, RunError> {
+        self.index.configuration(project, task).map_err(RunError::Index)
+    }
+
+    /// Looks at the tree before a run: warm where this process has seen it before.
+    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+        let known = self.tree.take().filter(|(root, _)| *root == request.scope.root);
+        let mut matcher = matcher(request)?;
+        let looked = match &known {
+            Some((_, index)) => index.rescan(&mut matcher),
+            None => tree::Index::scan(&request.scope.root, &mut matcher),
+        };
+        looked.map_err(RunError::Tree)
+    }
+
+    /// Looks again after the last process of a run has ended.
+    pub(crate) fn look_again(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+        before.rescan(&mut matcher(request)?).map_err(RunError::Tree)
+    }
+
+    pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {
+        self.tree = Some((root.to_owned(), index));
+    }
+
+    pub(crate) fn known_digests(&self) -> KnownDigests {
+        self.digests.clone()
+    }
+
+    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), RunError> {
+        let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
+        let rows: Vec<_> = new
+            .iter()
+            .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
+            .collect();
+        self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
+        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
+    }
+
+    /// Returns what is known of the program an action executed.
+    pub(crate) fn program_facts(
+        &mut self,
+        action: &Action,
+        directory: &Path,
+        environment: &ChildEnvironment,
+    ) -> Option<ProgramFacts> {
+        let path_variable = environment.variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+        let path = resolve_program(action.command.argv.first()?, directory, &path_variable).ok()?;
+        let file = program_file(&path)?;
+        let known = self.digests.get(&file).copied();
+        let sha256 = known.or_else(|| {
+            let digest = file_digest(&file.real_path)?;
+            self.digests.insert(file.clone(), digest);
+            let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
+            // A digest that is not remembered is computed again the next time.
+            let _forgotten = self.index.remember_file_digests(&[row]);
+            Some(digest)
+        });
+        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256 })
+    }
+
+    fn load_digests(&self) -> Result<KnownDigests, RunError> {
+        let rows = self.index.file_digests().map_err(RunError::Index)?;
+        let known = rows.into_iter().map(|(path, stamp, digest)| {
+            (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest)
+        });
+        Ok(known.collect())
+    }
+}
+
+/// Applies the ledger's lines that the index does not know yet.
+pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &ProjectId) -> Result<(), RunError> {
+    let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
+    let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
+    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(RunError::Evidence)?;
+    if lines.is_empty() {
+        return Ok(());
+    }
+    index.apply(project, &lines).map_err(RunError::Index)
+}
+
+fn matcher(request: &RunRequest<'_>) -> Result<Matcher, RunError> {
+    Matcher::new(&request.settings.matcher).map_err(|problems| {
+        RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    })
+}
