@@ -1,1 +1,29 @@
-//! `proctor.toml`: raw, then resolved; each value knows where it came from.
+//! `proctor.toml`: text comes in, settings or problems go out; each value knows where it was written.
+//!
+//! Owns the file's keys, their meaning and their defaults, which live in `default.toml` alone. May not open files or look at
+//! the environment. What the settings amount to as a plan is `spec/`'s.
+
+mod actions;
+mod command;
+mod duration;
+mod keys;
+mod nearest;
+mod paths;
+mod policy;
+mod problem;
+mod read;
+mod section;
+mod settings;
+mod shell;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use duration::duration_text;
+pub use policy::strategy_word;
+pub use problem::{Place, Placed, Problem};
+pub use read::{DEFAULT_TEXT, read};
+pub use settings::{
+    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, PolicyOverride, PolicySettings,
+    Prerequisite, WatchSettings,
+};

@@ -1,1 +1,22 @@
-//! The plan: from the configuration, or discovered.
+//! The plan: from the configuration, or found from the project's own files.
+//!
+//! Owns the way from settings to actions: ids, tools, policies, commands that are ours, the text of `proctor init`, and the
+//! digest that is approved. It looks at files through [`ProjectFiles`] only, and runs nothing.
+
+mod action;
+mod digest;
+mod discover;
+mod files;
+mod init;
+mod jsonc;
+mod package;
+mod policy;
+mod recognised;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use digest::plan_digest;
+pub use files::{DiskFiles, ProjectFiles};
+pub use init::init_text;
+pub use resolve::{discover, plan, plan_command, resolve};

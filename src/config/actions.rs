@@ -1,0 +1,182 @@
+//! `[[check]]`, `[[prerequisite]]` and `[[cleanup]]`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::command::{Shell, command};
+use crate::config::paths::{glob, inner_file, inner_path};
+use crate::config::policy::read_override;
+use crate::config::problem::Placed;
+use crate::config::section::{Document, Section};
+use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite};
+use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, variables};
+use crate::model::{CoverageTarget, OnSurvivors, Once, Tool};
+
+const TOOLS: &[(&str, Tool)] =
+    &[("pytest", Tool::Pytest), ("tsc", Tool::Tsc), ("eslint", Tool::Eslint), ("generic", Tool::Generic)];
+
+const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), ("fail", OnSurvivors::Fail)];
+
+const TIMEOUT_LEAST: Duration = Duration::from_millis(100);
+const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
+const GRACE_LEAST: Duration = Duration::from_millis(10);
+const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
+
+/// Whether an action may leave its command to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Required,
+    OursWithTool,
+}
+
+/// Reads `[defaults]`.
+pub(super) fn read_defaults(top: &Section<'_>, document: &mut Document<'_>) -> ActionDefaults {
+    let section = top.table(document, "defaults");
+    ActionDefaults {
+        timeout: section.setting(document, "timeout", duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"5m\"")).value,
+        grace: section.setting(document, "grace", duration(GRACE_LEAST..=GRACE_MOST, "\"5s\"")).value,
+        on_survivors: section.setting(document, "on_survivors", choice(ON_SURVIVORS)).value,
+    }
+}
+
+/// Reads `[[check]]`.
+pub(super) fn read_checks(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<Check> {
+    let sections = top.tables(document, "check");
+    sections.iter().filter_map(|section| read_check(section, document, defaults)).collect()
+}
+
+/// Reads `[[prerequisite]]`.
+pub(super) fn read_prerequisites(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<Prerequisite> {
+    let sections = top.tables(document, "prerequisite");
+    sections.iter().filter_map(|section| read_prerequisite(section, document, defaults)).collect()
+}
+
+/// Reads `[[cleanup]]`.
+pub(super) fn read_cleanup(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<ActionSettings> {
+    let sections = top.tables(document, "cleanup");
+    sections.iter().filter_map(|section| read_action(section, document, defaults, Command::Required)).collect()
+}
+
+/// Reports names that several actions have: reports and the ledger tell actions apart by them.
+pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterator<Item = &'s ActionSettings>) {
+    let mut seen: BTreeMap<&str, &ActionSettings> = BTreeMap::new();
+    // The later one in the file is at fault, whichever list it is in.
+    let mut actions: Vec<&ActionSettings> = actions.collect();
+    actions.sort_by_key(|action| action.name.place);
+    for action in actions {
+        let name = action.name.value.as_str();
+        let Some(first) = seen.get(name) else {
+            seen.insert(name, action);
+            continue;
+        };
+        let line = first.name.place.map_or(0, |place| place.line);
+        let wrong = Wrong::new(format!("`{name}` is the name of `{}` in line {line} already", first.key_path));
+        if let Some(place) = action.name.place {
+            let hint = "give each action a name of its own";
+            document.report_at(place, &format!("{}.name", action.key_path), name, wrong.hint(hint));
+        }
+    }
+}
+
+fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Check> {
+    let tool = section.optional(document, "tool", choice(TOOLS));
+    // A `tool` that is misspelt is one problem; that the command is missing would be a second one of the same cause.
+    let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value != Tool::Generic);
+    let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
+    let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));
+    let coverage = read_coverage(section, document);
+    let policy = read_override(&section.table(document, "policy"), document);
+    let action = action?;
+    let policy = Placed { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
+    Some(Check { action, tool, paths: paths.map(|paths| paths.value).unwrap_or_default(), coverage, policy })
+}
+
+fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {
+    let action = read_action(section, document, defaults, Command::Required);
+    let when_changed = section.optional(document, "when_changed", list(inner_file("\"uv.lock\""), "[\"uv.lock\"]"));
+    let creates = section.optional(document, "creates", list(inner_file("\".venv\""), "[\".venv\"]"));
+    let once = Once {
+        when_changed: when_changed.map(|placed| placed.value).unwrap_or_default(),
+        creates: creates.map(|placed| placed.value).unwrap_or_default(),
+    };
+    Some(Prerequisite { action: action?, once })
+}
+
+fn read_action(
+    section: &Section<'_>,
+    document: &mut Document<'_>,
+    defaults: ActionDefaults,
+    required: Command,
+) -> Option<ActionSettings> {
+    let name = read_name(section, document);
+    let shell = section.optional(document, "shell", boolean).is_some_and(|shell| shell.value);
+    let shell = if shell { Shell::Bash } else { Shell::None };
+    let command = section.optional(document, "command", command(shell));
+    if !section.has("command") && required == Command::Required {
+        let wrong = Wrong::new("`command` is missing");
+        document.report_absent(
+            section,
+            "command",
+            wrong.hint(match section.table.as_str() {
+                "check" => "say what to run, `command = [\"pytest\", \"-q\"]`, or only which tool, `tool = \"pytest\"`",
+                _ => "say what to run, for example `command = [\"make\", \"deps\"]`",
+            }),
+        );
+    }
+    let directory = section.optional(document, "directory", inner_path("\"web\""));
+    let environment = section.optional(document, "environment", variables);
+    let timeout = section.optional(document, "timeout", duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"90s\""));
+    let grace = section.optional(document, "grace", duration(GRACE_LEAST..=GRACE_MOST, "\"5s\""));
+    let expected_exit_codes = section.optional(document, "expected_exit_codes", expected_exit_codes);
+    let on_survivors = section.optional(document, "on_survivors", choice(ON_SURVIVORS));
+    Some(ActionSettings {
+        key_path: section.path.clone(),
+        name: name?,
+        command,
+        directory,
+        environment: environment.map(|placed| placed.value).unwrap_or_default(),
+        timeout: timeout.map_or(defaults.timeout, |placed| placed.value),
+        grace: grace.map_or(defaults.grace, |placed| placed.value),
+        expected_exit_codes,
+        on_survivors: on_survivors.map_or(defaults.on_survivors, |placed| placed.value),
+    })
+}
+
+fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<Placed<String>> {
+    const LONGEST: usize = 100;
+    let name = section.optional(document, "name", |value| {
+        let name = filled_text("\"unit tests\"")(value)?;
+        let is_name = name.chars().count() <= LONGEST && !name.chars().any(char::is_control) && name.trim() == name;
+        let wrong = || Wrong::new(format!("a name is one line of at most {LONGEST} characters, without spaces around it"));
+        if is_name { Ok(name) } else { Err(wrong()) }
+    });
+    if !section.has("name") {
+        let wrong = Wrong::new("`name` is missing").hint("give it one, for example `name = \"unit tests\"`");
+        document.report_absent(section, "name", wrong);
+    }
+    name
+}
+
+fn expected_exit_codes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<Vec<i32>, Wrong> {
+    const EXAMPLE: &str = "[0, 2]";
+    let codes = list(number(0..=255, EXAMPLE), EXAMPLE)(value)?;
+    if codes.is_empty() {
+        return Err(Wrong::new("without any code the action could never succeed").example(EXAMPLE));
+    }
+    Ok(codes.into_iter().map(|code| i32::try_from(code).expect("the range is checked")).collect())
+}
+
+fn read_coverage(section: &Section<'_>, document: &mut Document<'_>) -> Option<Placed<CoverageTarget>> {
+    let coverage = section.table(document, "coverage");
+    let minimum = coverage.optional(document, "minimum", basis_points);
+    let report = coverage.optional(document, "report", inner_file("\"coverage.json\""));
+    for (key, example) in [("minimum", "85.5"), ("report", "\"coverage.json\"")] {
+        if section.has("coverage") && !coverage.has(key) {
+            let wrong = Wrong::new(format!("`{key}` is missing")).hint(format!("for example `{key} = {example}`"));
+            document.report_absent(&coverage, key, wrong);
+        }
+    }
+    let (minimum, report) = (minimum?, report?);
+    let target = CoverageTarget { minimum_basis_points: minimum.value, report: report.value };
+    Some(Placed { value: target, place: minimum.place })
+}

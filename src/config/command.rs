@@ -1,0 +1,117 @@
+//! Commands: argument vectors. A text is split into words here; one that needs a shell is refused unless the action asks for it (E9).
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::shell::{masking_pattern, shell_construct};
+use crate::config::values::{Wrong, filled_text, list, text};
+use crate::model::CommandLine;
+
+const EXAMPLE: &str = "[\"pytest\", \"-q\"]";
+
+/// Programs that take a script behind `-c`.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
+
+/// Whether an action asks for a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shell {
+    /// It does not: the command is executed as it is.
+    None,
+    /// `shell = true`: bash, with pipefail.
+    Bash,
+}
+
+/// Reads a command, written as a list or as one text.
+pub(super) fn command(shell: Shell) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<CommandLine, Wrong> {
+    move |value| {
+        let read = value.get_ref();
+        let command = match (read.is_array(), read.is_str(), shell) {
+            (true, _, Shell::None) => from_list(list(text(EXAMPLE), EXAMPLE)(value)?),
+            (true, _, Shell::Bash) => {
+                let wrong = Wrong::new("with `shell = true` the command is a script, written as one string");
+                return Err(wrong.hint("write the script as one string, or leave `shell` out"));
+            }
+            (false, true, Shell::None) => from_text(&filled_text(EXAMPLE)(value)?),
+            (false, true, Shell::Bash) => Ok(from_script(&filled_text(EXAMPLE)(value)?)),
+            (false, false, _) => Err(Wrong::kind("a list of words or a string", read).example(EXAMPLE)),
+        }?;
+        refuse_masks(&command)?;
+        Ok(command)
+    }
+}
+
+fn from_list(argv: Vec<String>) -> Result<CommandLine, Wrong> {
+    if argv.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err(Wrong::new("the command is empty").example(EXAMPLE));
+    }
+    let display = shlex::try_join(argv.iter().map(String::as_str)).expect("the reader of texts refuses NUL");
+    Ok(CommandLine { argv, display, shell: false })
+}
+
+fn from_text(text: &str) -> Result<CommandLine, Wrong> {
+    if let Some(construct) = shell_construct(text) {
+        let written = construct.text.escape_debug();
+        let wrong = Wrong::new(format!("`{written}` is {} and needs a shell, but commands run without one", construct.what));
+        return Err(wrong.hint(match construct.instead {
+            Some(instead) => format!("{instead}, or add `shell = true`"),
+            None => "add `shell = true`, or write the command as a list of words".to_owned(),
+        }));
+    }
+    let split = shlex::split(text).ok_or_else(|| Wrong::new("a quote is not closed").hint("close it"))?;
+    Ok(CommandLine { display: text.trim().to_owned(), ..from_list(split)? })
+}
+
+fn from_script(script: &str) -> CommandLine {
+    let argv = ["bash", "-o", "pipefail", "-c", script].map(str::to_owned).to_vec();
+    CommandLine { argv, display: script.trim().to_owned(), shell: true }
+}
+
+fn refuse_masks(command: &CommandLine) -> Result<(), Wrong> {
+    let Some(script) = script_of(&command.argv) else { return Ok(()) };
+    let Some((pattern, why)) = masking_pattern(script) else { return Ok(()) };
+    let hint = "let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`";
+    Err(Wrong::new(format!("`{pattern}` {why}")).hint(hint))
+}
+
+/// Returns the script of a command whose program is a shell.
+fn script_of(argv: &[String]) -> Option<&str> {
+    let program = argv.first()?.rsplit('/').next()?;
+    let flag = argv.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
+    SHELLS.contains(&program).then(|| argv.get(flag + 1).map(String::as_str)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_text_is_split_into_words_and_kept_for_people() {
+        let command = from_text("pytest -k 'a b' \"tests/x y\"").expect("a plain command");
+        assert_eq!(command.argv, words(&["pytest", "-k", "a b", "tests/x y"]));
+        assert_eq!((command.display.as_str(), command.shell), ("pytest -k 'a b' \"tests/x y\"", false));
+    }
+
+    #[test]
+    fn a_list_is_taken_word_for_word() {
+        let command = from_list(words(&["echo", "$HOME", "a b"])).expect("a list");
+        assert_eq!(command.argv, words(&["echo", "$HOME", "a b"]));
+        assert_eq!(command.display, "echo '$HOME' 'a b'");
+    }
+
+    #[test]
+    fn a_script_runs_in_bash_with_pipefail() {
+        assert_eq!(from_script("a | b").argv, words(&["bash", "-o", "pipefail", "-c", "a | b"]));
+    }
+
+    #[test]
+    fn a_mask_inside_a_shell_of_the_users_own_is_refused_too() {
+        let masked = from_list(words(&["/bin/sh", "-ec", "pytest || true"])).expect("a list");
+        assert!(refuse_masks(&masked).is_err());
+        let harmless = from_list(words(&["echo", "-c", "pytest || true"])).expect("a list");
+        assert!(refuse_masks(&harmless).is_ok());
+    }
+}

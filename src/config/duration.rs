@@ -1,0 +1,50 @@
+//! Durations as people write them: `500ms`, `90s`, `5m`, `2h`, or a whole number of seconds.
+
+use std::time::Duration;
+
+/// The units a duration may have, with their length in milliseconds; the longest first.
+const UNITS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+
+/// Returns the duration a text names; none where it is not a whole number and one of the units `ms`, `s`, `m`, `h`.
+pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|character: char| !character.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let (_, millis) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    number.checked_mul(*millis).map(Duration::from_millis)
+}
+
+/// Returns a duration as it is written in `proctor.toml`, in the longest unit that keeps it exact to the millisecond.
+pub fn duration_text(duration: Duration) -> String {
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    if millis == 0 {
+        return "0s".to_owned();
+    }
+    let (unit, length) = UNITS.iter().find(|(_, length)| millis.is_multiple_of(*length)).expect("one millisecond divides all");
+    format!("{}{unit}", millis / length)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::*;
+
+    #[test]
+    fn a_duration_needs_a_number_and_a_unit() {
+        for (text, millis) in [("5m", 300_000), ("90s", 90_000), ("500ms", 500), ("2h", 7_200_000), ("0s", 0)] {
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for bad in ["", "5", "m", "5 m", "-5s", "1.5s", "5min", "99999999999999999999s", "99999999999999999h", "5M"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(millis in any::<u32>()) {
+            let duration = Duration::from_millis(u64::from(millis));
+            assert_eq!(parse_duration(&duration_text(duration)), Some(duration));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Every key `proctor.toml` may have. The reader asks for no other, and `default.toml` documents each.
+
+/// A table of the file and the keys it may hold.
+pub(super) struct KnownTable {
+    /// Its name with dots, without the position in a list: `check.coverage`.
+    pub(super) name: &'static str,
+    /// Its keys, sub-tables included.
+    pub(super) keys: &'static [&'static str],
+}
+
+/// A key that does not exist, with more to say about it than its nearest neighbour.
+pub(super) struct Stranger {
+    /// The table it is written in.
+    pub(super) table: &'static str,
+    /// The key.
+    pub(super) key: &'static str,
+    /// What is wrong with it; none: it is simply unknown.
+    pub(super) message: Option<&'static str>,
+    /// What to write instead.
+    pub(super) nearest: Option<&'static str>,
+    /// What to do.
+    pub(super) hint: Option<&'static str>,
+}
+
+/// All tables.
+pub(super) const TABLES: &[KnownTable] = &[
+    KnownTable {
+        name: "",
+        keys: &[
+            "project",
+            "check",
+            "prerequisite",
+            "cleanup",
+            "defaults",
+            "watch",
+            "evidence",
+            "environment",
+            "tdd",
+            "routing",
+            "policy",
+        ],
+    },
+    KnownTable { name: "project", keys: &["name"] },
+    KnownTable {
+        name: "check",
+        keys: &[
+            "name",
+            "tool",
+            "command",
+            "shell",
+            "directory",
+            "environment",
+            "timeout",
+            "grace",
+            "paths",
+            "coverage",
+            "expected_exit_codes",
+            "on_survivors",
+            "policy",
+        ],
+    },
+    KnownTable { name: "check.coverage", keys: &["minimum", "report"] },
+    KnownTable { name: "check.policy", keys: POLICY_KEYS },
+    KnownTable {
+        name: "prerequisite",
+        keys: &[
+            "name",
+            "command",
+            "shell",
+            "directory",
+            "environment",
+            "timeout",
+            "grace",
+            "expected_exit_codes",
+            "on_survivors",
+            "when_changed",
+            "creates",
+        ],
+    },
+    KnownTable {
+        name: "cleanup",
+        keys: &[
+            "name",
+            "command",
+            "shell",
+            "directory",
+            "environment",
+            "timeout",
+            "grace",
+            "expected_exit_codes",
+            "on_survivors",
+        ],
+    },
+    KnownTable { name: "defaults", keys: &["timeout", "grace", "on_survivors"] },
+    KnownTable {
+        name: "watch",
+        keys: &["ignore", "include", "quiet", "longest_burst", "on_change", "max_restarts", "clear", "bell", "notify"],
+    },
+    KnownTable { name: "evidence", keys: &["link", "lock_wait"] },
+    KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },
+    KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "expected_missing"] },
+    KnownTable { name: "routing", keys: &["collection_error"] },
+    KnownTable { name: "policy", keys: &["linting", "type_checking", "eslint", "tsc"] },
+    KnownTable { name: "policy.eslint", keys: POLICY_KEYS },
+    KnownTable { name: "policy.tsc", keys: &["enabled", "block_on"] },
+];
+
+const POLICY_KEYS: &[&str] =
+    &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
+
+const ESLINT_ONLY: Option<&str> = Some("is a setting of eslint alone: tsc reports errors only and has no rules by name");
+const USE_BLOCK_ON: Option<&str> = Some("write it under `[policy.eslint]`, or choose a `block_on` for tsc");
+const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
+const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
+
+/// Keys people write that are not there.
+pub(super) const STRANGERS: &[Stranger] = &[
+    Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "max_warnings", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "ignored_rules", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "error_on_rules", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy", key: "typescript", message: None, nearest: Some("tsc"), hint: None },
+    Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "cleanup", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "cleanup", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "environment", key: "pass", message: None, nearest: Some("pass_environment"), hint: None },
+    Stranger { table: "environment", key: "file", message: None, nearest: Some("env_file"), hint: None },
+];
+
+/// Returns the keys of a table.
+pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
+    TABLES.iter().find(|known| known.name == table).map(|known| known.keys).expect("the reader opens listed tables only")
+}
+
+/// Returns the tables that have a key, as they are written in the file: `[watch]`, `[[check]]`.
+pub(super) fn homes_of(key: &str) -> Vec<String> {
+    let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
+    homes.map(|known| header(known.name)).collect()
+}
+
+/// Returns a table's header as it is written.
+pub(super) fn header(table: &str) -> String {
+    match table {
+        "check" | "prerequisite" | "cleanup" => format!("[[{table}]]"),
+        _ => format!("[{table}]"),
+    }
+}

@@ -1,0 +1,61 @@
+//! The known word that is nearest to an unknown one, so that a typing error is answered with its correction (G4).
+
+/// Returns the nearest of `known`, the first of equals; none where every one differs in more than half of the longer word.
+pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in known {
+        let distance = edit_distance(&word.to_lowercase(), candidate);
+        let bearable = distance * 2 <= word.chars().count().max(candidate.chars().count());
+        if bearable && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Returns how many insertions, deletions, replacements and swaps of neighbours lead from one word to the other.
+fn edit_distance(left: &str, right: &str) -> usize {
+    // A word of a hostile file may be as long as the file, and the table has the product of both lengths.
+    const LONGEST: usize = 64;
+    let left: Vec<char> = left.chars().take(LONGEST).collect();
+    let right: Vec<char> = right.chars().take(LONGEST).collect();
+    let mut rows = vec![vec![0; right.len() + 1]; left.len() + 1];
+    for (index, row) in rows.iter_mut().enumerate() {
+        row[0] = index;
+    }
+    rows[0] = (0..=right.len()).collect();
+    for row in 1..=left.len() {
+        for column in 1..=right.len() {
+            let replaced = rows[row - 1][column - 1] + usize::from(left[row - 1] != right[column - 1]);
+            let mut least = replaced.min(rows[row - 1][column] + 1).min(rows[row][column - 1] + 1);
+            let swapped = row > 1 && column > 1 && left[row - 1] == right[column - 2] && left[row - 2] == right[column - 1];
+            if swapped {
+                least = least.min(rows[row - 2][column - 2] + 1);
+            }
+            rows[row][column] = least;
+        }
+    }
+    rows[left.len()][right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_its_word_and_a_stranger_finds_none() {
+        let known = ["timeout", "tool", "name"];
+        assert_eq!(nearest("timout", known), Some("timeout"));
+        assert_eq!(nearest("tiemout", known), Some("timeout"));
+        assert_eq!(nearest("Name", known), Some("name"));
+        assert_eq!(nearest("zzzzzz", known), None);
+        assert_eq!(nearest("", known), None);
+    }
+
+    #[test]
+    fn a_swap_of_neighbours_is_one_edit() {
+        assert_eq!(edit_distance("ab", "ba"), 1);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+    }
+}

@@ -1,0 +1,84 @@
+//! Paths and patterns of the settings: relative to the project, and within it.
+
+use std::path::{Component, Path};
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::values::{Wrong, filled_text, text};
+
+/// Reads a path below the project's root. The result has neither `.` components nor a slash at its end.
+pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    move |value| filled_text(example)(value).and_then(|path| normalised(&path))
+}
+
+/// Reads the path of a file below the project's root.
+pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    move |value| {
+        let path = inner_path(example)(value)?;
+        if path.is_empty() { Err(Wrong::new("the project's root is not a file").example(example)) } else { Ok(path) }
+    }
+}
+
+/// Reads the name of the link in the project; empty: there is none.
+pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    const EXAMPLE: &str = "\"evidence\"";
+    let name = text(EXAMPLE)(value)?;
+    if name.is_empty() {
+        return Ok(name);
+    }
+    let is_name = !name.contains('/') && !matches!(name.as_str(), "." | ".." | ".git");
+    if is_name { Ok(name) } else { Err(Wrong::new("the link is one name in the project's root").example(EXAMPLE)) }
+}
+
+/// Reads a glob that is matched against paths relative to the project.
+pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    let pattern = filled_text("\"src/**/*.py\"")(value)?;
+    match globset::Glob::new(&pattern) {
+        Ok(_) => Ok(pattern),
+        Err(error) => Err(Wrong::new(format!("not a glob: {}", error.kind())).hint("for example \"src/**/*.py\"")),
+    }
+}
+
+/// Reads a pattern as `.gitignore` has them.
+pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    let pattern = filled_text("\"*.log\"")(value)?;
+    if pattern.contains('\n') {
+        return Err(Wrong::new("a pattern is one line").hint("write each pattern as its own element of the list"));
+    }
+    match ignore::gitignore::GitignoreBuilder::new("").add_line(None, &pattern) {
+        Ok(_) => Ok(pattern),
+        Err(error) => Err(Wrong::new(format!("not a pattern as .gitignore has them: {error}"))),
+    }
+}
+
+fn normalised(path: &str) -> Result<String, Wrong> {
+    const INSIDE: &str = "name something below the project's root, relative to it";
+    let mut parts = Vec::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::CurDir => {}
+            Component::ParentDir => return Err(Wrong::new(format!("`{path}` may leave the project by `..`")).hint(INSIDE)),
+            Component::RootDir | Component::Prefix(_) => {
+                return Err(Wrong::new(format!("`{path}` is an absolute path")).hint(INSIDE));
+            }
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_within_the_project() {
+        for bad in ["/etc", "..", "a/../../b", "a/..", "../x"] {
+            assert!(normalised(bad).is_err(), "{bad}");
+        }
+        for (written, plain) in [("web/", "web"), ("./web", "web"), (".", ""), ("a//b", "a/b")] {
+            assert_eq!(normalised(written).map_err(|wrong| wrong.message), Ok(plain.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `[policy]` and the `policy` of one check.
+
+use crate::config::section::{Document, Section};
+use crate::config::settings::{PolicyOverride, PolicySettings};
+use crate::config::values::{boolean, choice, count, filled_text, list};
+use crate::model::BlockOn;
+
+/// The strategies of seed 004 by the words that stand in the file.
+const STRATEGIES: &[(&str, BlockOn)] = &[
+    ("errors-always", BlockOn::ErrorsAlways),
+    ("errors-only", BlockOn::ErrorsOnly),
+    ("errors-and-warnings", BlockOn::ErrorsAndWarnings),
+    ("warn-only", BlockOn::WarnOnly),
+    ("never", BlockOn::Never),
+];
+
+/// Returns the word a strategy is written with.
+pub fn strategy_word(block_on: BlockOn) -> &'static str {
+    let row = STRATEGIES.iter().find(|(_, strategy)| *strategy == block_on);
+    row.map(|(word, _)| *word).expect("a test finds every strategy in the table")
+}
+
+/// Reads `[policy]`.
+pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {
+    let section = top.table(document, "policy");
+    PolicySettings {
+        linting: section.optional(document, "linting", choice(STRATEGIES)),
+        type_checking: section.optional(document, "type_checking", choice(STRATEGIES)),
+        eslint: read_override(&section.table(document, "eslint"), document),
+        tsc: read_tsc(&section.table(document, "tsc"), document),
+    }
+}
+
+/// Reads what is said about one tool or one check. Which keys suit a check's tool is known only once the tool is.
+pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
+    const RULES: &str = "[\"no-console\"]";
+    let rules = || list(filled_text("\"no-console\""), RULES);
+    PolicyOverride {
+        treat_warnings_as_errors: section.optional(document, "treat_warnings_as_errors", boolean),
+        max_warnings: section.optional(document, "max_warnings", count(0..=u32::MAX, "10")),
+        ignored_rules: section.optional(document, "ignored_rules", rules()),
+        error_on_rules: section.optional(document, "error_on_rules", rules()),
+        ..read_tsc(section, document)
+    }
+}
+
+fn read_tsc(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
+    PolicyOverride {
+        enabled: section.optional(document, "enabled", boolean),
+        block_on: section.optional(document, "block_on", choice(STRATEGIES)),
+        ..PolicyOverride::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_has_a_word() {
+        let all = [BlockOn::ErrorsAlways, BlockOn::ErrorsOnly, BlockOn::ErrorsAndWarnings, BlockOn::WarnOnly, BlockOn::Never];
+        assert_eq!(all.map(strategy_word).len(), STRATEGIES.len());
+    }
+}

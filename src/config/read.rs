@@ -1,0 +1,170 @@
+//! From a text to a [`Configuration`], or to everything that is wrong with it at once (G4).
+
+use std::time::Duration;
+
+use toml::de::DeTable;
+
+use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites};
+use crate::config::duration::duration_text;
+use crate::config::paths::{ignore_pattern, link_name};
+use crate::config::policy::read_policy;
+use crate::config::problem::Problem;
+use crate::config::section::{Document, DocumentState, Section};
+use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, WatchSettings};
+use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
+use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings};
+
+/// The file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
+pub const DEFAULT_TEXT: &str = include_str!("default.toml");
+
+/// The name the defaults go by.
+const DEFAULT_FILE: &str = "proctor.toml";
+
+/// The longest text that is read, in bytes; nobody writes a longer one by hand.
+const LONGEST_TEXT: usize = 1 << 20;
+
+/// The most problems that are returned.
+const MOST_PROBLEMS: usize = 100;
+
+const ON_CHANGE: &[(&str, OnChange)] = &[("restart", OnChange::Restart), ("queue", OnChange::Queue)];
+
+const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
+    ("human-review", CollectionErrorPolicy::HumanReview),
+    ("re-scaffold", CollectionErrorPolicy::ReScaffold),
+    ("red-if-missing", CollectionErrorPolicy::RedIfMissing),
+];
+
+/// Reads the text of a `proctor.toml`; `file_name` is how problems name it.
+///
+/// # Errors
+///
+/// Every problem of the text, in the order of the file; never an empty list.
+pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> {
+    if text.len() > LONGEST_TEXT {
+        let problem = Problem::new(file_name, None, "", format!("the file is longer than {LONGEST_TEXT} bytes"));
+        return Err(vec![problem.hint("a configuration of this size is none; see whether it is the right file")]);
+    }
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let (defaults, _) = DeTable::parse_recoverable(DEFAULT_TEXT);
+    let state = if errors.is_empty() { DocumentState::Whole } else { DocumentState::Recovered };
+    let mut document = Document::new(file_name, text, state);
+    for error in &errors {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        let wrong = syntax_problem(error.message(), text.get(span.clone()).unwrap_or_default());
+        document.report("", &span, wrong);
+    }
+    let configuration = read_top(&mut document, &Section::top(Some(table.get_ref()), defaults.get_ref()), file_name);
+    let problems = shown(document.into_problems());
+    if problems.is_empty() { Ok(configuration) } else { Err(problems) }
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        read("", DEFAULT_FILE).expect("an empty file has no problems")
+    }
+}
+
+fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> Configuration {
+    top.check_keys(document);
+    let project = top.table(document, "project");
+    let defaults = read_defaults(top, document);
+    let configuration = Configuration {
+        file: file_name.to_owned(),
+        project_name: project.optional(document, "name", filled_text("\"quotes\"")).map(|name| name.value),
+        checks: read_checks(top, document, defaults),
+        prerequisites: read_prerequisites(top, document, defaults),
+        cleanup: read_cleanup(top, document, defaults),
+        defaults,
+        watch: read_watch(&top.table(document, "watch"), document),
+        evidence: read_evidence(&top.table(document, "evidence"), document),
+        environment: read_environment(&top.table(document, "environment"), document),
+        routing: read_routing(top, document),
+        policy: read_policy(top, document),
+    };
+    check_names(document, configuration.actions());
+    configuration
+}
+
+fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettings {
+    let millis = Duration::from_millis;
+    let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
+    let mut longest_burst = section.setting(document, "longest_burst", duration(millis(1)..=millis(60_000), "\"500ms\""));
+    if longest_burst.value < quiet.value {
+        // Whoever asks only for a longer quiet time means the burst to last at least as long.
+        if let Some(place) = longest_burst.place {
+            let wrong = Wrong::new("a burst cannot be cut off before it has been quiet once");
+            let offending = duration_text(longest_burst.value);
+            let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));
+            document.report_at(place, &section.key_path("longest_burst"), &offending, wrong.hint(hint));
+        }
+        longest_burst.value = quiet.value;
+    }
+    WatchSettings {
+        ignore: section.setting(document, "ignore", list(ignore_pattern, "[\"*.log\"]")).value,
+        include: section.setting(document, "include", list(ignore_pattern, "[\".env\"]")).value,
+        quiet: quiet.value,
+        longest_burst: longest_burst.value,
+        on_change: section.setting(document, "on_change", choice(ON_CHANGE)).value,
+        max_restarts: section.setting(document, "max_restarts", count(0..=100, "3")).value,
+        clear: section.setting(document, "clear", boolean).value,
+        bell: section.setting(document, "bell", boolean).value,
+        notify: section.setting(document, "notify", boolean).value,
+    }
+}
+
+fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> EvidenceSettings {
+    let longest = Duration::from_secs(3600);
+    EvidenceSettings {
+        link: section.setting(document, "link", link_name).value,
+        lock_wait: section.setting(document, "lock_wait", duration(Duration::ZERO..=longest, "\"60s\"")).value,
+    }
+}
+
+fn read_environment(section: &Section<'_>, document: &mut Document<'_>) -> EnvironmentSettings {
+    let variable = |value: &toml::Spanned<toml::de::DeValue<'_>>| {
+        let name = filled_text("\"DATABASE_URL\"")(value)?;
+        variable_name(&name).map(|()| name)
+    };
+    let pass_environment = section.setting(document, "pass_environment", list(variable, "[\"DATABASE_URL\"]"));
+    let env_file = section.setting(document, "env_file", text("\".env.test\"")).value;
+    EnvironmentSettings {
+        pass_environment: pass_environment.value,
+        env_file: if env_file.is_empty() { None } else { Some(env_file) },
+    }
+}
+
+fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettings {
+    let tdd = top.table(document, "tdd");
+    let routing = top.table(document, "routing");
+    RoutingSettings {
+        max_scaffold_retries: tdd.setting(document, "max_scaffold_retries", count(1..=100, "3")).value,
+        max_attempts: tdd.setting(document, "max_attempts", count(1..=1000, "20")).value,
+        collection_error: routing.setting(document, "collection_error", choice(COLLECTION_ERROR)).value,
+        expected_missing: tdd
+            .setting(document, "expected_missing", list(filled_text("\"quotes.parser\""), "[\"quotes.parser\"]"))
+            .value,
+    }
+}
+
+/// Drops what only follows from a syntax error in the same line, and what is more than a person reads.
+fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let mut broken: Vec<usize> = Vec::new();
+    problems.retain(|problem| {
+        let is_first = !broken.contains(&problem.line);
+        if problem.key_path.is_empty() {
+            broken.push(problem.line);
+        }
+        is_first || !problem.key_path.is_empty()
+    });
+    problems.retain(|problem| problem.key_path.is_empty() || !broken.contains(&problem.line));
+    problems.truncate(MOST_PROBLEMS);
+    problems
+}
+
+fn syntax_problem(message: &str, offending: &str) -> Wrong {
+    match message {
+        "duplicate key" => Wrong::new(format!("`{offending}` is written twice")).hint("keep one of the two"),
+        "string values must be quoted, expected literal string" if offending.is_empty() => Wrong::new("a value is missing"),
+        _ => Wrong::new(format!("not valid TOML: {}", message.replace('\n', ", "))),
+    }
+}

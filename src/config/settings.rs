@@ -1,0 +1,184 @@
+//! What `proctor.toml` says, with every default filled in.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::problem::Placed;
+use crate::model::{BlockOn, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Tool};
+
+/// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configuration {
+    /// The file as it was named to the reader; later problems and policies' sources name it.
+    pub file: String,
+    /// `project.name`.
+    pub project_name: Option<String>,
+    /// `[[check]]`, in the order of the file. Empty: the checks are discovered.
+    pub checks: Vec<Check>,
+    /// `[[prerequisite]]`, in the order of the file.
+    pub prerequisites: Vec<Prerequisite>,
+    /// `[[cleanup]]`, in the order of the file.
+    pub cleanup: Vec<ActionSettings>,
+    /// `[defaults]`.
+    pub defaults: ActionDefaults,
+    /// `[watch]`.
+    pub watch: WatchSettings,
+    /// `[evidence]`.
+    pub evidence: EvidenceSettings,
+    /// `[environment]`.
+    pub environment: EnvironmentSettings,
+    /// `[tdd]` and `[routing]`.
+    pub routing: RoutingSettings,
+    /// `[policy]`.
+    pub policy: PolicySettings,
+}
+
+/// What holds for every action that does not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionDefaults {
+    /// Wall-clock limit of one action.
+    pub timeout: Duration,
+    /// Bound of the whole stop ladder (G7).
+    pub grace: Duration,
+    /// What processes left behind mean (E14).
+    pub on_survivors: OnSurvivors,
+}
+
+/// What every kind of action can say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionSettings {
+    /// Its position in its list, from 1: `check[2]`.
+    pub key_path: String,
+    /// Its name, unique in the file. Its place stands for the action's.
+    pub name: Placed<String>,
+    /// What it runs. None: a check with a `tool`, whose command is ours to find.
+    pub command: Option<Placed<CommandLine>>,
+    /// Where, relative to the project; none: not said.
+    pub directory: Option<Placed<String>>,
+    /// Variables for this action alone.
+    pub environment: BTreeMap<String, String>,
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Bound of the whole stop ladder. It may be longer than the time-out: it begins when that ends.
+    pub grace: Duration,
+    /// Exit codes that count as success for a generic command; none: not said, which means 0 alone.
+    pub expected_exit_codes: Option<Placed<Vec<i32>>>,
+    /// What processes left behind mean.
+    pub on_survivors: OnSurvivors,
+}
+
+/// A check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What every action has.
+    pub action: ActionSettings,
+    /// The tool it says it is; none: recognised from the command.
+    pub tool: Option<Placed<Tool>>,
+    /// Globs that limit what triggers it; empty: everything.
+    pub paths: Vec<String>,
+    /// The coverage that is required.
+    pub coverage: Option<Placed<CoverageTarget>>,
+    /// What differs from the tool's policy.
+    pub policy: Placed<PolicyOverride>,
+}
+
+/// A prerequisite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prerequisite {
+    /// What every action has.
+    pub action: ActionSettings,
+    /// When it need not run again.
+    pub once: Once,
+}
+
+/// `[watch]`: what a save is and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchSettings {
+    /// Patterns as in `.gitignore`: not part of the tree (S5).
+    pub ignore: Vec<String>,
+    /// Patterns that put ignored files back (S5).
+    pub include: Vec<String>,
+    /// A burst is over when nothing was saved for this long.
+    pub quiet: Duration,
+    /// A burst that goes on is cut off after this long.
+    pub longest_burst: Duration,
+    /// What a save during a run does.
+    pub on_change: OnChange,
+    /// So many restarts in a row; then one run is let finish.
+    pub max_restarts: u32,
+    /// Whether the screen is cleared before each run.
+    pub clear: bool,
+    /// Whether the bell rings at a verdict that changed.
+    pub bell: bool,
+    /// Whether `notify-send` is called at a verdict that changed.
+    pub notify: bool,
+}
+
+/// `[evidence]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceSettings {
+    /// The name of the link in the project; empty: none (S1).
+    pub link: String,
+    /// How long a run waits for the project's lock (S2).
+    pub lock_wait: Duration,
+}
+
+/// `[environment]`: what checks see beside the allow-list (E12).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EnvironmentSettings {
+    /// Names of variables that are passed on.
+    pub pass_environment: Vec<String>,
+    /// A file of `NAME=value` lines, relative to the project or absolute; none: no file.
+    pub env_file: Option<String>,
+}
+
+/// `[policy]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicySettings {
+    /// The strategy of linters that do not say their own (C23).
+    pub linting: Option<Placed<BlockOn>>,
+    /// The strategy of type checkers that do not say their own (C23).
+    pub type_checking: Option<Placed<BlockOn>>,
+    /// `[policy.eslint]`.
+    pub eslint: PolicyOverride,
+    /// `[policy.tsc]`.
+    pub tsc: PolicyOverride,
+}
+
+/// What is said about one tool's policy, for all its checks or for one. Unsaid in both: see [`PolicySettings`] and C20.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PolicyOverride {
+    /// Whether the tool's findings count at all; `false` equals `block_on = "never"` (C22).
+    pub enabled: Option<Placed<bool>>,
+    /// When findings block.
+    pub block_on: Option<Placed<BlockOn>>,
+    /// Whether warnings count as errors.
+    pub treat_warnings_as_errors: Option<Placed<bool>>,
+    /// More warnings than this block.
+    pub max_warnings: Option<Placed<u32>>,
+    /// Rules whose findings are dropped.
+    pub ignored_rules: Option<Placed<Vec<String>>>,
+    /// Rules whose findings count as errors.
+    pub error_on_rules: Option<Placed<Vec<String>>>,
+}
+
+impl Configuration {
+    /// Returns every action's settings in the order prerequisites, checks, cleanup.
+    pub fn actions(&self) -> impl Iterator<Item = &ActionSettings> {
+        let prerequisites = self.prerequisites.iter().map(|prerequisite| &prerequisite.action);
+        prerequisites.chain(self.checks.iter().map(|check| &check.action)).chain(&self.cleanup)
+    }
+}
+
+impl PolicyOverride {
+    /// Returns the written keys that only a linter with named rules understands.
+    pub fn linter_keys(&self) -> Vec<&'static str> {
+        let rows = [
+            ("treat_warnings_as_errors", self.treat_warnings_as_errors.as_ref().is_some_and(Placed::is_written)),
+            ("max_warnings", self.max_warnings.as_ref().is_some_and(Placed::is_written)),
+            ("ignored_rules", self.ignored_rules.as_ref().is_some_and(Placed::is_written)),
+            ("error_on_rules", self.error_on_rules.as_ref().is_some_and(Placed::is_written)),
+        ];
+        rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
+    }
+}

@@ -1,0 +1,373 @@
+//! The reader as a whole: its messages, its defaults, and that no text is too strange for it.
+
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
+
+use crate::config::keys::TABLES;
+use crate::config::{Configuration, DEFAULT_TEXT, Placed, read};
+use crate::model::{BlockOn, CollectionErrorPolicy, OnChange, OnSurvivors, RoutingSettings, Tool};
+
+fn problems(text: &str) -> String {
+    let problems = read(text, "proctor.toml").expect_err("the text is wrong");
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn configuration(text: &str) -> Configuration {
+    read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+/// The default file with every line that is a key behind a `#` brought to life.
+fn sample() -> String {
+    let is_key =
+        |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
+    DEFAULT_TEXT.lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
+}
+
+mod messages {
+    use super::{assert_snapshot, problems};
+
+    #[test]
+    fn an_unknown_key_is_answered_with_the_nearest() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = \"pytest\"\n  timout = 3\n"), @"
+        proctor.toml:4:3: check[1].timout: unknown key `timout`
+          did you mean `timeout`?
+        ");
+    }
+
+    #[test]
+    fn a_key_of_another_table_is_sent_home() {
+        assert_snapshot!(problems("quiet = \"20ms\"\n[environment]\nfile = \"x\"\n[sandbox]\n"), @"
+        proctor.toml:1:1: quiet: unknown key `quiet`
+          `quiet` belongs under [watch]
+        proctor.toml:3:1: environment.file: unknown key `file`
+          did you mean `env_file`?
+        proctor.toml:4:2: sandbox: unknown key `sandbox`
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, environment, tdd, routing, policy
+        ");
+    }
+
+    #[test]
+    fn a_wrong_type_says_what_is_expected_with_an_example() {
+        assert_snapshot!(problems("project = 3\n[watch]\nquiet = []\nignore = [\"a\", 1]\nclear = \"yes\"\n[tdd]\nmax_attempts = 1.5\n"), @r#"
+        proctor.toml:1:11: project: expected a table, found an integer
+          write `[project]`
+        proctor.toml:3:9: watch.quiet: expected a duration, found a list
+          for example `quiet = "20ms"`
+        proctor.toml:4:16: watch.ignore[2]: expected a string, found an integer
+          for example `ignore = ["*.log"]`
+        proctor.toml:5:9: watch.clear: expected `true` or `false`, found a string
+          for example `clear = true`
+        proctor.toml:7:16: tdd.max_attempts: expected a whole number, found a float
+          for example `max_attempts = 20`
+        "#);
+    }
+
+    #[test]
+    fn a_duplicate_key_is_an_error() {
+        assert_snapshot!(problems("[watch]\nclear = true\nclear = false\n"), @"
+        proctor.toml:3:1: `clear` is written twice
+          keep one of the two
+        ");
+    }
+
+    #[test]
+    fn a_bad_duration_names_the_units_or_the_range() {
+        assert_snapshot!(problems("[defaults]\ntimeout = \"5 minutes\"\ngrace = 0\n[watch]\nquiet = -1\nlongest_burst = \"3h\"\n"), @r#"
+        proctor.toml:2:11: defaults.timeout: not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected
+          for example `timeout = "5m"`
+        proctor.toml:3:9: defaults.grace: a duration from 10ms to 10m is expected
+          for example `grace = "5s"`
+        proctor.toml:5:9: watch.quiet: not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected
+          for example `quiet = "20ms"`
+        proctor.toml:6:17: watch.longest_burst: a duration from 1ms to 1m is expected
+          for example `longest_burst = "500ms"`
+        "#);
+    }
+
+    #[test]
+    fn a_burst_shorter_than_its_quiet_is_refused() {
+        assert_snapshot!(problems("[watch]\nquiet = \"2s\"\nlongest_burst = \"1s\"\n"), @"
+        proctor.toml:3:17: watch.longest_burst: a burst cannot be cut off before it has been quiet once
+          make it at least as long as `quiet`, which is 2s
+        ");
+    }
+
+    #[test]
+    fn what_an_action_cannot_do_without_is_asked_for() {
+        assert_snapshot!(problems("[[check]]\ntool = \"pytest\"\n\n[[check]]\nname = \"b\"\n\n[[cleanup]]\nname = \"c\"\n"), @r#"
+        proctor.toml:1:1: check[1].name: `name` is missing
+          give it one, for example `name = "unit tests"`
+        proctor.toml:4:1: check[2].command: `command` is missing
+          say what to run, `command = ["pytest", "-q"]`, or only which tool, `tool = "pytest"`
+        proctor.toml:7:1: cleanup[1].command: `command` is missing
+          say what to run, for example `command = ["make", "deps"]`
+        "#);
+    }
+
+    #[test]
+    fn two_actions_cannot_have_one_name() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ntool = \"tsc\"\n[[cleanup]]\nname = \"a\"\ncommand = \"x\"\n"), @"
+        proctor.toml:5:8: cleanup[1].name: `a` is the name of `check[1]` in line 2 already
+          give each action a name of its own
+        ");
+    }
+
+    #[test]
+    fn a_command_that_needs_a_shell_has_to_ask_for_one() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = \"pytest | tee log\"\n[[check]]\nname = \"b\"\ncommand = \"cd web && npx tsc\"\n[[check]]\nname = \"c\"\ncommand = \"CI=1 pytest\"\n"), @r#"
+        proctor.toml:3:11: check[1].command: `|` is a pipe and needs a shell, but commands run without one
+          add `shell = true`, or write the command as a list of words
+        proctor.toml:6:11: check[2].command: `&&` is a list of commands and needs a shell, but commands run without one
+          add `shell = true`, or write the command as a list of words
+        proctor.toml:9:11: check[3].command: `CI=1` is a variable before the command and needs a shell, but commands run without one
+          set variables with `environment = { NAME = "…" }`, or add `shell = true`
+        "#);
+    }
+
+    #[test]
+    fn a_pattern_that_hides_failures_is_refused_even_with_a_shell() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\nshell = true\ncommand = \"pytest || true\"\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"pytest | tail -3\"\n[[check]]\nname = \"c\"\ncommand = [\"sh\", \"-c\", \"pytest; exit 0\"]\n"), @"
+        proctor.toml:4:11: check[1].command: `|| true` turns every failure into success
+          let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+        proctor.toml:8:11: check[2].command: `| tail` cuts the output short and may stop the command before its end
+          let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+        proctor.toml:11:11: check[3].command: `; exit 0` ends with the status of the last command, whatever the ones before it did
+          let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+        ");
+    }
+
+    #[test]
+    fn an_empty_command_and_an_open_quote_are_refused() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = []\n[[check]]\nname = \"b\"\ncommand = \" \"\n[[check]]\nname = \"c\"\ncommand = \"pytest -k 'x\"\n"), @r#"
+        proctor.toml:3:11: check[1].command: the command is empty
+          for example `command = ["pytest", "-q"]`
+        proctor.toml:6:11: check[2].command: it is empty
+          for example `command = ["pytest", "-q"]`
+        proctor.toml:9:11: check[3].command: a quote is not closed
+          close it
+        "#);
+    }
+
+    #[test]
+    fn paths_cannot_leave_the_project() {
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ntool = \"pytest\"\ndirectory = \"../x\"\ncoverage = { minimum = 101, report = \"/tmp/c.json\" }\n[[prerequisite]]\nname = \"b\"\ncommand = \"x\"\nwhen_changed = [\"a\", \"../b\"]\ncreates = [\"/etc\"]\n"), @"
+        proctor.toml:4:13: check[1].directory: `../x` may leave the project by `..`
+          name something below the project's root, relative to it
+        proctor.toml:5:24: check[1].coverage.minimum: a percentage from 0 to 100 with at most two decimals is expected
+          for example `minimum = 85.5`
+        proctor.toml:5:38: check[1].coverage.report: `/tmp/c.json` is an absolute path
+          name something below the project's root, relative to it
+        proctor.toml:9:22: prerequisite[1].when_changed[2]: `../b` may leave the project by `..`
+          name something below the project's root, relative to it
+        proctor.toml:10:12: prerequisite[1].creates[1]: `/etc` is an absolute path
+          name something below the project's root, relative to it
+        ");
+    }
+
+    #[test]
+    fn a_setting_of_eslint_is_refused_for_tsc() {
+        assert_snapshot!(problems("[policy.tsc]\nmax_warnings = 2\nblock_on = \"error-only\"\n"), @r#"
+        proctor.toml:2:1: policy.tsc.max_warnings: `max_warnings` is a setting of eslint alone: tsc reports errors only and has no rules by name
+          write it under `[policy.eslint]`, or choose a `block_on` for tsc
+        proctor.toml:3:12: policy.tsc.block_on: expected one of "errors-always", "errors-only", "errors-and-warnings", "warn-only", "never"
+          did you mean `errors-only`?
+        "#);
+    }
+
+    #[test]
+    fn two_syntax_errors_are_named_at_once() {
+        assert_snapshot!(problems("[watch]\nclear =\nbell = true\nnotify = yes\n"), @"
+        proctor.toml:2:8: a value is missing
+        proctor.toml:4:10: not valid TOML: string values must be quoted, expected literal string
+        ");
+    }
+
+    #[test]
+    fn problems_of_every_kind_come_together_in_the_order_of_the_file() {
+        assert_snapshot!(problems("[watch]\nclear = 1\nbel = true\nnotify = \n[[check]]\ntool = \"pytst\"\n[evidence]\nlink = \"a/b\"\n"), @r#"
+        proctor.toml:2:9: watch.clear: expected `true` or `false`, found an integer
+          for example `clear = true`
+        proctor.toml:3:1: watch.bel: unknown key `bel`
+          did you mean `bell`?
+        proctor.toml:4:10: a value is missing
+        proctor.toml:6:8: check[1].tool: expected one of "pytest", "tsc", "eslint", "generic"
+          did you mean `pytest`?
+        proctor.toml:8:8: evidence.link: the link is one name in the project's root
+          for example `link = "evidence"`
+        "#);
+    }
+}
+
+#[test]
+fn the_default_file_says_exactly_the_defaults() {
+    assert_eq!(configuration(DEFAULT_TEXT), Configuration::default());
+    let defaults = Configuration::default();
+    assert_eq!(defaults.defaults.timeout, Duration::from_secs(300));
+    assert_eq!(defaults.defaults.grace, Duration::from_secs(5));
+    assert_eq!(defaults.defaults.on_survivors, OnSurvivors::Report);
+    assert_eq!(defaults.watch.quiet, Duration::from_millis(20));
+    assert_eq!(defaults.watch.longest_burst, Duration::from_millis(500));
+    assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 3));
+    assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
+    assert_eq!(defaults.environment.env_file, None);
+    assert_eq!(defaults.routing, RoutingSettings::default());
+    assert_eq!(defaults.policy.tsc.block_on, Some(Placed::unwritten(BlockOn::ErrorsAlways)));
+    assert_eq!(defaults.policy.eslint.block_on, Some(Placed::unwritten(BlockOn::ErrorsOnly)));
+}
+
+#[test]
+fn the_examples_of_the_default_file_are_right_and_say_the_defaults_where_there_are_any() {
+    let sample = configuration(&sample());
+    let plain = configuration("[[check]]\nname = \"unit tests\"\ncommand = [\"make\", \"check\"]\n");
+    let (shown, least) = (&sample.checks[0], &plain.checks[0]);
+    assert_eq!(shown.action.command, least.action.command);
+    assert_eq!((shown.action.timeout, shown.action.grace), (least.action.timeout, least.action.grace));
+    assert_eq!((shown.action.on_survivors, &shown.paths), (least.action.on_survivors, &least.paths));
+    assert_eq!(shown.policy, least.policy);
+    assert_eq!(shown.action.expected_exit_codes.as_ref().map(|codes| codes.value.clone()), Some(vec![0]));
+    assert_eq!(sample.watch, plain.watch);
+    assert_eq!((sample.prerequisites.len(), sample.cleanup.len()), (1, 1));
+}
+
+#[test]
+fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
+    let mut table = String::new();
+    let mut previous = "";
+    let mut explained: Vec<(String, String)> = Vec::new();
+    for line in DEFAULT_TEXT.lines() {
+        let live = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
+        if let Some(header) = live.strip_prefix('[') {
+            table = header.trim_matches(['[', ']']).to_owned();
+        } else if let Some((key, _)) = live.split_once(" = ").filter(|_| !line.starts_with("# ")) {
+            assert!(previous.starts_with("# ") && previous.len() > 10, "`{key}` of [{table}] has no explanation");
+            explained.push((table.clone(), key.to_owned()));
+        }
+        previous = line;
+    }
+    let is_table = |name: &str| TABLES.iter().any(|known| known.name == name);
+    for known in TABLES.iter().filter(|known| !known.name.starts_with("check.")) {
+        for key in known.keys.iter().filter(|key| !is_table(key) && !is_table(&format!("{}.{key}", known.name))) {
+            let here = (known.name.to_owned(), (*key).to_owned());
+            assert!(explained.contains(&here), "`{key}` of [{}] is not in default.toml", known.name);
+        }
+    }
+    for key in ["coverage", "policy"] {
+        assert!(explained.contains(&("check".to_owned(), key.to_owned())), "`{key}`");
+    }
+}
+
+#[test]
+fn everything_that_can_be_said_is_understood() {
+    let text = r#"
+        [project]
+        name = "quotes"
+        [[check]]
+        name = "unit"
+        tool = "pytest"
+        command = "pytest -q 'tests/a b'"
+        timeout = 90
+        environment = { A = "1" }
+        paths = ["src/**/*.py"]
+        directory = "./api/"
+        coverage = { minimum = 85.5, report = "coverage.json" }
+        on_survivors = "fail"
+        [[check]]
+        name = "lint"
+        command = ["npx", "eslint", "*.ts"]
+        policy = { block_on = "never", max_warnings = 0 }
+        [[check]]
+        name = "script"
+        shell = true
+        command = "make a | tee log"
+        expected_exit_codes = [0, 3]
+        [[prerequisite]]
+        name = "deps"
+        command = "uv sync"
+        when_changed = ["uv.lock"]
+        [tdd]
+        expected_missing = ["quotes.parser"]
+        [routing]
+        collection_error = "red-if-missing"
+        [watch]
+        quiet = "2s"
+        [policy]
+        linting = "warn-only"
+    "#;
+    let read = configuration(text);
+    let [unit, lint, script] = &read.checks[..] else { panic!("three checks") };
+    assert_eq!(unit.tool.as_ref().map(|tool| tool.value), Some(Tool::Pytest));
+    let argv = |check: &crate::config::Check| check.action.command.as_ref().map(|command| command.value.argv.join("|"));
+    assert_eq!(argv(unit).as_deref(), Some("pytest|-q|tests/a b"));
+    assert_eq!(unit.action.directory.as_ref().map(|directory| directory.value.as_str()), Some("api"));
+    assert_eq!(unit.coverage.as_ref().map(|target| target.value.minimum_basis_points), Some(8550));
+    assert_eq!((unit.action.timeout, unit.action.on_survivors), (Duration::from_secs(90), OnSurvivors::Fail));
+    assert_eq!(argv(lint).as_deref(), Some("npx|eslint|*.ts"));
+    assert_eq!(lint.policy.value.linter_keys(), ["max_warnings"]);
+    assert_eq!(lint.policy.value.block_on.as_ref().and_then(|placed| placed.place).map(|place| place.line), Some(17));
+    assert_eq!(argv(script).as_deref(), Some("bash|-o|pipefail|-c|make a | tee log"));
+    assert_eq!(read.prerequisites[0].once.when_changed, ["uv.lock"]);
+    assert_eq!(read.routing.collection_error, CollectionErrorPolicy::RedIfMissing);
+    assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
+    assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
+}
+
+#[test]
+fn a_text_nobody_wrote_by_hand_is_refused_and_problems_are_not_endless() {
+    assert_eq!(read(&"#".repeat((1 << 20) + 1), "proctor.toml").expect_err("too long").len(), 1);
+    let many: String = (0..5000).map(|number| format!("key{number} = 1\n")).collect();
+    assert_eq!(read(&many, "proctor.toml").expect_err("unknown keys").len(), 100);
+}
+
+/// Any TOML value, as text.
+fn value() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        any::<bool>().prop_map(|flag| flag.to_string()),
+        "[a-z0-9 |&;$*~./-]{0,12}".prop_map(|text| format!("\"{text}\"")),
+        any::<f32>().prop_filter("written with a point", |number| number.is_finite()).prop_map(|number| format!("{number:?}")),
+        Just("1979-05-27".to_owned()),
+        Just("inf".to_owned()),
+        Just("\"\\u0000\"".to_owned()),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
+            prop::collection::vec(("[a-c]", inner), 0..2).prop_map(|pairs| format!(
+                "{{{}}}",
+                pairs.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+            )),
+        ]
+    })
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let keys: Vec<&'static str> = TABLES.iter().flat_map(|known| known.keys.iter().copied()).collect();
+    let headers: Vec<String> =
+        TABLES.iter().filter(|known| !known.name.is_empty()).map(|known| crate::config::keys::header(known.name)).collect();
+    prop_oneof![
+        3 => (prop::sample::select(keys), value()).prop_map(|(key, value)| format!("{key} = {value}")),
+        1 => prop::sample::select(headers),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in ".*") {
+        let _ = read(&text, "proctor.toml");
+    }
+
+    #[test]
+    fn every_value_is_read_or_refused_with_a_place(lines in prop::collection::vec(line(), 0..12)) {
+        let text = lines.join("\n");
+        if let Err(problems) = read(&text, "proctor.toml") {
+            assert!(!problems.is_empty());
+            for problem in problems {
+                assert!(problem.line >= 1 && problem.line <= lines.len() + 1, "{problem}");
+                assert!(!problem.to_string().contains('\0'));
+            }
+        }
+    }
+}

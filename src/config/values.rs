@@ -1,0 +1,205 @@
+//! Readers of single values: each returns the value or what is wrong with it, and knows an example of a right one.
+
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::duration::{duration_text, parse_duration};
+use crate::config::nearest::nearest;
+
+/// What is wrong with a value, before it is known where it stands.
+#[derive(Debug, Default)]
+pub(super) struct Wrong {
+    /// What is wrong.
+    pub(super) message: String,
+    /// The nearest right word.
+    pub(super) nearest: Option<&'static str>,
+    /// What to do.
+    pub(super) hint: Option<String>,
+    /// An example of a right value, to be shown behind the key.
+    pub(super) example: Option<&'static str>,
+    /// The element of a list it is about, by its position from 1 or its key, and where that stands.
+    pub(super) element: Option<(String, Range<usize>)>,
+}
+
+type Value<'i> = Spanned<DeValue<'i>>;
+
+impl Wrong {
+    /// Returns what is wrong, and nothing more.
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    /// Returns that a value is of another kind than expected.
+    pub(super) fn kind(expected: &str, found: &DeValue<'_>) -> Self {
+        let found = match found.type_str() {
+            "integer" => "an integer".to_owned(),
+            "array" => "a list".to_owned(),
+            other => format!("a {other}"),
+        };
+        Self::new(format!("expected {expected}, found {found}"))
+    }
+
+    /// Adds what to do.
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Adds an example.
+    pub(super) fn example(self, example: &'static str) -> Self {
+        Self { example: Some(example), ..self }
+    }
+
+    /// Turns an example into a hint, now that the key is known.
+    pub(super) fn with_key(mut self, key: &str) -> Self {
+        if let Some(example) = self.example
+            && self.hint.is_none()
+        {
+            self.hint = Some(format!("for example `{key} = {example}`"));
+        }
+        self
+    }
+
+    fn at(mut self, element: String, value: &Value<'_>) -> Self {
+        self.element = Some((element, value.span()));
+        self
+    }
+}
+
+/// Reads a text.
+pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
+    move |value| {
+        let value = value.get_ref();
+        let text = value.as_str().ok_or_else(|| Wrong::kind("a string", value).example(example))?;
+        if text.contains('\0') {
+            return Err(Wrong::new("a NUL character cannot be part of it").hint("remove `\\u0000`"));
+        }
+        Ok(text.to_owned())
+    }
+}
+
+/// Reads a text that says something.
+pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
+    move |value| {
+        let read = text(example)(value)?;
+        if read.trim().is_empty() { Err(Wrong::new("it is empty").example(example)) } else { Ok(read) }
+    }
+}
+
+/// Reads `true` or `false`.
+pub(super) fn boolean(value: &Value<'_>) -> Result<bool, Wrong> {
+    let value = value.get_ref();
+    value.as_bool().ok_or_else(|| Wrong::kind("`true` or `false`", value).example("true"))
+}
+
+/// Reads a whole number within a range.
+pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, Wrong> {
+    move |value| {
+        let value = value.get_ref();
+        let integer = value.as_integer().ok_or_else(|| Wrong::kind("a whole number", value).example(example))?;
+        let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok().filter(|number| range.contains(number));
+        let limits = || format!("a number from {} to {} is expected", range.start(), range.end());
+        number.ok_or_else(|| Wrong::new(limits()).example(example))
+    }
+}
+
+/// Reads a number that fits `u32`.
+pub(super) fn count(range: RangeInclusive<u32>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<u32, Wrong> {
+    let read = number(i64::from(*range.start())..=i64::from(*range.end()), example);
+    move |value| read(value).map(|number| u32::try_from(number).expect("the range is one of u32"))
+}
+
+/// Reads a duration: a text such as `"90s"`, or whole seconds.
+pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<Duration, Wrong> {
+    move |value| {
+        let value = value.get_ref();
+        let read = if let Some(integer) = value.as_integer() {
+            u64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Duration::from_secs)
+        } else if let Some(text) = value.as_str() {
+            parse_duration(text)
+        } else {
+            return Err(Wrong::kind("a duration", value).example(example));
+        };
+        let (least, most) = (duration_text(*range.start()), duration_text(*range.end()));
+        match read {
+            None => {
+                let wrong = Wrong::new("not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected");
+                Err(wrong.example(example))
+            }
+            Some(duration) if range.contains(&duration) => Ok(duration),
+            Some(_) => Err(Wrong::new(format!("a duration from {least} to {most} is expected")).example(example)),
+        }
+    }
+}
+
+/// Reads one of a few words.
+pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, Wrong> {
+    move |value| {
+        let value = value.get_ref();
+        let all = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let text = value.as_str().ok_or_else(|| Wrong::kind(&format!("one of {}", all()), value))?;
+        if let Some((_, chosen)) = words.iter().find(|(word, _)| *word == text) {
+            return Ok(*chosen);
+        }
+        let nearest = nearest(text, words.iter().map(|(word, _)| *word));
+        Err(Wrong { nearest, ..Wrong::new(format!("expected one of {}", all())) })
+    }
+}
+
+/// Reads a list.
+pub(super) fn list<T>(
+    read: impl Fn(&Value<'_>) -> Result<T, Wrong>,
+    example: &'static str,
+) -> impl Fn(&Value<'_>) -> Result<Vec<T>, Wrong> {
+    move |value| {
+        let elements = value.get_ref().as_array();
+        let elements = elements.ok_or_else(|| Wrong::kind("a list", value.get_ref()).example(example))?;
+        let one = |(index, element): (usize, &Value<'_>)| {
+            read(element).map_err(|wrong| Wrong { example: Some(example), ..wrong }.at((index + 1).to_string(), element))
+        };
+        elements.iter().enumerate().map(one).collect()
+    }
+}
+
+/// Reads a table of environment variables.
+pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, Wrong> {
+    const EXAMPLE: &str = "{ DATABASE = \"test\" }";
+    let table = value.get_ref().as_table().ok_or_else(|| Wrong::kind("a table", value.get_ref()).example(EXAMPLE))?;
+    let mut variables = BTreeMap::new();
+    for (name, value) in table {
+        let name: &str = name.get_ref();
+        let element = || format!("{name:?}");
+        variable_name(name).map_err(|wrong| wrong.at(element(), value))?;
+        let text = text(EXAMPLE)(value).map_err(|wrong| Wrong { example: Some(EXAMPLE), ..wrong }.at(element(), value))?;
+        variables.insert(name.to_owned(), text);
+    }
+    Ok(variables)
+}
+
+/// Checks the name of an environment variable.
+pub(super) fn variable_name(name: &str) -> Result<(), Wrong> {
+    let is_name = !name.is_empty()
+        && !name.as_bytes()[0].is_ascii_digit()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_name {
+        return Ok(());
+    }
+    Err(Wrong::new(format!("{name:?} is not the name of a variable")).hint("use letters, digits and `_`, not a digit first"))
+}
+
+/// Reads a percentage into hundredths of a per cent.
+pub(super) fn basis_points(value: &Value<'_>) -> Result<u32, Wrong> {
+    const EXAMPLE: &str = "85.5";
+    let value = value.get_ref();
+    let text = value.as_float().map(|float| float.as_str()).or_else(|| value.as_integer().map(|integer| integer.as_str()));
+    let text = text.ok_or_else(|| Wrong::kind("a percentage", value).example(EXAMPLE))?;
+    let hundredths = text.parse::<f64>().unwrap_or(f64::NAN) * 100.0;
+    let exact = (hundredths - hundredths.round()).abs() < 1e-6;
+    if exact && (0.0..=10_000.0).contains(&hundredths) {
+        return Ok(hundredths.round() as u32);
+    }
+    Err(Wrong::new("a percentage from 0 to 100 with at most two decimals is expected").example(EXAMPLE))
+}

@@ -1,0 +1,73 @@
+//! Filling in an action: what every one has, whoever it comes from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::config::{ActionDefaults, ActionSettings};
+use crate::model::{Action, ActionId, ActionPhase, CommandLine, Tool};
+use crate::spec::discover::{Found, command_text};
+
+/// Returns an action of which nothing is said but its name and its command.
+pub(super) fn plain_action(
+    phase: ActionPhase,
+    number: usize,
+    (name, tool): (&str, Tool),
+    command: CommandLine,
+    defaults: ActionDefaults,
+) -> Action {
+    Action {
+        id: ActionId::numbered(phase.prefix(), number),
+        phase,
+        name: name.to_owned(),
+        description: description(tool, &command),
+        tool,
+        class: tool.class(),
+        command_is_ours: false,
+        command,
+        directory: PathBuf::new(),
+        environment: BTreeMap::new(),
+        timeout: defaults.timeout,
+        grace: defaults.grace,
+        paths: Vec::new(),
+        once: None,
+        policy: None,
+        coverage: None,
+        // Success without a word about exit codes is zero alone.
+        expected_exit_codes: vec![0],
+        on_survivors: defaults.on_survivors,
+    }
+}
+
+/// Returns an action as its settings say.
+pub(super) fn configured_action(
+    phase: ActionPhase,
+    number: usize,
+    settings: &ActionSettings,
+    tool: Tool,
+    command: CommandLine,
+) -> Action {
+    let defaults = ActionDefaults { timeout: settings.timeout, grace: settings.grace, on_survivors: settings.on_survivors };
+    let plain = plain_action(phase, number, (&settings.name.value, tool), command, defaults);
+    let codes = settings.expected_exit_codes.as_ref().map(|codes| codes.value.clone());
+    Action {
+        directory: settings.directory.as_ref().map(|directory| PathBuf::from(&directory.value)).unwrap_or_default(),
+        environment: settings.environment.clone(),
+        expected_exit_codes: codes.unwrap_or_else(|| plain.expected_exit_codes.clone()),
+        ..plain
+    }
+}
+
+/// Returns the command of a check that was found.
+pub(super) fn found_command(found: &Found) -> CommandLine {
+    CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
+}
+
+fn description(tool: Tool, command: &CommandLine) -> String {
+    let does = match tool {
+        Tool::Pytest => "runs the tests",
+        Tool::Tsc => "checks the types",
+        Tool::Eslint => "looks for lint",
+        Tool::Generic => "runs",
+    };
+    format!("{does}: `{}`", command.display)
+}

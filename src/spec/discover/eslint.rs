@@ -1,0 +1,58 @@
+//! eslint: a configuration of it, and the program the project itself installed; called as the project's own scripts call it.
+
+use crate::model::Tool;
+use crate::spec::discover::{Findings, Found, FoundPolicy, Looked, named, nearest_with, program, words};
+use crate::spec::files::{ProjectFiles, within};
+use crate::spec::package::{eslint_call, package_has};
+
+/// Files that are an eslint configuration.
+const CONFIGURATIONS: &[&str] = &[
+    "eslint.config.js",
+    "eslint.config.mjs",
+    "eslint.config.cjs",
+    "eslint.config.ts",
+    "eslint.config.mts",
+    "eslint.config.cts",
+    ".eslintrc",
+    ".eslintrc.js",
+    ".eslintrc.cjs",
+    ".eslintrc.json",
+    ".eslintrc.yaml",
+    ".eslintrc.yml",
+];
+
+/// The key of `package.json` that is an eslint configuration.
+const PACKAGE_KEY: &str = "eslintConfig";
+
+const PROGRAM: &str = "node_modules/.bin/eslint";
+
+/// Looks for eslint in one directory.
+pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    let configuration = CONFIGURATIONS.iter().map(|name| within(package, name)).find(|path| files.exists(path));
+    let in_package = || package_has(files, package, PACKAGE_KEY).then(|| within(package, "package.json"));
+    let Some(configuration) = configuration.or_else(in_package) else { return Looked::Silent };
+    let Some(holder) = nearest_with(files, package, PROGRAM) else {
+        let advice = format!(
+            "`{configuration}` is there, but no `{PROGRAM}` beside or above it: install the project's packages, or eslint with \
+             `npm install --save-dev eslint`"
+        );
+        findings.note(Tool::Eslint, advice);
+        return Looked::Spoke;
+    };
+    let call = eslint_call(files, package);
+    // eslint looks for its configuration from the directory it runs in, so it runs in its package.
+    let mut argv = words(&[&program(&holder, PROGRAM, package)]);
+    let mut reason = format!("`{configuration}` is there");
+    let mut policy = None;
+    if let Some(call) = &call {
+        argv.extend(call.options.iter().chain(&call.paths).cloned());
+        policy = FoundPolicy::from_limit(call.max_warnings, &call.place);
+        reason.push_str(&format!(" and `{}` calls it so", call.place));
+    }
+    if call.is_none_or(|call| call.paths.is_empty()) {
+        argv.push(".".to_owned());
+    }
+    let (name, package) = (named("eslint", package), package.to_owned());
+    findings.add(Found { tool: Tool::Eslint, name, directory: package.clone(), package, argv, policy }, &reason);
+    Looked::Spoke
+}

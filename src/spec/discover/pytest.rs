@@ -1,0 +1,121 @@
+//! pytest: a configuration of it, or files it would collect; run by the project's own interpreter.
+
+use toml::de::DeTable;
+
+use crate::model::Tool;
+use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
+use crate::spec::files::{ProjectFiles, within};
+
+/// Files that are a pytest configuration, whatever they hold.
+const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
+
+/// Files that are a pytest configuration when they have a section.
+const SECTIONS: &[(&str, &str)] = &[("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")];
+
+/// Directories of tests, looked into two levels deep.
+const TEST_DIRECTORIES: &[&str] = &["tests", "test"];
+
+/// Files that make a directory below the root a Python package of its own.
+const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
+
+/// Virtual environments of a project, the usual one first.
+const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+
+struct Manager {
+    /// The lock file that shows the manager is used.
+    lock: &'static str,
+    /// The command of an interpreter in the project's environment. It must not fetch anything: a save is no time for that.
+    command: &'static [&'static str],
+    /// What makes the environment.
+    setup: &'static str,
+}
+
+const MANAGERS: &[Manager] = &[
+    Manager { lock: "uv.lock", command: &["uv", "run", "--frozen", "--offline", "python", "-m", "pytest"], setup: "uv sync" },
+    Manager { lock: "poetry.lock", command: &["poetry", "run", "python", "-m", "pytest"], setup: "poetry install" },
+];
+
+/// Looks for pytest in one directory.
+pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    let Some(reason) = evidence(files, package) else { return Looked::Silent };
+    let (argv, how) = command(files, package, findings);
+    let (name, package) = (named("pytest", package), package.to_owned());
+    for shadow in ["pytest.py", "pytest/__init__.py"] {
+        if files.exists(&within(&package, shadow)) {
+            findings.note(Tool::Pytest, format!("`{}` hides the real pytest: rename it", within(&package, shadow)));
+        }
+    }
+    let found = Found { tool: Tool::Pytest, name, directory: package.clone(), package, argv, policy: None };
+    findings.add(found, &format!("{reason} is there and {how}"));
+    Looked::Spoke
+}
+
+fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
+    let quoted = |name: &str| format!("`{}`", within(package, name));
+    if let Some(name) = CONFIGURATIONS.iter().find(|name| files.exists(&within(package, name))) {
+        return Some(quoted(name));
+    }
+    if has_pyproject_table(files, package) {
+        return Some(format!("pytest's table in {}", quoted("pyproject.toml")));
+    }
+    for (name, section) in SECTIONS {
+        let text = files.read(&within(package, name)).unwrap_or_default();
+        if String::from_utf8_lossy(&text).lines().any(|line| line.trim() == *section) {
+            return Some(format!("`{section}` in {}", quoted(name)));
+        }
+    }
+    // Files that look like tests are everywhere; below the root they count only in what is a package of its own.
+    if !package.is_empty() && !PACKAGE_MARKS.iter().any(|name| files.exists(&within(package, name))) {
+        return None;
+    }
+    let directory = TEST_DIRECTORIES.iter().find_map(|directory| test_below(files, &within(package, directory), 2));
+    let test = directory.or_else(|| test_in(files, package));
+    test.map(|path| format!("`{path}`"))
+}
+
+fn has_pyproject_table(files: &dyn ProjectFiles, package: &str) -> bool {
+    let Some(bytes) = files.read(&within(package, "pyproject.toml")) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    let (table, _) = DeTable::parse_recoverable(&text);
+    let tool = table.get_ref().get("tool").and_then(|tool| tool.get_ref().as_table());
+    // `[tool.pytest]` itself is a configuration since pytest 9; before, only its table `ini_options` was, which implies it.
+    tool.and_then(|tool| tool.get("pytest")).is_some_and(|pytest| pytest.get_ref().is_table())
+}
+
+fn test_below(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {
+    test_in(files, directory).or_else(|| {
+        let deeper = depth.checked_sub(1).filter(|depth| *depth > 0)?;
+        files.names(directory).iter().find_map(|name| test_below(files, &within(directory, name), deeper))
+    })
+}
+
+fn test_in(files: &dyn ProjectFiles, directory: &str) -> Option<String> {
+    let is_test = |name: &String| name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"));
+    files.names(directory).iter().find(|name| is_test(name)).map(|name| within(directory, name))
+}
+
+fn command(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> (Vec<String>, String) {
+    for environment in ENVIRONMENTS {
+        let python = format!("{environment}/bin/python");
+        if let Some(holder) = nearest_with(files, package, &python) {
+            let place = within(&holder, environment);
+            if !files.exists(&format!("{place}/bin/pytest")) {
+                findings.note(Tool::Pytest, format!("`{place}` has no pytest: install it there"));
+            }
+            let python = program(&holder, &python, package);
+            let python = python.strip_prefix("./").unwrap_or(&python).to_owned();
+            return (words(&[&python, "-m", "pytest"]), format!("`{place}` is the environment"));
+        }
+    }
+    for manager in MANAGERS {
+        if let Some(holder) = nearest_with(files, package, manager.lock) {
+            let lock = within(&holder, manager.lock);
+            findings.note(Tool::Pytest, format!("there is no `.venv` yet: run `{}` once", manager.setup));
+            return (words(manager.command), format!("`{lock}` is"));
+        }
+    }
+    let advice = "no virtual environment is there, so the `python3` of the search path runs the tests: make `.venv` if they need \
+                  packages of their own";
+    findings.note(Tool::Pytest, advice.to_owned());
+    (words(&["python3", "-m", "pytest"]), "no environment is".to_owned())
+}

@@ -1,0 +1,60 @@
+//! tsc: a `tsconfig.json`, and the compiler the project itself installed.
+
+use crate::model::Tool;
+use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
+use crate::spec::files::{ProjectFiles, within};
+use crate::spec::jsonc::parse_jsonc;
+
+const CONFIGURATION: &str = "tsconfig.json";
+const PROGRAM: &str = "node_modules/.bin/tsc";
+
+/// The most projects that one solution file may refer to.
+const MOST_REFERENCES: usize = 32;
+
+/// Looks for tsc in one directory.
+pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    let configuration = within(package, CONFIGURATION);
+    if !files.exists(&configuration) {
+        return Looked::Silent;
+    }
+    let Some(holder) = nearest_with(files, package, PROGRAM) else {
+        let advice = format!(
+            "`{configuration}` is there, but no `{PROGRAM}` beside or above it: install the project's packages, or TypeScript \
+             with `npm install --save-dev typescript`"
+        );
+        findings.note(Tool::Tsc, advice);
+        return Looked::Spoke;
+    };
+    let projects = references(files, package, &configuration);
+    if projects.is_empty() {
+        let target = if package.is_empty() { "." } else { package };
+        add(findings, package, &holder, target, named("tsc", package), &format!("`{configuration}` is there"));
+    }
+    for project in &projects {
+        // A solution file checks nothing by itself: `tsc --noEmit -p` of it succeeds whatever its projects hold.
+        let reason = format!("`{configuration}` has no files of its own and refers to it");
+        add(findings, package, &holder, project, format!("tsc {project}"), &reason);
+    }
+    Looked::Spoke
+}
+
+/// Adds a check that runs in the project's root, so that messages name paths from there.
+fn add(findings: &mut Findings, package: &str, holder: &str, target: &str, name: String, reason: &str) {
+    let argv = words(&[&program(holder, PROGRAM, ""), "--noEmit", "-p", target]);
+    let (package, directory) = (package.to_owned(), String::new());
+    findings.add(Found { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
+}
+
+/// Returns the projects a solution file refers to: one without files of its own. Empty for any other configuration.
+fn references(files: &dyn ProjectFiles, package: &str, configuration: &str) -> Vec<String> {
+    let text = files.read(configuration).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let Some(settings) = parse_jsonc(&text) else { return Vec::new() };
+    let has_no_files = settings.get("files").and_then(|files| files.as_array()).is_some_and(Vec::is_empty);
+    if !has_no_files || settings.get("include").is_some() {
+        return Vec::new();
+    }
+    let references = settings.get("references").and_then(|references| references.as_array()).cloned().unwrap_or_default();
+    let paths = references.iter().take(MOST_REFERENCES).filter_map(|reference| reference.get("path")?.as_str());
+    let inside = paths.filter(|path| !path.starts_with('/') && !path.split('/').any(|part| part == ".."));
+    inside.map(|path| within(package, path.trim_start_matches("./").trim_end_matches('/'))).collect()
+}

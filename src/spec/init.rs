@@ -1,0 +1,131 @@
+//! The `proctor.toml` that `proctor init` writes: what was found, spelt out, with the reasons beside it.
+
+use std::time::Duration;
+
+use crate::config::{Configuration, duration_text, strategy_word};
+use crate::model::{Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, Tool, ToolPolicy};
+use crate::spec::discover::tool_word;
+
+/// Returns the text of a `proctor.toml` that says what a plan does; `notes` stand at its top as comments.
+///
+/// Read back and resolved against the same files it makes the same actions. Settings that are not of an action are not in it.
+pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
+    let mut text = String::from(
+        "# What proctor runs when a file is saved, as `proctor init` found it.\n\
+         # All settings with their defaults: `proctor init --print`.\n",
+    );
+    if !notes.is_empty() {
+        text.push_str("#\n");
+    }
+    for note in notes {
+        for (index, line) in format!("{}: {}", note.subject, note.message).lines().enumerate() {
+            text.push_str(&format!("# {} {}\n", if index == 0 { "-" } else { " " }, uncontrolled(line)));
+        }
+    }
+    text.push_str(&format!("\n[project]\nname = {}\n", quoted(&plan.project_name)));
+    for (header, actions) in [("prerequisite", &plan.prerequisites), ("check", &plan.steps), ("cleanup", &plan.cleanup)] {
+        for action in actions {
+            text.push_str(&format!("\n[[{header}]]\n"));
+            action_lines(&mut text, action, header == "check");
+        }
+    }
+    text
+}
+
+fn action_lines(text: &mut String, action: &Action, is_check: bool) {
+    let defaults = Configuration::default().defaults;
+    line(text, "name", quoted(&action.name));
+    if is_check {
+        line(text, "tool", quoted(tool_word(action.tool)));
+    }
+    command_lines(text, &action.command);
+    if !action.directory.as_os_str().is_empty() {
+        line(text, "directory", quoted(&action.directory.to_string_lossy()));
+    }
+    if !action.environment.is_empty() {
+        let variables = action.environment.iter().map(|(name, value)| format!("{name} = {}", quoted(value)));
+        line(text, "environment", format!("{{ {} }}", variables.collect::<Vec<_>>().join(", ")));
+    }
+    duration_line(text, "timeout", action.timeout, defaults.timeout);
+    duration_line(text, "grace", action.grace, defaults.grace);
+    list_line(text, "paths", &action.paths);
+    if let Some(Once { when_changed, creates }) = &action.once {
+        list_line(text, "when_changed", when_changed);
+        list_line(text, "creates", creates);
+    }
+    if let Some(CoverageTarget { minimum_basis_points, report }) = &action.coverage {
+        let minimum = format!("{}.{:02}", minimum_basis_points / 100, minimum_basis_points % 100);
+        line(text, "coverage", format!("{{ minimum = {minimum}, report = {} }}", quoted(report)));
+    }
+    if action.expected_exit_codes != [0] {
+        line(text, "expected_exit_codes", format!("{:?}", action.expected_exit_codes));
+    }
+    match (action.on_survivors, defaults.on_survivors) {
+        (OnSurvivors::Report, OnSurvivors::Report) | (OnSurvivors::Fail, OnSurvivors::Fail) => {}
+        (OnSurvivors::Report, OnSurvivors::Fail) => line(text, "on_survivors", quoted("report")),
+        (OnSurvivors::Fail, OnSurvivors::Report) => line(text, "on_survivors", quoted("fail")),
+    }
+    if let Some(policy) = &action.policy {
+        policy_lines(text, action.tool, policy);
+    }
+}
+
+fn command_lines(text: &mut String, command: &CommandLine) {
+    match (command.shell, command.argv.last()) {
+        (true, Some(script)) => {
+            line(text, "shell", "true".to_owned());
+            line(text, "command", quoted(script));
+        }
+        (true, None) | (false, _) => line(text, "command", quoted_list(&command.argv)),
+    }
+}
+
+fn policy_lines(text: &mut String, tool: Tool, policy: &ToolPolicy) {
+    let reason = match &policy.source {
+        PolicySource::Default => format!("the default for {}", tool_word(tool)),
+        PolicySource::Configured(place) => format!("so says {place}"),
+        PolicySource::Disabled(place) => format!("switched off by {place}"),
+    };
+    text.push_str(&format!("# {}\n", uncontrolled(&reason)));
+    let mut pairs = vec![format!("block_on = {}", quoted(strategy_word(policy.block_on)))];
+    if policy.treat_warnings_as_errors {
+        pairs.push("treat_warnings_as_errors = true".to_owned());
+    }
+    pairs.extend(policy.max_warnings.map(|limit| format!("max_warnings = {limit}")));
+    for (key, rules) in [("ignored_rules", &policy.ignored_rules), ("error_on_rules", &policy.error_on_rules)] {
+        if !rules.is_empty() {
+            pairs.push(format!("{key} = {}", quoted_list(rules)));
+        }
+    }
+    line(text, "policy", format!("{{ {} }}", pairs.join(", ")));
+}
+
+fn line(text: &mut String, key: &str, value: String) {
+    text.push_str(&format!("{key} = {value}\n"));
+}
+
+fn duration_line(text: &mut String, key: &str, duration: Duration, default: Duration) {
+    if duration != default {
+        line(text, key, quoted(&duration_text(duration)));
+    }
+}
+
+fn list_line(text: &mut String, key: &str, items: &[String]) {
+    if !items.is_empty() {
+        line(text, key, quoted_list(items));
+    }
+}
+
+fn quoted_list(items: &[String]) -> String {
+    format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
+}
+
+/// Returns a text as a TOML string. JSON's escapes are TOML's as well, but JSON leaves DEL as it is and TOML does not.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON").replace('\u{7f}', "\\u007f")
+}
+
+/// Comments cannot hold control characters.
+fn uncontrolled(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}

@@ -1,0 +1,70 @@
+//! What a command is taken for, scripts of `package.json` looked up (E2).
+
+use crate::model::{CommandLine, Tool};
+use crate::spec::discover::FoundPolicy;
+use crate::spec::files::ProjectFiles;
+use crate::spec::package::{eslint_arguments, max_warnings, script_name, scripts};
+use crate::tools::{recognise, recognise_script};
+
+/// What a command is taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recognised {
+    /// The tool.
+    pub(super) tool: Tool,
+    /// What a person should know about it.
+    pub(super) note: Option<String>,
+    /// What the command itself, or the script it runs, says about blocking.
+    pub(super) policy: Option<FoundPolicy>,
+}
+
+/// Recognises a command that runs in a directory; `place` is where it is written.
+pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
+    let found = recognise(&command.argv);
+    let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));
+    let Some((name, text)) = script.filter(|_| found.tool == Tool::Generic) else {
+        let policy = FoundPolicy::from_limit(max_warnings(&command.argv), place);
+        return Recognised { tool: found.tool, note: found.note, policy: policy.filter(|_| found.tool == Tool::Eslint) };
+    };
+    let found = recognise_script(&text);
+    let place = format!("package.json scripts.{name}");
+    let policy = eslint_arguments(&text).and_then(|arguments| FoundPolicy::from_limit(max_warnings(&arguments), &place));
+    Recognised { tool: found.tool, note: found.note, policy: policy.filter(|_| found.tool == Tool::Eslint) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::BlockOn;
+    use crate::spec::files::fake::FakeFiles;
+
+    fn of(text: &str) -> Recognised {
+        let package = r#"{"scripts": {"lint": "eslint . --max-warnings 0", "types": "tsc --noEmit", "all": "tsc && eslint .", "build": "vite"}}"#;
+        let argv = shlex::split(text).expect("words");
+        let command = CommandLine { argv, display: text.to_owned(), shell: false };
+        recognised(&command, &FakeFiles::of(&[("web/package.json", package)]), "web", "proctor.toml:3")
+    }
+
+    #[test]
+    fn a_script_is_looked_up_in_the_package() {
+        let lint = of("npm run lint");
+        assert_eq!((lint.tool, lint.note), (Tool::Eslint, None));
+        let policy = lint.policy.expect("a policy");
+        assert_eq!((policy.block_on, policy.place.as_str()), (Some(BlockOn::ErrorsAndWarnings), "package.json scripts.lint"));
+        assert_eq!(of("npm run types"), Recognised { tool: Tool::Tsc, note: None, policy: None });
+        assert_eq!(of("npm run build").tool, Tool::Generic);
+    }
+
+    #[test]
+    fn several_candidates_and_missing_scripts_are_generic_and_noted() {
+        assert!(of("npm run all").note.is_some());
+        assert_eq!(of("npm run all").tool, Tool::Generic);
+        assert_eq!(of("npm run none").tool, Tool::Generic);
+    }
+
+    #[test]
+    fn a_limit_in_the_command_itself_counts_and_names_its_line() {
+        let policy = of("npx eslint . --max-warnings=4").policy.expect("a policy");
+        assert_eq!((policy.max_warnings, policy.place.as_str()), (Some(4), "proctor.toml:3"));
+        assert_eq!(of("make --max-warnings 0").policy, None);
+    }
+}

@@ -1,0 +1,238 @@
+//! From settings to a plan: every action with its id, its tool, its command and its policy (E2).
+
+use std::path::PathBuf;
+
+use crate::config::{Check, Configuration, Placed, Problem};
+use crate::model::{Action, ActionPhase, CommandLine, Once, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
+use crate::spec::action::{configured_action, found_command, plain_action};
+use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
+use crate::spec::files::ProjectFiles;
+use crate::spec::policy::{policy_notes, resolve_policy};
+use crate::spec::recognised::recognised;
+
+/// Makes the plan of a configuration that has checks.
+///
+/// # Errors
+///
+/// Every problem of the configuration that shows only with the project's files at hand, and a configuration without checks.
+pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let mut resolver = Resolver::new(configuration, files);
+    let found = findings(files);
+    let checks = configuration.checks.iter().enumerate();
+    let steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
+    if configuration.checks.is_empty() {
+        resolver.problems.push(without_checks(configuration, &[]));
+    }
+    resolver.finish(PlanOrigin::Configured, steps, project_name)
+}
+
+/// Makes the plan of a project that says nothing about its checks, from its files; all other settings hold.
+///
+/// # Errors
+///
+/// A project in which nothing was found; what is missing is in the problem's hint.
+pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let mut resolver = Resolver::new(configuration, files);
+    let Findings { found, notes } = findings(files);
+    resolver.notes = notes;
+    let mut steps = Vec::new();
+    for (index, found) in found.iter().enumerate() {
+        let named = (found.name.as_str(), found.tool);
+        let plain = plain_action(ActionPhase::Step, index + 1, named, found_command(found), configuration.defaults);
+        let directory = PathBuf::from(&found.directory);
+        let action = Action { command_is_ours: true, directory, ..plain };
+        steps.push(resolver.judged(action, None, found.policy.as_ref()));
+    }
+    if steps.is_empty() {
+        resolver.problems.push(without_checks(configuration, &resolver.notes));
+    }
+    resolver.finish(PlanOrigin::Discovered, steps, project_name)
+}
+
+/// Makes the plan of a project: its configured checks, or the discovered ones where none are configured.
+///
+/// # Errors
+///
+/// As [`resolve`] and [`discover`].
+pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    if configuration.checks.is_empty() {
+        discover(configuration, files, project_name)
+    } else {
+        resolve(configuration, files, project_name)
+    }
+}
+
+/// Makes the plan of one command given on the command line; configured checks do not run, all other settings hold.
+///
+/// # Errors
+///
+/// An empty command.
+pub fn plan_command(
+    argv: &[String],
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+) -> Result<Plan, Vec<Problem>> {
+    const PLACE: &str = "command line";
+    if argv.first().is_none_or(String::is_empty) {
+        let problem = Problem::new(PLACE, None, "", "the command is empty".to_owned());
+        return Err(vec![problem.hint("write it behind `--`, for example `proctor watch . -- pytest -q`")]);
+    }
+    let mut resolver = Resolver::new(configuration, files);
+    let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
+    let said = recognised(&command, files, "", PLACE);
+    let name = if said.tool == Tool::Generic { "command" } else { tool_word(said.tool) };
+    resolver.note(name, said.note);
+    let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
+    let step = resolver.judged(action, None, said.policy.as_ref());
+    resolver.finish(PlanOrigin::CommandLine, vec![step], project_name)
+}
+
+struct Resolver<'c> {
+    configuration: &'c Configuration,
+    files: &'c dyn ProjectFiles,
+    notes: Vec<PlanNote>,
+    problems: Vec<Problem>,
+}
+
+impl<'c> Resolver<'c> {
+    fn new(configuration: &'c Configuration, files: &'c dyn ProjectFiles) -> Self {
+        Self { configuration, files, notes: Vec::new(), problems: Vec::new() }
+    }
+
+    fn note(&mut self, subject: &str, message: Option<String>) {
+        self.notes.extend(message.map(|message| PlanNote { subject: subject.to_owned(), message }));
+    }
+
+    fn problem(&mut self, check: &Check, key: &str, message: String, hint: &str) {
+        let path = format!("{}.{key}", check.action.key_path);
+        let problem = Problem::new(&self.configuration.file, check.action.name.place, &path, message);
+        self.problems.push(problem.offending(&check.action.name.value).hint(hint));
+    }
+
+    fn step(&mut self, number: usize, check: &Check, findings: &Findings) -> Option<Action> {
+        let settings = &check.action;
+        let said = check.tool.as_ref().map(|tool| tool.value);
+        let Some(command) = &settings.command else {
+            let found = self.ours(check, said.unwrap_or(Tool::Generic), findings)?;
+            let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
+            let directory = PathBuf::from(&found.directory);
+            let action = Action { command_is_ours: true, directory, ..action };
+            return Some(self.completed(action, check, found.policy.as_ref()));
+        };
+        let directory = settings.directory.as_ref().map_or("", |directory| directory.value.as_str());
+        let line = command.place.map_or(0, |place| place.line);
+        let place = format!("{}:{line}", self.configuration.file);
+        let recognised = recognised(&command.value, self.files, directory, &place);
+        let tool = said.unwrap_or(recognised.tool);
+        if said.is_none() {
+            self.note(&settings.name.value, recognised.note);
+        } else if recognised.tool != Tool::Generic && recognised.tool != tool {
+            let (said, seen) = (tool_word(tool), tool_word(recognised.tool));
+            self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
+        }
+        if !self.files.exists(directory) {
+            self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
+        }
+        // A command that is word for word the one we would run is ours: this is how `proctor init` writes it down.
+        let same = |found: &&Found| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
+        let ours = findings.found.iter().find(same);
+        let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
+        let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
+        Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
+    }
+
+    /// Finds the command of a check that names its tool only.
+    fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f Findings) -> Option<&'f Found> {
+        let word = tool_word(tool);
+        let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
+        let of_tool: Vec<&Found> = findings.found.iter().filter(|found| found.tool == tool).collect();
+        let wanted: Vec<&Found> =
+            of_tool.iter().copied().filter(|found| directory.is_none_or(|directory| found.package == directory)).collect();
+        match wanted[..] {
+            [found] => Some(found),
+            [] => {
+                let missing = findings.notes.iter().find(|note| note.subject == word).map(|note| note.message.clone());
+                let nothing = || "write what to run, for example `command = [\"make\", \"check\"]`".to_owned();
+                let place = directory.map_or_else(|| "this project".to_owned(), |directory| format!("`{directory}`"));
+                self.problem(check, "command", format!("no {word} was found in {place}"), &missing.unwrap_or_else(nothing));
+                None
+            }
+            [..] => {
+                let all: Vec<String> = wanted.iter().map(|found| format!("`{}`", command_text(&found.argv))).collect();
+                let message = format!("{word} was found in several places: {}", all.join(", "));
+                self.problem(check, "command", message, "write one check for each, with its `command` or its `directory`");
+                None
+            }
+        }
+    }
+
+    /// Adds what only a check has, and refuses what its tool cannot use.
+    fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
+        let word = tool_word(action.tool);
+        if check.policy.is_written() && action.class != ToolClass::Validation {
+            let hint = "a policy judges the findings of eslint or tsc: remove it, or say which `tool` it is";
+            self.problem(check, "policy", format!("{word} has no policy"), hint);
+        }
+        if let (Tool::Tsc, [key, ..]) = (action.tool, &check.policy.value.linter_keys()[..]) {
+            let message = "is a setting of eslint alone: tsc reports errors only and has no rules by name";
+            self.problem(check, &format!("policy.{key}"), format!("`{key}` {message}"), "choose a `block_on` instead");
+        }
+        if check.coverage.is_some() && action.tool != Tool::Pytest {
+            let hint = "coverage is required of a pytest check: move it there, or say `tool = \"pytest\"`";
+            self.problem(check, "coverage", format!("{word} has no coverage"), hint);
+        }
+        if check.action.expected_exit_codes.is_some() && action.class != ToolClass::Generic {
+            let hint = "remove it: a recognised tool says more than its exit code, and another code than 0 is no success of it";
+            self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
+        }
+        let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
+        let action = Action { paths: check.paths.clone(), coverage, ..action };
+        self.judged(action, Some(check), found)
+    }
+
+    fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
+        let check = check.map(|check| &check.policy.value);
+        let policy = resolve_policy(action.tool, self.configuration, check, found);
+        if let Some(policy) = &policy {
+            self.notes.extend(policy_notes(action.tool, self.configuration, &action.name, policy));
+        }
+        Action { policy, ..action }
+    }
+
+    fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {
+        if !self.problems.is_empty() {
+            self.problems.sort_by_key(|problem| (problem.line, problem.column));
+            return Err(self.problems);
+        }
+        let command = |command: &Option<Placed<CommandLine>>| {
+            command.as_ref().map(|command| command.value.clone()).expect("the reader insists on the command of such an action")
+        };
+        let prerequisites = self.configuration.prerequisites.iter().enumerate().map(|(index, prerequisite)| {
+            let settings = &prerequisite.action;
+            let plain =
+                configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::Generic, command(&settings.command));
+            let once = Some(prerequisite.once.clone()).filter(|once| *once != Once::default());
+            Action { once, ..plain }
+        });
+        let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
+            configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::Generic, command(&settings.command))
+        });
+        Ok(Plan {
+            task: TaskId::default_task(),
+            project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
+            origin,
+            prerequisites: prerequisites.collect(),
+            steps,
+            cleanup: cleanup.collect(),
+            notes: self.notes,
+        })
+    }
+}
+
+fn without_checks(configuration: &Configuration, notes: &[PlanNote]) -> Problem {
+    let missing: String = notes.iter().map(|note| format!("\n  {}: {}", note.subject, note.message)).collect();
+    let problem = Problem::new(&configuration.file, None, "check", "the project has no checks".to_owned());
+    let hint = "`proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand";
+    problem.hint(format!("{hint}{missing}"))
+}

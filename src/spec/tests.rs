@@ -1,0 +1,364 @@
+//! Plans as a whole: what is found in which project, what resolving refuses, and what `proctor init` writes down.
+
+use insta::assert_snapshot;
+use proptest::prelude::{Strategy, any, prop, proptest};
+
+use crate::config::{Configuration, read};
+use crate::model::{Action, BlockOn, Plan, PlanOrigin, PolicySource, Tool, ToolClass};
+use crate::spec::files::fake::FakeFiles;
+use crate::spec::{discover, init_text, plan, plan_command, plan_digest, resolve};
+
+fn found(files: &FakeFiles) -> Plan {
+    discover(&Configuration::default(), files, "quotes").expect("something is there")
+}
+
+/// Paths and contents.
+type Files = &'static [(&'static str, &'static str)];
+
+/// One line for each step: directory and command, `*` for one that is ours.
+fn commands(plan: &Plan) -> Vec<String> {
+    let ours = |action: &Action| if action.command_is_ours { "*" } else { "" };
+    let line = |action: &Action| format!("{}{}$ {}", action.directory.display(), ours(action), action.command.display);
+    plan.steps.iter().map(line).collect()
+}
+
+fn notes(plan: &Plan) -> String {
+    plan.notes.iter().map(|note| format!("{}: {}", note.subject, note.message)).collect::<Vec<_>>().join("\n")
+}
+
+fn resolved(text: &str, files: &FakeFiles) -> Plan {
+    let configuration = read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"));
+    resolve(&configuration, files, "quotes").unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"))
+}
+
+fn refused(text: &str, files: &FakeFiles) -> String {
+    let configuration = read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let problems = resolve(&configuration, files, "quotes").expect_err("the plan is wrong");
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+const WEB_SCRIPTS: &str = r#"{"scripts": {"lint": "eslint src --ext .ts --max-warnings 0 --fix"}}"#;
+
+/// A project of Python at the root and TypeScript below it.
+fn quotes() -> FakeFiles {
+    FakeFiles::of(&[
+        ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['tests']\n"),
+        (".venv/bin/python", ""),
+        (".venv/bin/pytest", ""),
+        ("web/tsconfig.json", "{}"),
+        ("web/eslint.config.mjs", ""),
+        ("web/package.json", WEB_SCRIPTS),
+        ("node_modules/.bin/tsc", ""),
+        ("node_modules/.bin/eslint", ""),
+    ])
+}
+
+#[test]
+fn each_kind_of_project_is_found() {
+    let table: &[(Files, &[&str])] = &[
+        (&[("pytest.ini", ""), (".venv/bin/python", "")], &["*$ .venv/bin/python -m pytest"]),
+        (&[("pyproject.toml", "[tool.pytest.ini_options]"), ("venv/bin/python", "")], &["*$ venv/bin/python -m pytest"]),
+        (&[("pyproject.toml", "[tool.pytest]\naddopts=[]"), ("x", "")], &["*$ python3 -m pytest"]),
+        (&[("setup.cfg", "[metadata]\n[tool:pytest]\n"), ("poetry.lock", "")], &["*$ poetry run python -m pytest"]),
+        (&[("tox.ini", "[pytest]"), ("uv.lock", "")], &["*$ uv run --frozen --offline python -m pytest"]),
+        (&[("tests/unit/test_a.py", "")], &["*$ python3 -m pytest"]),
+        (&[("test/a_test.py", "")], &["*$ python3 -m pytest"]),
+        (&[("test_a.py", "")], &["*$ python3 -m pytest"]),
+        (
+            &[("api/pyproject.toml", ""), ("api/tests/test_a.py", ""), (".venv/bin/python", "")],
+            &["api*$ ../.venv/bin/python -m pytest"],
+        ),
+        (&[("tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")], &["*$ ./node_modules/.bin/tsc --noEmit -p ."]),
+        (&[("web/tsconfig.json", "{}"), ("web/node_modules/.bin/tsc", "")], &["*$ ./web/node_modules/.bin/tsc --noEmit -p web"]),
+        (&[("web/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")], &["*$ ./node_modules/.bin/tsc --noEmit -p web"]),
+        (
+            &[("a/tsconfig.json", "{}"), ("b/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
+            &["*$ ./node_modules/.bin/tsc --noEmit -p a", "*$ ./node_modules/.bin/tsc --noEmit -p b"],
+        ),
+        (
+            &[
+                (
+                    "tsconfig.json",
+                    "{\"files\": [], // a solution\n \"references\": [{\"path\": \"./tsconfig.app.json\"}, {\"path\": \"lib/\"}, {\"path\": \"../x\"},],}",
+                ),
+                ("node_modules/.bin/tsc", ""),
+            ],
+            &["*$ ./node_modules/.bin/tsc --noEmit -p tsconfig.app.json", "*$ ./node_modules/.bin/tsc --noEmit -p lib"],
+        ),
+        (&[(".eslintrc.json", "{}"), ("node_modules/.bin/eslint", "")], &["*$ ./node_modules/.bin/eslint ."]),
+        (&[("package.json", "{\"eslintConfig\": {}}"), ("node_modules/.bin/eslint", "")], &["*$ ./node_modules/.bin/eslint ."]),
+        (
+            &[("web/.eslintrc", ""), ("web/package.json", WEB_SCRIPTS), ("node_modules/.bin/eslint", "")],
+            &["web*$ ../node_modules/.bin/eslint --ext .ts src"],
+        ),
+    ];
+    for (files, expected) in table {
+        let plan = found(&FakeFiles::of(files));
+        assert_eq!(commands(&plan), *expected, "{files:?}");
+        assert_eq!(plan.origin, PlanOrigin::Discovered);
+        assert!(!plan.notes.is_empty(), "a reason is given");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_project_is_none() {
+    for files in [
+        vec![("readme.md", "")],
+        vec![("pyproject.toml", "[tool.black]")],
+        vec![("setup.cfg", "# [tool:pytest]")],
+        vec![("docs/test_example.py", "")],
+        vec![("tsconfig.json", "{}")],
+        vec![("eslint.config.js", "")],
+        vec![("node_modules/x/tsconfig.json", ""), ("node_modules/.bin/tsc", "")],
+        vec![("a/b/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
+    ] {
+        assert!(discover(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_with_the_next_step() {
+    let files = FakeFiles::of(&[("tsconfig.json", "{}"), ("web/eslint.config.js", "")]);
+    let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
+    assert_snapshot!(problems[0], @"
+    proctor.toml: check: the project has no checks
+      `proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand
+      tsc: `tsconfig.json` is there, but no `node_modules/.bin/tsc` beside or above it: install the project's packages, or TypeScript with `npm install --save-dev typescript`
+      eslint: `web/eslint.config.js` is there, but no `node_modules/.bin/eslint` beside or above it: install the project's packages, or eslint with `npm install --save-dev eslint`
+    ");
+}
+
+#[test]
+fn a_whole_project_is_found_with_reasons_and_policies() {
+    let plan = found(&quotes());
+    assert_snapshot!(notes(&plan), @"
+    pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    tsc web: `./node_modules/.bin/tsc --noEmit -p web` because `web/tsconfig.json` is there
+    eslint web: `../node_modules/.bin/eslint --ext .ts src` because `web/eslint.config.mjs` is there and `web/package.json scripts.lint` calls it so
+    ");
+    let eslint = plan.steps[2].policy.as_ref().expect("a policy");
+    assert_eq!(eslint.block_on, BlockOn::ErrorsAndWarnings);
+    assert_eq!(eslint.source, PolicySource::Configured("web/package.json scripts.lint".to_owned()));
+    assert_eq!(plan.steps[1].policy.as_ref().map(|policy| policy.block_on), Some(BlockOn::ErrorsAlways));
+    assert_eq!(plan.steps[0].policy, None);
+    let ids: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids, ["STEP.1", "STEP.2", "STEP.3"]);
+}
+
+#[test]
+fn an_environment_that_cannot_run_pytest_is_noted() {
+    assert!(notes(&found(&FakeFiles::of(&[("pytest.ini", ""), (".venv/bin/python", "")]))).contains("`.venv` has no pytest"));
+    assert!(notes(&found(&FakeFiles::of(&[("pytest.ini", ""), ("uv.lock", "")]))).contains("run `uv sync` once"));
+    assert!(notes(&found(&quotes().and("pytest.py", ""))).contains("`pytest.py` hides the real pytest"));
+    assert!(!notes(&found(&quotes().and("pytest/test_a.py", ""))).contains("hides"));
+}
+
+#[test]
+fn settings_without_checks_keep_the_discovered_checks() {
+    let text = "[project]\nname = \"other\"\n[defaults]\ntimeout = \"7s\"\n[policy.tsc]\nblock_on = \"never\"\n[[prerequisite]]\nname = \"deps\"\ncommand = \"npm ci\"\nwhen_changed = [\"package-lock.json\"]\n[[cleanup]]\nname = \"end\"\ncommand = \"make end\"\nexpected_exit_codes = [0, 2]\n";
+    let plan = plan(&read(text, "proctor.toml").expect("a right text"), &quotes(), "quotes").expect("a plan");
+    assert_eq!((plan.origin.clone(), plan.project_name.as_str(), plan.steps.len()), (PlanOrigin::Discovered, "other", 3));
+    assert_eq!(plan.steps[0].timeout.as_secs(), 7);
+    let tsc = plan.steps[1].policy.as_ref().expect("a policy");
+    assert_eq!((tsc.block_on, &tsc.source), (BlockOn::Never, &PolicySource::Configured("proctor.toml:6".to_owned())));
+    let prerequisite = &plan.prerequisites[0];
+    assert_eq!((prerequisite.id.as_str(), prerequisite.class), ("PREREQ.1", ToolClass::Generic));
+    assert_eq!(prerequisite.once.as_ref().map(|once| once.when_changed.len()), Some(1));
+    assert_eq!((plan.cleanup[0].id.as_str(), &plan.cleanup[0].expected_exit_codes[..]), ("CLEANUP.1", &[0, 2][..]));
+    assert_eq!(plan.cleanup[0].once, None);
+}
+
+#[test]
+fn a_configured_check_is_recognised_and_a_named_tool_holds() {
+    let text = "[[check]]\nname = \"a\"\ncommand = \"uv run pytest -q\"\n[[check]]\nname = \"b\"\ndirectory = \"web\"\ncommand = \"npm run lint\"\n[[check]]\nname = \"c\"\ntool = \"tsc\"\n[[check]]\nname = \"d\"\ncommand = \"make all\"\ntool = \"pytest\"\n[[check]]\nname = \"e\"\ncommand = \"make all\"\n[[check]]\nname = \"f\"\ntool = \"eslint\"\ndirectory = \"web\"\n";
+    let plan = resolved(text, &quotes());
+    let tools: Vec<(Tool, bool)> = plan.steps.iter().map(|step| (step.tool, step.command_is_ours)).collect();
+    assert_eq!(
+        tools,
+        [
+            (Tool::Pytest, false),
+            (Tool::Eslint, false),
+            (Tool::Tsc, true),
+            (Tool::Pytest, false),
+            (Tool::Generic, false),
+            (Tool::Eslint, true)
+        ]
+    );
+    let lint = plan.steps[1].policy.as_ref().expect("a policy");
+    assert_eq!(lint.source, PolicySource::Configured("package.json scripts.lint".to_owned()));
+    assert_eq!(commands(&plan)[2], "*$ ./node_modules/.bin/tsc --noEmit -p web");
+    assert_eq!(commands(&plan)[5], "web*$ ../node_modules/.bin/eslint --ext .ts src");
+}
+
+#[test]
+fn what_a_tool_cannot_use_is_refused_and_everything_is_said_at_once() {
+    let text = "[[check]]\nname = \"tests\"\ncommand = \"pytest\"\nexpected_exit_codes = [0, 1]\npolicy = { block_on = \"never\" }\n[[check]]\nname = \"types\"\ntool = \"tsc\"\npolicy = { max_warnings = 2 }\n[[check]]\nname = \"other\"\ncommand = \"make\"\ncoverage = { minimum = 80, report = \"c.json\" }\n[[check]]\nname = \"lint\"\ntool = \"eslint\"\ndirectory = \"api\"\n";
+    assert_snapshot!(refused(text, &quotes()), @r#"
+    proctor.toml:2:8: check[1].policy: pytest has no policy
+      a policy judges the findings of eslint or tsc: remove it, or say which `tool` it is
+    proctor.toml:2:8: check[1].expected_exit_codes: pytest is not judged by expected exit codes
+      remove it: a recognised tool says more than its exit code, and another code than 0 is no success of it
+    proctor.toml:7:8: check[2].policy.max_warnings: `max_warnings` is a setting of eslint alone: tsc reports errors only and has no rules by name
+      choose a `block_on` instead
+    proctor.toml:11:8: check[3].coverage: generic has no coverage
+      coverage is required of a pytest check: move it there, or say `tool = "pytest"`
+    proctor.toml:15:8: check[4].command: no eslint was found in `api`
+      write what to run, for example `command = ["make", "check"]`
+    "#);
+}
+
+#[test]
+fn a_tool_in_several_places_has_to_be_told_apart() {
+    let files = quotes().and("shop/tsconfig.json", "{}");
+    assert_snapshot!(refused("[[check]]\nname = \"types\"\ntool = \"tsc\"\n", &files), @"
+    proctor.toml:2:8: check[1].command: tsc was found in several places: `./node_modules/.bin/tsc --noEmit -p shop`, `./node_modules/.bin/tsc --noEmit -p web`
+      write one check for each, with its `command` or its `directory`
+    ");
+    let plan = resolved("[[check]]\nname = \"types\"\ntool = \"tsc\"\ndirectory = \"shop\"\n", &files);
+    assert_eq!(commands(&plan), ["*$ ./node_modules/.bin/tsc --noEmit -p shop"]);
+}
+
+#[test]
+fn a_configuration_without_checks_is_no_plan_by_itself() {
+    assert_snapshot!(refused("", &quotes()), @"
+    proctor.toml: check: the project has no checks
+      `proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand
+    ");
+}
+
+#[test]
+fn a_command_of_the_command_line_is_a_plan_of_one_step() {
+    let argv = ["npx", "eslint", ".", "--max-warnings", "3"].map(str::to_owned);
+    let plan = plan_command(&argv, &Configuration::default(), &quotes(), "quotes").expect("a plan");
+    assert_eq!((plan.origin.clone(), plan.steps.len()), (PlanOrigin::CommandLine, 1));
+    let step = &plan.steps[0];
+    assert_eq!((step.name.as_str(), step.tool, step.command_is_ours), ("eslint", Tool::Eslint, false));
+    assert_eq!(step.policy.as_ref().and_then(|policy| policy.max_warnings), Some(3));
+    assert!(plan_command(&[], &Configuration::default(), &quotes(), "quotes").is_err());
+}
+
+#[test]
+fn init_writes_down_what_was_found_with_the_reasons() {
+    let plan = found(&quotes());
+    assert_snapshot!(init_text(&plan, &plan.notes), @r#"
+    # What proctor runs when a file is saved, as `proctor init` found it.
+    # All settings with their defaults: `proctor init --print`.
+    #
+    # - pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    # - tsc web: `./node_modules/.bin/tsc --noEmit -p web` because `web/tsconfig.json` is there
+    # - eslint web: `../node_modules/.bin/eslint --ext .ts src` because `web/eslint.config.mjs` is there and `web/package.json scripts.lint` calls it so
+
+    [project]
+    name = "quotes"
+
+    [[check]]
+    name = "pytest"
+    tool = "pytest"
+    command = [".venv/bin/python", "-m", "pytest"]
+
+    [[check]]
+    name = "tsc web"
+    tool = "tsc"
+    command = ["./node_modules/.bin/tsc", "--noEmit", "-p", "web"]
+    # the default for tsc
+    policy = { block_on = "errors-always" }
+
+    [[check]]
+    name = "eslint web"
+    tool = "eslint"
+    command = ["../node_modules/.bin/eslint", "--ext", ".ts", "src"]
+    directory = "web"
+    # so says web/package.json scripts.lint
+    policy = { block_on = "errors-and-warnings" }
+    "#);
+}
+
+#[test]
+fn a_digest_is_of_what_runs_and_how_it_is_judged() {
+    let text = "[[check]]\nname = \"a\"\ncommand = \"pytest -q\"\n[[check]]\nname = \"b\"\ntool = \"tsc\"\n[policy.tsc]\nblock_on = \"errors-only\"\n";
+    let digest = plan_digest(&resolved(text, &quotes()));
+    assert_eq!(digest, plan_digest(&resolved(&format!("# a comment\n\n{text}"), &quotes())));
+    assert_eq!(digest, plan_digest(&resolved(&text.replace("\"pytest -q\"", "[\"pytest\", \"-q\"]"), &quotes())));
+    for (old, new) in [
+        ("-q", "-x"),
+        ("errors-only", "never"),
+        ("name = \"a\"", "name = \"a\"\ntimeout = 3"),
+        ("name = \"a\"", "name = \"a\"\npaths = [\"*.py\"]"),
+        ("name = \"a\"", "name = \"a\"\nenvironment = { A = \"1\" }"),
+    ] {
+        assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
+    }
+}
+
+/// The files a project may be made of, each there or not.
+const PIECES: &[(&str, &str)] = &[
+    ("pytest.ini", ""),
+    ("tests/test_a.py", ""),
+    ("api/pytest.ini", ""),
+    (".venv/bin/python", ""),
+    ("uv.lock", ""),
+    ("tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./a \\\"b.json\"}, {\"path\": \"lib\"}]}"),
+    ("web/tsconfig.json", "{}"),
+    ("we b/tsconfig.json", "{}"),
+    ("eslint.config.js", ""),
+    ("web/.eslintrc", ""),
+    ("package.json", "{\"scripts\": {\"l\": \"eslint 'a b' \\\"c'd\\\" --max-warnings=9\"}}"),
+    ("web/package.json", WEB_SCRIPTS),
+    ("node_modules/.bin/tsc", ""),
+    ("web/node_modules/.bin/eslint", ""),
+    ("node_modules/.bin/eslint", ""),
+];
+
+/// An action without where its policy came from.
+fn essence(action: &Action) -> Action {
+    let mut action = action.clone();
+    if let Some(policy) = &mut action.policy {
+        policy.source = PolicySource::Default;
+    }
+    action
+}
+
+/// Settings of one check as text; each line there or not.
+fn settings() -> impl Strategy<Value = String> {
+    let lines = [
+        "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",
+        "timeout = \"90s\"",
+        "grace = 250",
+        "paths = [\"src/**\", \"a\"]",
+        "on_survivors = \"fail\"",
+        "expected_exit_codes = [0, 7]",
+        "directory = \"web\"",
+    ];
+    prop::sample::subsequence(lines.to_vec(), 0..=lines.len())
+        .prop_map(|lines| lines.join("\n").replace("grace = 250", "grace = \"250ms\""))
+}
+
+proptest! {
+    #[test]
+    fn what_init_writes_makes_the_same_plan(there in prop::collection::vec(any::<bool>(), PIECES.len())) {
+        let files: Vec<_> = PIECES.iter().zip(&there).filter(|(_, there)| **there).map(|(piece, _)| *piece).collect();
+        let files = FakeFiles::of(&files);
+        if let Ok(plan) = discover(&Configuration::default(), &files, "quotes") {
+            let again = resolved(&init_text(&plan, &plan.notes), &files);
+            assert_eq!(plan.steps.iter().map(essence).collect::<Vec<_>>(), again.steps.iter().map(essence).collect::<Vec<_>>());
+            assert_eq!(plan_digest(&plan), plan_digest(&again));
+        }
+    }
+
+    #[test]
+    fn init_loses_nothing_of_any_action(settings in settings(), words in prop::collection::vec("[ -~é\u{7f}]{1,8}", 0..4), limit in any::<u32>()) {
+        let mut command = vec!["make".to_owned()];
+        command.extend(words);
+        let command = serde_json::to_string(&command).expect("texts").replace('\u{7f}', "\\u007f");
+        let text = format!(
+            "[[check]]\nname = \"a\"\ntool = \"generic\"\ncommand = {command}\n{settings}\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"make a | tee 'x y'\"\n{settings}\n\
+             [[check]]\nname = \"c\"\ncommand = \"pytest\"\ncoverage = {{ minimum = 85.05, report = \"c.json\" }}\n\
+             [[check]]\nname = \"d\"\ncommand = \"eslint .\"\npolicy = {{ max_warnings = {limit}, ignored_rules = [\"x\"], enabled = {} }}\n\
+             [[prerequisite]]\nname = \"p\"\ncommand = \"npm ci\"\ncreates = [\"x\"]\n[[cleanup]]\nname = \"q\"\ncommand = \"true\"\n",
+            limit % 2 == 0
+        );
+        let plan = resolved(&text, &quotes());
+        let again = resolved(&init_text(&plan, &[]), &quotes());
+        assert_eq!(plan_digest(&plan), plan_digest(&again), "{}", init_text(&plan, &[]));
+    }
+}
