@@ -1,1 +1,33 @@
-//! One file per tool: recognise, prepare, interpret.
+//! Recognises the tools whose reports proctor can read, prepares their commands, and interprets what came back.
+//!
+//! Owns everything that is known about pytest, tsc, ESLint and plain commands: how a command is recognised (E2), what is added to
+//! it so that it leaves a report (E5, E6), which signals stop it (E10), and what exit status, output and report amount to
+//! (E3, E4). All of it is pure: nothing here spawns a process or reads a file; `run/` does both and hands over bytes.
+//!
+//! To add a tool: a row in `launchers.rs` for its program, an arm in [`prepare`], [`stop_ladder`] and [`interpret`], a file
+//! that reads its output, and captured outputs under `fixtures/tools/`.
+
+mod ansi;
+mod eslint;
+mod generic;
+mod interpret;
+mod launch_failure;
+mod launchers;
+mod places;
+mod prepare;
+mod pytest;
+mod recognise;
+mod script;
+mod signals;
+mod tsc;
+
+#[cfg(test)]
+mod fixture_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod samples;
+
+pub use interpret::{Input, interpret};
+pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
+pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

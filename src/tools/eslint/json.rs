@@ -1,0 +1,87 @@
+//! Reads ESLint's `json` format.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::model::{Diagnostic, FindingLevel, Fix};
+use crate::tools::eslint::Output;
+use crate::tools::places::Place;
+
+/// ESLint's number for a warning; 2 is an error, and so is whatever else it may come to print.
+const WARNING: u64 = 1;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    file_path: String,
+    messages: Vec<Message>,
+    #[serde(default)]
+    suppressed_messages: Vec<IgnoredAny>,
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message {
+    rule_id: Option<String>,
+    severity: u64,
+    message: String,
+    line: Option<u64>,
+    column: Option<u64>,
+    end_line: Option<u64>,
+    end_column: Option<u64>,
+    fix: Option<IgnoredAny>,
+    #[serde(default)]
+    suggestions: Vec<Suggestion>,
+}
+
+#[derive(Deserialize)]
+struct Suggestion {
+    desc: String,
+}
+
+/// Returns the JSON in the output: all of it where it was asked for, else the line that is one (npm prints its own lines before).
+pub(super) fn find(stdout: &str, wanted: bool) -> Option<&str> {
+    let is_json = |text: &str| text.starts_with("[{\"filePath\"") || text == "[]";
+    let found = std::iter::once(stdout).chain(stdout.lines()).map(str::trim).find(|text| is_json(text));
+    found.or_else(|| wanted.then(|| stdout.trim()))
+}
+
+/// Reads the JSON.
+pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Output, serde_json::Error> {
+    let files: Vec<File> = serde_json::from_str(text)?;
+    let suppressed = files.iter().map(|file| file.suppressed_messages.len() as u64).sum();
+    let diagnostics = files.into_iter().flat_map(|file| of_file(file, place)).collect();
+    Ok(Output { diagnostics, stated: None, suppressed })
+}
+
+fn of_file(file: File, place: Place<'_>) -> Vec<Diagnostic> {
+    let path = place.within_project(&file.file_path);
+    let lines: Vec<&str> = file.source.as_deref().map(|source| source.lines().collect()).unwrap_or_default();
+    let source = |line: Option<u64>| {
+        let index = usize::try_from(line?.checked_sub(1)?).ok()?;
+        lines.get(index).map(|line| (*line).to_owned())
+    };
+    file.messages.into_iter().map(|message| of_message(source(message.line), path.clone(), message)).collect()
+}
+
+fn of_message(source: Option<String>, file: String, message: Message) -> Diagnostic {
+    let is_fixable = message.fix.is_some();
+    let suggestion =
+        message.suggestions.into_iter().next().map(|suggestion| Fix { suggestion: suggestion.desc, automated: false });
+    let automated = is_fixable.then(|| Fix { suggestion: "run `eslint --fix`".to_owned(), automated: true });
+    Diagnostic {
+        file: Some(file),
+        line: message.line.filter(|line| *line > 0),
+        column: message.column.filter(|column| *column > 0),
+        end_line: message.end_line,
+        end_column: message.end_column,
+        rule_id: message.rule_id,
+        severity: if message.severity == WARNING { FindingLevel::Warning } else { FindingLevel::Error },
+        message: message.message,
+        fixable: Some(is_fixable),
+        source,
+        fix: automated.or(suggestion),
+        ..Diagnostic::default()
+    }
+}

@@ -1,0 +1,240 @@
+//! ESLint: judges what it found together with its exit status. Its printed form and its JSON are read alike (E6).
+//!
+//! Exit code 1 does not mean errors: too many warnings give it too (C28). Exit code 2 means that ESLint did not do its work, but
+//! for `--exit-on-fatal-error`, and behind make.
+
+mod json;
+mod stylish;
+
+use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::launchers::locate;
+use crate::tools::prepare::{asks_eslint_for_json, option_value};
+use crate::tools::{launch_failure, signals};
+
+const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
+const FILE_OPTIONS: &[&str] = &["-o", "--output-file"];
+const READABLE_FORMATS: &[&str] = &["stylish", "json"];
+
+const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
+
+/// What ESLint prints when a rule fails inside itself. Everything else that gives exit code 2 is the command line or configuration:
+/// a broken configuration file prints a stack too.
+const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
+
+/// How many findings a reason names.
+const NAMED_FINDINGS: usize = 3;
+
+/// What was read of the output.
+#[derive(Debug, Default)]
+struct Output {
+    diagnostics: Vec<Diagnostic>,
+    /// Counts as the printed form's last line gives them.
+    stated: Option<DiagnosticSummary>,
+    /// Findings that comments in the code suppress.
+    suppressed: u64,
+}
+
+/// Judges an ESLint run that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+    let arguments = locate(&exited.action.command.argv).arguments;
+    let output = match read(exited, &arguments) {
+        Ok(output) => output,
+        Err(interpretation) => return *interpretation,
+    };
+    if output.diagnostics.is_empty()
+        && let Some(failure) = launch_failure::find(exited)
+    {
+        return failure;
+    }
+    if let Some(signal) = signals::of_exit_code(exited.code) {
+        return signal_through_wrapper(exited.code, signal);
+    }
+    let counted = DiagnosticSummary::of(&output.diagnostics);
+    // What ESLint states wins over what was read, so that a message of an unforeseen form is never lost from the counts.
+    let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));
+    let counts = stated.unwrap_or(counted);
+    let (category, reason) = decide(exited, &output, counts);
+    let mut warnings = Vec::new();
+    if output.suppressed > 0 {
+        warnings.push(format!("{} finding(s) are suppressed by comments in the code", output.suppressed));
+    }
+    if category == CategoryCode::Findings && exited.stderr.contains(TOO_MANY_WARNINGS) {
+        warnings.push("ESLint ended with exit code 1 because of --max-warnings".to_owned());
+    }
+    Interpretation {
+        diagnostics: output.diagnostics,
+        counts_override: stated,
+        warnings,
+        ..Interpretation::plain(category, reason)
+    }
+}
+
+fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
+    let wants_json = asks_eslint_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
+    let failed = exited.code != 0 && exited.code != 1;
+    if let Some(text) = json::find(&exited.stdout, wants_json) {
+        return match json::parse(text, exited.place) {
+            Ok(output) => Ok(output),
+            Err(_) if failed => Ok(Output::default()),
+            Err(_) if !exited.stdout_is_complete => Err(unreadable(
+                CategoryCode::OutputTooLarge,
+                "ESLint's JSON is larger than what is interpreted; check fewer files at a time",
+            )),
+            Err(_) if launch_failure::find(exited).is_some() => Ok(Output::default()),
+            Err(error) => Err(unreadable(
+                CategoryCode::ReportUnreadable,
+                &format!(
+                    "Exit code {}, but ESLint's JSON cannot be read: {error}; find what else prints to its output",
+                    exited.code
+                ),
+            )),
+        };
+    }
+    let foreign = option_value(arguments, FORMAT_OPTIONS).filter(|format| !READABLE_FORMATS.contains(format));
+    if let (Some(format), false) = (foreign, failed) {
+        let reason = format!("ESLint's format `{format}` is not read; use `stylish` or `json`");
+        return Err(unreadable(CategoryCode::ReportUnreadable, &reason));
+    }
+    if let (Some(file), false) = (option_value(arguments, FILE_OPTIONS), failed) {
+        let reason = format!("ESLint wrote its findings to `{file}`, which is not read; remove -o");
+        return Err(unreadable(CategoryCode::ReportUnreadable, &reason));
+    }
+    Ok(stylish::parse(&exited.stdout, exited.place))
+}
+
+fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
+    Box::new(Interpretation::plain(category, reason))
+}
+
+fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (CategoryCode, String) {
+    let DiagnosticSummary { errors, warnings, .. } = counts;
+    let findings = || {
+        let named = named(&output.diagnostics);
+        (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
+    };
+    match exited.code {
+        0 if errors > 0 => (
+            CategoryCode::Inconsistent,
+            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", named(&output.diagnostics)),
+        ),
+        0 if warnings > 0 => findings(),
+        0 if !exited.stdout_is_complete => (
+            CategoryCode::OutputTooLarge,
+            "ESLint printed more than is interpreted and its last line was not found; check fewer files at a time".to_owned(),
+        ),
+        0 => (CategoryCode::Clean, "ESLint found nothing".to_owned()),
+        1 | 2 if errors > 0 && !is_crash(exited) => findings(),
+        1 if warnings > 0 && exited.stderr.contains(TOO_MANY_WARNINGS) => findings(),
+        1 => (
+            CategoryCode::Inconsistent,
+            format!("Exit code 1, but ESLint's output holds no error ({warnings} warning(s)); see its log"),
+        ),
+        2 if is_crash(exited) => (
+            CategoryCode::InternalError,
+            format!("ESLint or one of its plugins failed inside itself{}; see its log", words(exited)),
+        ),
+        2 => (CategoryCode::UsageError, format!("ESLint refused its command line or configuration{}; correct it", words(exited))),
+        code => (CategoryCode::UnknownExit, format!("ESLint has no exit code {code}; see the end of its log")),
+    }
+}
+
+fn is_crash(exited: &Exited<'_>) -> bool {
+    CRASH_WORDS.iter().any(|words| exited.stderr.contains(words))
+}
+
+// After the greeting and the version the first line says what is wrong.
+fn words(exited: &Exited<'_>) -> String {
+    let is_news = |line: &&str| !line.is_empty() && !line.starts_with("Oops!") && !line.starts_with("ESLint: ");
+    exited.stderr.lines().map(str::trim).find(is_news).map_or_else(String::new, |line| format!(": {line}"))
+}
+
+fn named(diagnostics: &[Diagnostic]) -> String {
+    let one = |diagnostic: &Diagnostic| {
+        let file = diagnostic.file.as_deref().unwrap_or_default();
+        let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
+        let rule = diagnostic.rule_id.as_ref().map_or_else(String::new, |rule| format!(" ({rule})"));
+        format!("{file}{line} {}{rule}", diagnostic.message.lines().next().unwrap_or_default())
+    };
+    let first = |level| diagnostics.iter().filter(move |diagnostic: &&Diagnostic| diagnostic.severity == level);
+    let texts: Vec<String> =
+        first(FindingLevel::Error).chain(first(FindingLevel::Warning)).take(NAMED_FINDINGS).map(one).collect();
+    let more = match diagnostics.len().saturating_sub(NAMED_FINDINGS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::{Returned, stream};
+
+    const WARNING: &str =
+        "\n/project/a.js\n  1:1  warning  Unexpected console statement  no-console\n\n✖ 1 problem (0 errors, 1 warning)\n\n";
+    const ERROR: &str =
+        "\n/project/a.js\n  1:7  error  Parsing error: Unexpected token =\n\n✖ 1 problem (1 error, 0 warnings)\n\n";
+
+    fn ended(code: i32, stdout: &str, stderr: &str) -> Interpretation {
+        Returned::exited(Tool::Eslint, "npx eslint .", code).saying(stdout, stderr).interpret()
+    }
+
+    #[test]
+    fn findings_and_exit_code_decide_together() {
+        let too_many = "ESLint found too many warnings (maximum: 0).\n";
+        for (code, stdout, stderr, expected) in [
+            (0, "", "", CategoryCode::Clean),
+            (0, "[]", "", CategoryCode::Clean),
+            (0, WARNING, "", CategoryCode::Findings),
+            (0, ERROR, "", CategoryCode::Inconsistent),
+            (1, ERROR, "", CategoryCode::Findings),
+            (1, WARNING, too_many, CategoryCode::Findings),
+            (1, WARNING, "", CategoryCode::Inconsistent),
+            (1, "", "", CategoryCode::Inconsistent),
+            (2, ERROR, "", CategoryCode::Findings),
+            (2, "", "Oops!\n\nESLint: 9\n\nNo files matching the pattern \"x\" were found.", CategoryCode::UsageError),
+            (2, "", "TypeError: boom\nOccurred while linting /project/a.js:1", CategoryCode::InternalError),
+            (7, "", "", CategoryCode::UnknownExit),
+            (137, ERROR, "", CategoryCode::Signalled),
+        ] {
+            let interpretation = ended(code, stdout, stderr);
+            assert_eq!(interpretation.category, expected, "{code} {stdout} {stderr}: {}", interpretation.reason);
+        }
+        assert!(ended(1, WARNING, too_many).warnings[0].contains("--max-warnings"));
+    }
+
+    #[test]
+    fn json_that_was_asked_for_must_be_whole() {
+        let mut returned = Returned::exited(Tool::Eslint, "npx eslint -f json .", 1);
+        returned.stdout = stream(r#"[{"filePath":"/project/a.js","mess"#);
+        assert_eq!(returned.interpret().category, CategoryCode::ReportUnreadable);
+        returned.stdout.total += 10;
+        assert_eq!(returned.interpret().category, CategoryCode::OutputTooLarge);
+        let mut ours = Returned::exited(Tool::Eslint, "npx eslint .", 0);
+        assert_eq!(ours.interpret().category, CategoryCode::Clean);
+        ours.action.command_is_ours = true;
+        assert_eq!(ours.interpret().category, CategoryCode::ReportUnreadable, "nothing is not the JSON that was asked for");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_success() {
+        for command in ["eslint -f unix .", "eslint --format=html .", "eslint -o out.txt ."] {
+            let interpretation = Returned::exited(Tool::Eslint, command, 0).saying("x", "").interpret();
+            assert_eq!(interpretation.category, CategoryCode::ReportUnreadable, "{command}");
+        }
+        let mut cut = Returned::exited(Tool::Eslint, "eslint .", 0);
+        cut.stdout.total = 1;
+        assert_eq!(cut.interpret().category, CategoryCode::OutputTooLarge);
+    }
+
+    #[test]
+    fn counts_that_eslint_states_are_believed_over_what_was_read() {
+        let text = WARNING.replace("(0 errors, 1 warning)", "(2 errors, 1 warning)");
+        let interpretation = ended(1, &text, "");
+        assert_eq!(interpretation.category, CategoryCode::Findings);
+        assert_eq!(interpretation.counts_override.map(|counts| counts.errors), Some(2));
+        assert_eq!(ended(0, WARNING, "").counts_override, None);
+    }
+}

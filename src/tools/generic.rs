@@ -1,0 +1,60 @@
+//! Judges a plain command by its exit code alone. Its output is kept and never read for a judgement.
+
+use crate::model::{CategoryCode, Interpretation};
+use crate::tools::interpret::Exited;
+use crate::tools::{launch_failure, signals};
+
+/// Judges a plain command: an expected exit code is a success, any other is not.
+pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+    let code = exited.code;
+    if exited.action.expected_exit_codes.contains(&code) {
+        return Interpretation::plain(
+            CategoryCode::ExpectedExit,
+            format!("The command ended with exit code {code}, as expected"),
+        );
+    }
+    if let Some(failure) = launch_failure::find(exited) {
+        return failure;
+    }
+    let expected = list(&exited.action.expected_exit_codes);
+    let note = signals::of_exit_code(code).map_or_else(String::new, |signal| {
+        format!(" (by which a shell says that {} ended the program)", signals::describe(signal))
+    });
+    Interpretation::plain(
+        CategoryCode::UnexpectedExit,
+        format!("The command ended with exit code {code}{note}; expected is {expected}; see the end of its log"),
+    )
+}
+
+fn list(codes: &[i32]) -> String {
+    if codes.is_empty() {
+        return "nothing: the check names no expected exit code".to_owned();
+    }
+    codes.iter().map(i32::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::Returned;
+
+    #[test]
+    fn only_expected_exit_codes_are_a_success() {
+        let mut returned = Returned::exited(Tool::Generic, "make test", 2);
+        assert_eq!(returned.interpret().category, CategoryCode::UnexpectedExit);
+        returned.action.expected_exit_codes = vec![0, 2];
+        assert_eq!(returned.interpret().category, CategoryCode::ExpectedExit);
+        returned.action.expected_exit_codes = vec![];
+        assert_eq!(returned.interpret().category, CategoryCode::UnexpectedExit);
+    }
+
+    #[test]
+    fn what_a_shell_says_of_a_program_is_explained() {
+        let code = |code| Returned::exited(Tool::Generic, "bash -c x", code).saying("", "bash: x: ?").interpret();
+        assert_eq!(code(127).category, CategoryCode::ToolNotFound);
+        assert_eq!(code(126).category, CategoryCode::NotStarted);
+        assert_eq!(code(137).category, CategoryCode::UnexpectedExit);
+        assert!(code(137).reason.contains("SIGKILL"));
+    }
+}

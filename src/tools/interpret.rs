@@ -1,0 +1,240 @@
+//! Judges what came back of an action. How the process ended comes first: a stop we asked for, a limit, a failed start or a signal
+//! decide before any exit code, output or report is looked at, because what a stopped tool leaves behind proves nothing.
+
+use std::path::Path;
+
+use crate::model::{
+    Action, ActionEnd, CategoryCode, Interpretation, OnSurvivors, SpawnFailure, StopReason, StopStage, StreamExcerpt, Tool,
+    ToolReport,
+};
+use crate::tools::ansi::plain_text;
+use crate::tools::places::Place;
+use crate::tools::{eslint, generic, pytest, signals, tsc};
+
+/// Everything that is known of an action that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// What was carried out.
+    pub action: &'a Action,
+    /// How its process ended.
+    pub end: &'a ActionEnd,
+    /// What it printed on standard output.
+    pub stdout: &'a StreamExcerpt,
+    /// What it printed on standard error.
+    pub stderr: &'a StreamExcerpt,
+    /// The report that [`prepare`](crate::tools::prepare) asked for.
+    pub report: &'a ToolReport,
+    /// The coverage report that the check names.
+    pub coverage: &'a ToolReport,
+    /// How the report was asked for: [`ReportRequest::channel`](crate::tools::ReportRequest::channel).
+    pub report_channel: Option<&'static str>,
+    /// The project's root, absolute, as the tool saw it.
+    pub project_root: &'a Path,
+    /// How many processes were still alive when the leader had ended.
+    pub survivors: usize,
+}
+
+/// A process that ended by itself, with its text made readable once.
+#[derive(Debug, Clone)]
+pub(super) struct Exited<'a> {
+    /// The exit status.
+    pub(super) code: i32,
+    /// What was carried out.
+    pub(super) action: &'a Action,
+    /// Standard output as text, without control sequences.
+    pub(super) stdout: String,
+    /// Standard error as text, without control sequences.
+    pub(super) stderr: String,
+    /// Whether all of standard output is in `stdout`.
+    pub(super) stdout_is_complete: bool,
+    /// What the tool's relative paths are relative to.
+    pub(super) place: Place<'a>,
+}
+
+/// Judges an action that is over. Total: every input has an interpretation, and none that was not proved is a success (E3).
+pub fn interpret(input: &Input<'_>) -> Interpretation {
+    let mut interpretation = match input.end {
+        ActionEnd::Exited { code } => of_exit(input, *code),
+        ActionEnd::Signalled { signal } => signalled(*signal),
+        ActionEnd::TimedOut { stage, .. } => timed_out(input.action, *stage),
+        ActionEnd::Stopped { reason, stage } => stopped(*reason, *stage),
+        ActionEnd::NotStarted(failure) => not_started(failure),
+        ActionEnd::Lost { why } => Interpretation::plain(
+            CategoryCode::StatusLost,
+            format!("How the command ended could not be learnt ({why}); run it again"),
+        ),
+    };
+    interpretation.report_channel = input.report_channel;
+    with_survivors(input, interpretation)
+}
+
+fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
+    let exited = Exited {
+        code,
+        action: input.action,
+        stdout: plain_text(input.stdout),
+        stderr: plain_text(input.stderr),
+        stdout_is_complete: input.stdout.is_complete(),
+        place: Place { root: input.project_root, directory: &input.action.directory },
+    };
+    match input.action.tool {
+        Tool::Pytest => pytest::interpret(&exited, input.report, input.coverage, input.report_channel),
+        Tool::Tsc => tsc::interpret(&exited),
+        Tool::Eslint => eslint::interpret(&exited),
+        Tool::Generic => generic::interpret(&exited),
+    }
+}
+
+/// Returns the interpretation of an exit code by which a wrapper passes a signal on.
+pub(super) fn signal_through_wrapper(code: i32, signal: i32) -> Interpretation {
+    let name = signals::describe(signal);
+    Interpretation::plain(
+        CategoryCode::Signalled,
+        format!(
+            "The command ended with exit code {code}, by which a shell or wrapper says that {name} ended the tool; see the end of its log"
+        ),
+    )
+}
+
+fn signalled(signal: i32) -> Interpretation {
+    let name = signals::describe(signal);
+    Interpretation::plain(
+        CategoryCode::Signalled,
+        format!("{name} ended the command, and proctor did not send it; see the end of its log"),
+    )
+}
+
+fn timed_out(action: &Action, stage: StopStage) -> Interpretation {
+    let seconds = action.timeout.as_secs_f64();
+    Interpretation::plain(
+        CategoryCode::TimedOut,
+        format!(
+            "The command was still running after its time limit of {seconds} s and was stopped ({}); make it faster or raise `timeout`",
+            stage.signal_name()
+        ),
+    )
+}
+
+fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
+    let why = match reason {
+        StopReason::Superseded => "a newer save made this run pointless",
+        StopReason::Interrupted => "proctor was interrupted",
+        StopReason::Terminated => "proctor was asked to end",
+    };
+    Interpretation::plain(CategoryCode::Stopped, format!("The command was stopped because {why} ({})", stage.signal_name()))
+}
+
+fn not_started(failure: &SpawnFailure) -> Interpretation {
+    match failure {
+        SpawnFailure::ProgramNotFound { program, searched } => {
+            let place = if searched.is_empty() { String::new() } else { format!(" in {}", searched.join(":")) };
+            Interpretation::plain(
+                CategoryCode::ToolNotFound,
+                format!("There is no program `{program}`{place}; install it or correct the check's command"),
+            )
+        }
+        SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
+            CategoryCode::ToolNotFound,
+            format!(
+                "`{program}` is there, but `{interpreter}`, which its first line names, is not: its virtual environment was moved or removed; create it anew"
+            ),
+        ),
+        SpawnFailure::NotExecutable { program } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("`{program}` is there and may not be executed; run `chmod +x` on it or start it through its interpreter"),
+        ),
+        SpawnFailure::DirectoryNotFound { directory } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("The check's directory `{directory}` does not exist; create it or correct `directory`"),
+        ),
+        SpawnFailure::Refused { program, errno, message } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("`{program}` could not be started: {message} (error {errno}); this is the machine's state, not the code's"),
+        ),
+    }
+}
+
+// Only what may end as a success is changed: a failure keeps its own reason (E14).
+fn with_survivors(input: &Input<'_>, interpretation: Interpretation) -> Interpretation {
+    let may_succeed = matches!(
+        interpretation.category,
+        CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::Findings | CategoryCode::ExpectedExit
+    );
+    if input.action.on_survivors != OnSurvivors::Fail || input.survivors == 0 || !may_succeed {
+        return interpretation;
+    }
+    let reason = format!(
+        "{} process(es) were still running when the command had ended, and `on_survivors = \"fail\"`: stop what the command starts. Apart from that: {}",
+        input.survivors, interpretation.reason
+    );
+    Interpretation { category: CategoryCode::SurvivorsLeft, reason, ..interpretation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::LimitKind;
+    use crate::tools::samples::Returned;
+
+    const GREEN: &str =
+        r#"<testsuites><testsuite tests="1"><testcase classname="test_a" name="test_ok" time="0.1"/></testsuite></testsuites>"#;
+
+    #[test]
+    fn a_stop_we_asked_for_is_never_judged_by_what_came_back() {
+        for (end, expected) in [
+            (
+                ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigint, code: Some(0), signal: None },
+                CategoryCode::TimedOut,
+            ),
+            (ActionEnd::Stopped { reason: StopReason::Superseded, stage: StopStage::Sigint }, CategoryCode::Stopped),
+            (ActionEnd::Signalled { signal: 11 }, CategoryCode::Signalled),
+            (ActionEnd::Lost { why: "the launcher died".to_owned() }, CategoryCode::StatusLost),
+        ] {
+            let returned = Returned { end, ..Returned::pytest(0, GREEN) };
+            assert_eq!(returned.interpret().category, expected);
+        }
+        assert_eq!(Returned::pytest(0, GREEN).interpret().category, CategoryCode::TestsPassed, "the control");
+    }
+
+    #[test]
+    fn a_command_that_could_not_be_started_says_what_is_missing() {
+        let program = "/project/.venv/bin/pytest".to_owned();
+        for (failure, category, part) in [
+            (
+                SpawnFailure::ProgramNotFound { program: program.clone(), searched: vec!["/usr/bin".to_owned()] },
+                CategoryCode::ToolNotFound,
+                "in /usr/bin; install",
+            ),
+            (
+                SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },
+                CategoryCode::ToolNotFound,
+                "virtual environment was moved",
+            ),
+            (SpawnFailure::NotExecutable { program: program.clone() }, CategoryCode::NotStarted, "chmod +x"),
+            (SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }, CategoryCode::NotStarted, "`web` does not exist"),
+            (SpawnFailure::Refused { program, errno: 11, message: "try again".to_owned() }, CategoryCode::NotStarted, "error 11"),
+        ] {
+            let returned = Returned { end: ActionEnd::NotStarted(failure), ..Returned::pytest(0, GREEN) };
+            let interpretation = returned.interpret();
+            assert_eq!(interpretation.category, category);
+            assert!(interpretation.reason.contains(part), "{}", interpretation.reason);
+        }
+    }
+
+    #[test]
+    fn survivors_fail_what_would_have_passed_only_where_the_check_says_so() {
+        let mut returned = Returned { survivors: 2, ..Returned::pytest(0, GREEN) };
+        assert_eq!(returned.interpret().category, CategoryCode::TestsPassed);
+        returned.action.on_survivors = OnSurvivors::Fail;
+        let interpretation = returned.interpret();
+        assert_eq!(interpretation.category, CategoryCode::SurvivorsLeft);
+        assert!(interpretation.test_results.is_some(), "what was read stays visible");
+        returned.end = ActionEnd::Exited { code: 3 };
+        assert_eq!(returned.interpret().category, CategoryCode::InternalError, "a failure keeps its own reason");
+    }
+
+    #[test]
+    fn the_report_channel_is_passed_on() {
+        assert_eq!(Returned::pytest(0, GREEN).interpret().report_channel, Some("argument"));
+    }
+}

@@ -1,0 +1,161 @@
+//! Finds out from a wrapper's words that the tool was never started: `npx`, `poetry run`, `python -m` and shells say so with exit
+//! codes that mean something else to the tool (C13).
+
+use crate::model::{CategoryCode, Interpretation, Tool};
+use crate::tools::interpret::Exited;
+
+/// Which exit codes a row is for.
+#[derive(Clone, Copy)]
+enum Codes {
+    AnyFailure,
+    Only(i32),
+}
+
+/// Which tools a row is for.
+#[derive(Clone, Copy)]
+enum For {
+    Pytest,
+    Node,
+    All,
+}
+
+/// What a line of standard error or output says when a wrapper did not find the tool. `%` stands for the tool's program.
+struct Row {
+    codes: Codes,
+    tools: For,
+    /// All of these are in one line; empty: the exit code is enough.
+    words: &'static [&'static str],
+    category: CategoryCode,
+    advice: &'static str,
+}
+
+const fn missing(tools: For, words: &'static [&'static str], advice: &'static str) -> Row {
+    Row { codes: Codes::AnyFailure, tools, words, category: CategoryCode::ToolNotFound, advice }
+}
+
+const INSTALL_PACKAGE: &str = "install the project's packages, for example by `npm ci`";
+
+const ROWS: &[Row] = &[
+    missing(For::Pytest, &["'pytest' is a package and cannot be directly executed"], "rename the project's directory `pytest`"),
+    missing(For::Pytest, &[": No module named pytest"], "install pytest for the interpreter the check names"),
+    missing(For::Pytest, &["Command not found: pytest"], "add pytest to the project's dependencies and install them"),
+    missing(For::Pytest, &["Failed to spawn: `pytest`"], "add pytest to the project's dependencies and install them"),
+    missing(
+        For::Pytest,
+        &["the command pytest", "could not be found"],
+        "add pytest to the project's dependencies and install them",
+    ),
+    missing(For::Node, &["This is not the tsc command you are looking for"], "install the package `typescript`"),
+    missing(For::Node, &["npx canceled due to missing packages"], INSTALL_PACKAGE),
+    missing(For::Node, &["could not determine executable to run"], INSTALL_PACKAGE),
+    missing(For::Node, &["npm error 404"], INSTALL_PACKAGE),
+    missing(For::Node, &["npm ERR! 404"], INSTALL_PACKAGE),
+    missing(For::Node, &["npm error code E404"], INSTALL_PACKAGE),
+    missing(For::Node, &["Error: Cannot find module '", "/%"], INSTALL_PACKAGE),
+    missing(For::All, &["npm", "Missing script:"], "name a script that `npm run` lists"),
+    missing(For::All, &["ERR_PNPM_NO_SCRIPT"], "name a script of package.json"),
+    Row {
+        codes: Codes::AnyFailure,
+        tools: For::All,
+        words: &["npm", "Could not read package.json"],
+        category: CategoryCode::UsageError,
+        advice: "set `directory` to the folder of package.json",
+    },
+    Row {
+        codes: Codes::Only(127),
+        tools: For::All,
+        words: &[],
+        category: CategoryCode::ToolNotFound,
+        advice: "install the program or correct the command",
+    },
+    Row {
+        codes: Codes::Only(126),
+        tools: For::All,
+        words: &[],
+        category: CategoryCode::NotStarted,
+        advice: "make the program executable",
+    },
+];
+
+/// Returns the interpretation of a failure to start the tool, where a wrapper's words show one.
+///
+/// It never turns into a success what was not: only failures are looked at, and only failures come out.
+pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
+    if exited.code == 0 {
+        return None;
+    }
+    ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
+        let seen = if row.words.is_empty() {
+            exited.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default()
+        } else {
+            exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
+        };
+        let seen = if seen.is_empty() { String::new() } else { format!(" and said: {}", seen.trim()) };
+        let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {}", exited.code, row.advice);
+        Some(Interpretation::plain(row.category, reason))
+    })
+}
+
+impl Row {
+    fn applies(&self, exited: &Exited<'_>) -> bool {
+        let code_fits = match self.codes {
+            Codes::AnyFailure => true,
+            Codes::Only(code) => code == exited.code,
+        };
+        code_fits
+            && match (self.tools, exited.action.tool) {
+                (For::All, _) | (For::Pytest, Tool::Pytest) | (For::Node, Tool::Tsc | Tool::Eslint) => true,
+                (For::Pytest | For::Node, Tool::Pytest | Tool::Tsc | Tool::Eslint | Tool::Generic) => false,
+            }
+    }
+
+    fn matches(&self, line: &str, tool: Tool) -> bool {
+        self.words.iter().all(|words| line.contains(&words.replace('%', program(tool))))
+    }
+}
+
+fn program(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Pytest => "pytest",
+        Tool::Tsc => "tsc",
+        Tool::Eslint => "eslint",
+        Tool::Generic => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::samples::Returned;
+
+    #[test]
+    fn wrappers_that_did_not_find_the_tool_are_understood() {
+        for (tool, code, stderr, expected) in [
+            (Tool::Pytest, 1, "/usr/bin/python3: No module named pytest", CategoryCode::ToolNotFound),
+            (Tool::Pytest, 1, "Command not found: pytest", CategoryCode::ToolNotFound),
+            (Tool::Pytest, 2, "error: Failed to spawn: `pytest`\n  Caused by: No such file", CategoryCode::ToolNotFound),
+            (Tool::Pytest, 127, "sh: 1: pytest: not found", CategoryCode::ToolNotFound),
+            (Tool::Pytest, 126, "sh: 1: ./pytest: Permission denied", CategoryCode::NotStarted),
+            (Tool::Tsc, 1, "This is not the tsc command you are looking for", CategoryCode::ToolNotFound),
+            (Tool::Tsc, 1, "npm error 404 Not Found - GET", CategoryCode::ToolNotFound),
+            (
+                Tool::Eslint,
+                1,
+                "Error: Cannot find module '/project/node_modules/eslint/bin/eslint.js'",
+                CategoryCode::ToolNotFound,
+            ),
+            (Tool::Eslint, 1, "npm error Missing script: \"lint\"", CategoryCode::ToolNotFound),
+            (Tool::Eslint, 254, "npm error enoent Could not read package.json: Error: ENOENT", CategoryCode::UsageError),
+        ] {
+            let interpretation = Returned::exited(tool, "wrapper", code).saying("", stderr).interpret();
+            assert_eq!(interpretation.category, expected, "{stderr}");
+            assert!(interpretation.reason.contains(stderr.lines().next().expect("a line")), "{}", interpretation.reason);
+        }
+    }
+
+    #[test]
+    fn a_success_is_never_called_a_missing_tool() {
+        let returned = Returned::exited(Tool::Tsc, "tsc", 0).saying("", "npm error 404");
+        assert_eq!(returned.interpret().category, CategoryCode::Clean);
+    }
+}

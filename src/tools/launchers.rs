@@ -1,0 +1,301 @@
+//! Finds the tool in an argument vector: which program it is, behind which launchers, and where its own arguments begin (E2).
+
+use crate::model::Tool;
+use crate::tools::recognise::CommandForm;
+use crate::tools::script::{is_assignment, simple_commands};
+
+/// The tools' own programs.
+const PROGRAMS: &[(&str, Tool)] = &[
+    ("pytest", Tool::Pytest),
+    ("py.test", Tool::Pytest),
+    ("tsc", Tool::Tsc),
+    ("tsc.js", Tool::Tsc),
+    ("eslint", Tool::Eslint),
+    ("eslint.js", Tool::Eslint),
+];
+
+/// A program that starts another program with the rest of its arguments, unchanged.
+struct Launcher {
+    program: &'static str,
+    /// One of these must follow (after options); empty: nothing must.
+    subcommands: &'static [&'static [&'static str]],
+    /// Options that take the next word as their value.
+    valued: &'static [&'static str],
+    /// Options whose value is a Python module to run.
+    module: &'static [&'static str],
+    /// Options whose value is a shell script.
+    shell: &'static [&'static str],
+    /// Words that stand before the program: `timeout 10 …`.
+    operands: usize,
+}
+
+const fn launcher(program: &'static str, subcommands: &'static [&'static [&'static str]]) -> Launcher {
+    Launcher { program, subcommands, valued: &[], module: &[], shell: &[], operands: 0 }
+}
+
+const UV_VALUED: &[&str] = &[
+    "--with",
+    "--with-editable",
+    "--with-requirements",
+    "--python",
+    "-p",
+    "--extra",
+    "--group",
+    "--only-group",
+    "--no-group",
+    "--project",
+    "--directory",
+    "--env-file",
+    "--package",
+    "--index",
+    "--index-url",
+    "--default-index",
+    "--config-file",
+    "--from",
+    "--cache-dir",
+    "--refresh-package",
+];
+
+const COVERAGE_VALUED: &[&str] =
+    &["--concurrency", "--context", "--data-file", "--include", "--omit", "--rcfile", "--source", "--save-signal"];
+
+const LAUNCHERS: &[Launcher] = &[
+    Launcher { valued: UV_VALUED, module: &["-m", "--module"], ..launcher("uv", &[&["run"], &["tool", "run"]]) },
+    Launcher { valued: UV_VALUED, ..launcher("uvx", &[]) },
+    Launcher { valued: &["-C", "--directory", "-P", "--project"], ..launcher("poetry", &[&["run"]]) },
+    Launcher { valued: &["-p", "--project"], ..launcher("pdm", &[&["run"]]) },
+    Launcher { valued: &["-e", "--environment", "--manifest-path"], ..launcher("pixi", &[&["run"]]) },
+    Launcher { valued: &["--spec", "--python", "--pip-args"], ..launcher("pipx", &[&["run"]]) },
+    Launcher { valued: &["--python"], ..launcher("pipenv", &[&["run"]]) },
+    launcher("rye", &[&["run"]]),
+    launcher("hatch", &[&["run"]]),
+    Launcher { valued: COVERAGE_VALUED, module: &["-m", "--module"], ..launcher("coverage", &[&["run"]]) },
+    Launcher { valued: &["-p", "--package", "-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npx", &[]) },
+    Launcher { valued: &["-p", "--package"], ..launcher("bunx", &[]) },
+    Launcher { valued: &["-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npm", &[&["exec"], &["x"]]) },
+    Launcher { valued: &["--filter", "-F", "-C", "--dir"], ..launcher("pnpm", &[&["exec"], &["dlx"], &["run"], &[]]) },
+    Launcher { valued: &["--cwd"], ..launcher("yarn", &[&["exec"], &["run"], &[]]) },
+    Launcher { valued: &["-u", "--unset", "-C", "--chdir"], ..launcher("env", &[]) },
+    Launcher { valued: &["-n", "--adjustment"], ..launcher("nice", &[]) },
+    Launcher { valued: &["-s", "--signal", "-k", "--kill-after"], operands: 1, ..launcher("timeout", &[]) },
+    launcher("nohup", &[]),
+    launcher("time", &[]),
+];
+
+/// Programs that run something a command line does not show.
+const SCRIPT_RUNNERS: &[&str] = &[
+    "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "tox", "nox", "invoke", "inv", "doit", "ninja", "hatch",
+    "pdm", "poe", "rush", "nx", "turbo",
+];
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
+
+/// Options of `python` that take the next word as their value.
+const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
+
+/// Options of `node` that take the next word as their value.
+const NODE_VALUED: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"];
+
+/// What an argument vector runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Located {
+    /// The tool.
+    pub(super) tool: Tool,
+    /// Whether arguments appended to the vector reach it.
+    pub(super) form: CommandForm,
+    /// Where the tool's own arguments begin in the vector; meaningful for [`CommandForm::Direct`].
+    pub(super) arguments_from: usize,
+    /// The tool's own arguments, where they are visible.
+    pub(super) arguments: Vec<String>,
+    /// What a person should know.
+    pub(super) note: Option<String>,
+}
+
+/// Finds the tool that an argument vector runs.
+pub(super) fn locate(argv: &[String]) -> Located {
+    let mut at = 0;
+    let mut through_script_runner = false;
+    // Every turn either returns or moves `at` forward, so the loop ends with the vector.
+    while let Some(word) = argv.get(at) {
+        let name = program_name(word);
+        if let Some(tool) = tool_named(name) {
+            return direct(tool, argv, at + 1);
+        }
+        if SHELLS.contains(&name) {
+            return in_shell(&argv[at + 1..]);
+        }
+        at = match step(name, argv, at) {
+            Step::Continue(next) => next,
+            Step::Done(located) => return *located,
+            Step::Unknown => break,
+        };
+        through_script_runner |= SCRIPT_RUNNERS.contains(&name);
+    }
+    let runner = argv.get(at).map(|word| program_name(word)).filter(|name| SCRIPT_RUNNERS.contains(name));
+    match runner {
+        Some(name) => wrapped(Some(format!(
+            "what `{name}` runs cannot be seen in its command line; set `tool` if its output should be read"
+        ))),
+        None if through_script_runner => wrapped(Some(
+            "this names a script of the project or a program that is not known; set `tool` if its output should be read"
+                .to_owned(),
+        )),
+        None => Located { form: CommandForm::Direct, note: None, ..wrapped(None) },
+    }
+}
+
+/// Finds the one tool that a script runs.
+pub(super) fn locate_in_script(script: &str) -> Located {
+    let mut candidates: Vec<Located> =
+        simple_commands(script).iter().map(|command| locate(command)).filter(|found| found.tool != Tool::Generic).collect();
+    let (Some(found), true) = (candidates.pop(), candidates.is_empty()) else {
+        let note = (!candidates.is_empty()).then(|| {
+            "the script runs several tools, so it is judged by its exit code alone; make a check of each of them".to_owned()
+        });
+        return wrapped(note);
+    };
+    Located { form: CommandForm::Wrapped, arguments_from: 0, ..found }
+}
+
+enum Step {
+    Continue(usize),
+    Done(Box<Located>),
+    Unknown,
+}
+
+fn step(name: &str, argv: &[String], at: usize) -> Step {
+    if is_python(name) {
+        return step_python(argv, at + 1);
+    }
+    if name == "node" || name == "nodejs" {
+        return Step::Continue(skip_options(argv, at + 1, NODE_VALUED));
+    }
+    match LAUNCHERS.iter().find(|launcher| launcher.program == name) {
+        Some(launcher) => step_launcher(launcher, argv, at + 1),
+        None => Step::Unknown,
+    }
+}
+
+fn step_launcher(launcher: &Launcher, argv: &[String], start: usize) -> Step {
+    let before = skip_options(argv, start, launcher.valued);
+    let is_next = |words: &&&[&str]| argv[before..].iter().map(String::as_str).take(words.len()).eq(words.iter().copied());
+    let mut at = match launcher.subcommands.iter().find(is_next) {
+        Some(words) => before + words.len(),
+        None if launcher.subcommands.is_empty() => start,
+        None => return Step::Unknown,
+    };
+    while let Some(word) = argv.get(at).map(String::as_str) {
+        if word == "--" {
+            at += 1;
+            break;
+        }
+        if launcher.module.contains(&word) {
+            return run_module(argv, at + 1);
+        }
+        if launcher.shell.contains(&word) {
+            return Step::Done(Box::new(argv.get(at + 1).map_or_else(|| wrapped(None), |script| locate_in_script(script))));
+        }
+        if launcher.valued.contains(&word) {
+            at += 2;
+        } else if word.starts_with('-') || (launcher.program == "env" && is_assignment(word)) {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    Step::Continue(at + launcher.operands)
+}
+
+fn step_python(argv: &[String], start: usize) -> Step {
+    let mut at = start;
+    while let Some(word) = argv.get(at).map(String::as_str) {
+        if PYTHON_VALUED.contains(&word) {
+            at += 2;
+            continue;
+        }
+        // Single letters may be joined: `-Im pytest`, `-mpytest`. What follows `c` or `m` in such a word belongs to it.
+        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-') && !letters.is_empty()) else {
+            if word.starts_with("--") {
+                at += 1;
+                continue;
+            }
+            return Step::Continue(at);
+        };
+        match letters.find(['c', 'm', 'W', 'X']).map(|place| (letters.as_bytes()[place], &letters[place + 1..])) {
+            Some((b'm', "")) => return run_module(argv, at + 1),
+            Some((b'm', module)) => return module_step(module, argv, at + 1),
+            Some((b'c', _)) => return Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
+            Some((_, "")) => at += 2,
+            Some(_) | None => at += 1,
+        }
+    }
+    Step::Unknown
+}
+
+fn run_module(argv: &[String], at: usize) -> Step {
+    argv.get(at).map_or(Step::Unknown, |module| module_step(module, argv, at + 1))
+}
+
+fn module_step(module: &str, argv: &[String], after: usize) -> Step {
+    match module {
+        "pytest" | "py.test" => Step::Done(Box::new(direct(Tool::Pytest, argv, after))),
+        "coverage" => LAUNCHERS
+            .iter()
+            .find(|launcher| launcher.program == "coverage")
+            .map_or(Step::Unknown, |launcher| step_launcher(launcher, argv, after)),
+        _ => Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
+    }
+}
+
+fn in_shell(arguments: &[String]) -> Located {
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "-o" | "+o" | "-O" => {
+                words.next();
+            }
+            _ if word.starts_with('-') && !word.starts_with("--") && word.ends_with('c') => {
+                return words.next().map_or_else(|| wrapped(None), locate_in_script);
+            }
+            _ if word.starts_with('-') => {}
+            _ => break,
+        }
+    }
+    wrapped(Some("what the shell script runs cannot be seen; set `tool` if its output should be read".to_owned()))
+}
+
+fn skip_options(argv: &[String], start: usize, valued: &[&str]) -> usize {
+    let mut at = start;
+    while let Some(word) = argv.get(at).map(String::as_str).filter(|word| word.starts_with('-') && *word != "--") {
+        at += if valued.contains(&word) { 2 } else { 1 };
+    }
+    at.min(argv.len())
+}
+
+fn direct(tool: Tool, argv: &[String], from: usize) -> Located {
+    let from = from.min(argv.len());
+    Located { tool, form: CommandForm::Direct, arguments_from: from, arguments: argv[from..].to_vec(), note: None }
+}
+
+fn wrapped(note: Option<String>) -> Located {
+    Located { tool: Tool::Generic, form: CommandForm::Wrapped, arguments_from: 0, arguments: Vec::new(), note }
+}
+
+fn tool_named(name: &str) -> Option<Tool> {
+    PROGRAMS.iter().find(|(program, _)| *program == name).map(|(_, tool)| *tool)
+}
+
+fn is_python(name: &str) -> bool {
+    ["python", "pypy"].iter().any(|stem| {
+        name.strip_prefix(stem).is_some_and(|version| version.chars().all(|digit| digit.is_ascii_digit() || digit == '.'))
+    })
+}
+
+// `node_modules/.bin/tsc` and `eslint@9` are the same programs as `tsc` and `eslint`.
+fn program_name(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    match name.split_once('@') {
+        Some((program, _)) if !program.is_empty() => program,
+        Some(_) | None => name,
+    }
+}

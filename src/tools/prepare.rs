@@ -1,0 +1,265 @@
+//! Makes the command that is really executed, so that the tool leaves a report it is judged by (E5, E6), and says how it is
+//! stopped (E10). No plugin is injected and nothing is added that changes a tool's result.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Action, StopStage, Tool};
+use crate::tools::launchers::{Located, locate};
+use crate::tools::recognise::CommandForm;
+
+/// The name of the JUnit report in the directory given to [`prepare`].
+const JUNIT_NAME: &str = "junit.xml";
+
+/// pytest reads more arguments from this variable, before those of its command line.
+const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
+
+/// Both spellings of pytest's option.
+const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
+
+const ESLINT_FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
+
+/// What keeps colour out of a tool's output. Only one of the two per tool: node prints a warning where it sees both. pytest needs
+/// none: without a terminal it prints no colour, and what it sets would reach the code under test.
+const COLOUR: &[(Tool, &str, &str)] = &[(Tool::Tsc, "NO_COLOR", "1"), (Tool::Eslint, "FORCE_COLOR", "0")];
+
+/// How the report of an action comes to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportRequest {
+    /// None is asked for: the tool's output is read.
+    None,
+    /// Asked for by an argument of ours; children of the tool do not inherit it.
+    Ours {
+        /// Where the tool will write it.
+        path: PathBuf,
+        /// `argument`, as evidence names it.
+        channel: &'static str,
+    },
+    /// Asked for through the environment, which children inherit; evidence names it `inherited`.
+    Inherited {
+        /// Where the tool will write it.
+        path: PathBuf,
+    },
+    /// The command names its own; it is moved aside before, read after, and evidence names it `own`.
+    Own {
+        /// As the command names it, relative to the action's directory.
+        path: PathBuf,
+    },
+}
+
+/// What is executed for an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preparation {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Variables on top of the action's environment.
+    pub environment: Vec<(String, String)>,
+    /// The report to be read afterwards.
+    pub report: ReportRequest,
+    /// The coverage report to be read afterwards, relative to the project.
+    pub coverage: Option<PathBuf>,
+}
+
+/// Prepares an action; a report of ours is to be written into `output_directory`, which must be fresh and absolute.
+pub fn prepare(action: &Action, output_directory: &Path) -> Preparation {
+    let mut preparation = Preparation {
+        argv: action.command.argv.clone(),
+        environment: colour(action),
+        report: ReportRequest::None,
+        coverage: action.coverage.as_ref().map(|target| PathBuf::from(&target.report)),
+    };
+    let located = locate(&action.command.argv);
+    match action.tool {
+        Tool::Pytest => ask_pytest(action, &located, &output_directory.join(JUNIT_NAME), &mut preparation),
+        Tool::Eslint => ask_eslint(action, &located, &mut preparation),
+        Tool::Tsc | Tool::Generic => {}
+    }
+    preparation
+}
+
+/// Returns the signals that stop a tool, in order, before SIGKILL (E10): pytest still writes its report after SIGINT.
+pub fn stop_ladder(tool: Tool) -> Vec<StopStage> {
+    match tool {
+        Tool::Pytest => vec![StopStage::Sigint, StopStage::Sigterm],
+        Tool::Tsc | Tool::Eslint | Tool::Generic => vec![StopStage::Sigterm],
+    }
+}
+
+impl ReportRequest {
+    /// Returns how evidence names the way the report was asked for.
+    pub fn channel(&self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Ours { channel, .. } => Some(channel),
+            Self::Inherited { .. } => Some("inherited"),
+            Self::Own { .. } => Some("own"),
+        }
+    }
+
+    /// Returns where the report will be.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::None => None,
+            Self::Ours { path, .. } | Self::Inherited { path } | Self::Own { path } => Some(path),
+        }
+    }
+}
+
+fn ask_pytest(action: &Action, located: &Located, path: &Path, preparation: &mut Preparation) {
+    let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
+    if let Some(own) = own {
+        preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
+        return;
+    }
+    let option = format!("--junitxml={}", path.to_string_lossy());
+    if located.tool == Tool::Pytest && located.form == CommandForm::Direct {
+        insert_option(&mut preparation.argv, located.arguments_from, [option]);
+        preparation.report = ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" };
+        return;
+    }
+    // pytest splits the variable like a shell does, so the option is quoted for one.
+    let quoted = shlex::try_quote(&option).map_or_else(|_| option.clone(), std::borrow::Cow::into_owned);
+    let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
+        Some(before) => format!("{before} {quoted}"),
+        None => quoted,
+    };
+    preparation.environment.push((PYTEST_ARGUMENTS.to_owned(), value));
+    preparation.report = ReportRequest::Inherited { path: path.to_path_buf() };
+}
+
+/// Returns whether [`prepare`] asks an ESLint command for JSON: only one of ours that names no format of its own (E6).
+pub(super) fn asks_eslint_for_json(action: &Action) -> bool {
+    asks_for_json(action, &locate(&action.command.argv))
+}
+
+fn asks_for_json(action: &Action, located: &Located) -> bool {
+    let is_ours = action.command_is_ours && located.tool == Tool::Eslint && located.form == CommandForm::Direct;
+    is_ours && option_value(&located.arguments, ESLINT_FORMAT_OPTIONS).is_none()
+}
+
+fn ask_eslint(action: &Action, located: &Located, preparation: &mut Preparation) {
+    if asks_for_json(action, located) {
+        insert_option(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
+    }
+}
+
+fn colour(action: &Action) -> Vec<(String, String)> {
+    COLOUR
+        .iter()
+        .filter(|(tool, name, _)| *tool == action.tool && !action.environment.contains_key(*name))
+        .map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+// After `--` everything is a path, so options go before it.
+fn insert_option<const N: usize>(argv: &mut Vec<String>, arguments_from: usize, option: [String; N]) {
+    let end = argv.iter().skip(arguments_from).position(|word| word == "--").map_or(argv.len(), |offset| arguments_from + offset);
+    argv.splice(end..end, option);
+}
+
+/// Returns the value of the last of the options that is given, as `--name value`, `--name=value` or `-nvalue`.
+pub(super) fn option_value<'a>(arguments: &'a [String], names: &[&str]) -> Option<&'a str> {
+    let mut found = None;
+    let mut words = arguments.iter().map(String::as_str).take_while(|word| *word != "--").peekable();
+    while let Some(word) = words.next() {
+        for name in names {
+            let rest = word.strip_prefix(name);
+            found = match rest {
+                Some("") => words.peek().copied().or(found),
+                Some(rest) if name.starts_with("--") => rest.strip_prefix('=').or(found),
+                Some(rest) => Some(rest.trim_start_matches('=')),
+                None => found,
+            };
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::samples::action;
+
+    fn argv(preparation: &Preparation) -> String {
+        preparation.argv.join(" ")
+    }
+
+    #[test]
+    fn a_direct_pytest_is_asked_by_an_argument_before_the_separator() {
+        for (command, expected) in [
+            ("pytest", "pytest --junitxml=/out/junit.xml"),
+            ("pytest -q tests", "pytest -q tests --junitxml=/out/junit.xml"),
+            ("python -m pytest -x -- tests", "python -m pytest -x --junitxml=/out/junit.xml -- tests"),
+            ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit.xml"),
+            ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit.xml -- tests"),
+        ] {
+            let preparation = prepare(&action(Tool::Pytest, command), Path::new("/out"));
+            assert_eq!(argv(&preparation), expected);
+            assert!(preparation.environment.is_empty(), "children must not inherit the request");
+            assert_eq!(preparation.report.channel(), Some("argument"));
+        }
+    }
+
+    #[test]
+    fn behind_a_wrapper_the_environment_carries_the_request_and_keeps_what_was_there() {
+        let mut wrapped = action(Tool::Pytest, "npm run test:py");
+        wrapped.environment.insert("PYTEST_ADDOPTS".to_owned(), "-q -x".to_owned());
+        let preparation = prepare(&wrapped, Path::new("/out dir"));
+        assert_eq!(argv(&preparation), "npm run test:py");
+        let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit.xml'".to_owned());
+        assert_eq!(preparation.environment, [expected]);
+        assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit.xml".into() });
+        let shell = prepare(&action(Tool::Pytest, "bash -o pipefail -c 'pytest | tee log'"), Path::new("/out"));
+        assert_eq!(shell.report.channel(), Some("inherited"));
+    }
+
+    #[test]
+    fn a_report_the_command_names_itself_is_kept() {
+        for (command, path) in [
+            ("pytest --junitxml reports/a.xml", "reports/a.xml"),
+            ("pytest --junitxml=b.xml tests", "b.xml"),
+            ("python -m pytest --junit-xml=c.xml", "c.xml"),
+            ("pytest --junitxml=a.xml --junit-xml d.xml", "d.xml"),
+            ("bash -c 'pytest --junitxml=e.xml'", "e.xml"),
+        ] {
+            let before = action(Tool::Pytest, command);
+            let preparation = prepare(&before, Path::new("/out"));
+            assert_eq!(preparation.argv, before.command.argv);
+            assert!(preparation.environment.is_empty());
+            assert_eq!(preparation.report, ReportRequest::Own { path: path.into() }, "{command}");
+        }
+        assert!(matches!(
+            prepare(&action(Tool::Pytest, "pytest -- --junitxml=x"), Path::new("/o")).report,
+            ReportRequest::Ours { .. }
+        ));
+    }
+
+    #[test]
+    fn only_an_eslint_command_of_ours_is_asked_for_json() {
+        let theirs = prepare(&action(Tool::Eslint, "npx eslint ."), Path::new("/out"));
+        assert_eq!((argv(&theirs).as_str(), &theirs.report), ("npx eslint .", &ReportRequest::None));
+        let mut ours = action(Tool::Eslint, "npx eslint .");
+        ours.command_is_ours = true;
+        let prepared = prepare(&ours, Path::new("/out"));
+        assert_eq!(argv(&prepared), "npx eslint . -f json");
+        assert_eq!(prepared.environment, [("FORCE_COLOR".to_owned(), "0".to_owned())]);
+        for command in ["eslint -f stylish .", "eslint --format=stylish .", "eslint -fstylish .", "npm run lint"] {
+            let mut ours = action(Tool::Eslint, command);
+            ours.command_is_ours = true;
+            assert_eq!(argv(&prepare(&ours, Path::new("/out"))), command);
+        }
+    }
+
+    #[test]
+    fn a_variable_the_configuration_sets_is_left_alone() {
+        let mut tsc = action(Tool::Tsc, "tsc --pretty");
+        assert_eq!(prepare(&tsc, Path::new("/out")).environment, [("NO_COLOR".to_owned(), "1".to_owned())]);
+        tsc.environment.insert("NO_COLOR".to_owned(), String::new());
+        assert_eq!(prepare(&tsc, Path::new("/out")).environment, []);
+    }
+
+    #[test]
+    fn pytest_is_stopped_so_that_it_still_writes_its_report() {
+        assert_eq!(stop_ladder(Tool::Pytest), [StopStage::Sigint, StopStage::Sigterm]);
+        assert_eq!(stop_ladder(Tool::Generic), [StopStage::Sigterm]);
+    }
+}

@@ -1,0 +1,95 @@
+//! What holds for every input: no interpreter panics, and success is never reached without its proof.
+
+use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
+use proptest::sample::select;
+
+use crate::model::{CategoryCode, Tool, ToolReport};
+use crate::tools::samples::{Returned, stream};
+
+const TOOLS: [Tool; 4] = [Tool::Pytest, Tool::Tsc, Tool::Eslint, Tool::Generic];
+
+/// Pieces of real outputs: put together at random they come nearer to the readers' branches than random bytes do.
+const PIECES: &[&str] = &[
+    "<testsuites>",
+    "<testsuite tests=\"1\">",
+    "<testsuite tests=\"0\">",
+    "<testcase classname=\"a\" name=\"b\"/>",
+    "<testcase classname=\"a\" name=\"c\">",
+    "<testcase time=\"1\"/>",
+    "<failure message=\"m\">x.py:1: E</failure>",
+    "<error message=\"collection failure\">E   ModuleNotFoundError: No module named 'a'</error>",
+    "<skipped/>",
+    "</testcase>",
+    "</testsuite>",
+    "</testsuites>",
+    "a.ts(1,2): error TS1: m\n",
+    "a.ts:1:2 - error TS1: m\n",
+    "error TS5023: m\n",
+    "  b.ts:1:1\n",
+    "    ~~~\n",
+    "Found 1 error in a.ts:1\n",
+    "\n/project/a.js\n",
+    "  1:2  error  m  rule\n",
+    "  1:2  warning  m\n",
+    "✖ 1 problem (1 error, 0 warnings)\n",
+    "[{\"filePath\":\"/project/a.js\",\"messages\":[]}]",
+    "[{\"filePath\":",
+    "[]",
+    "1 passed, 2 warnings in 0.1s\n",
+    "FAIL Required test coverage of 9% not reached. Total coverage: 1%\n",
+    "\u{1b}[31m",
+    "\n",
+];
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        any::<Vec<u8>>(),
+        proptest::collection::vec(select(PIECES), 0..10).prop_map(|pieces| pieces.concat().into_bytes()),
+    ]
+}
+
+fn report() -> impl Strategy<Value = ToolReport> {
+    prop_oneof![
+        Just(ToolReport::NotRequested),
+        Just(ToolReport::Missing),
+        Just(ToolReport::Refused("it is a link".to_owned())),
+        text().prop_map(ToolReport::Fresh),
+    ]
+}
+
+fn holds(bytes: &[u8], needle: &str) -> bool {
+    String::from_utf8_lossy(bytes).contains(needle)
+}
+
+proptest! {
+    #[test]
+    fn no_input_is_too_strange_and_none_is_a_success_without_its_proof(
+        tool in select(&TOOLS[..]),
+        code in prop_oneof![Just(0), Just(1), Just(2), any::<i32>()],
+        stdout in text(),
+        stderr in text(),
+        report in report(),
+        cut in any::<bool>(),
+        channel in select(vec![None, Some("argument"), Some("inherited"), Some("own")]),
+    ) {
+        let mut returned = Returned::exited(tool, "run", code);
+        returned.stdout = stream(&stdout);
+        returned.stdout.total += u64::from(cut);
+        returned.stderr = stream(&stderr);
+        returned.report = report.clone();
+        returned.channel = channel;
+        let interpretation = returned.interpret();
+        match interpretation.category {
+            CategoryCode::TestsPassed => {
+                let has_test = matches!(&report, ToolReport::Fresh(bytes) if holds(bytes, "<testcase classname"));
+                prop_assert!(tool == Tool::Pytest && code == 0 && has_test);
+                let counts = interpretation.test_results.expect("a report was read").counts;
+                prop_assert!(counts.passed > 0 && counts.failed == 0);
+            }
+            CategoryCode::Clean => prop_assert!(code == 0 && !cut),
+            CategoryCode::ExpectedExit => prop_assert!(tool == Tool::Generic && code == 0),
+            _ => {}
+        }
+        prop_assert!(!interpretation.reason.is_empty());
+    }
+}

@@ -1,0 +1,188 @@
+//! Turns the marks of a report into failures people can act on: name, file, line, the first line of what went wrong, the whole text.
+
+use crate::model::{TestCase, TestFailure};
+use crate::tools::places::Place;
+use crate::tools::pytest::junit::{Element, Mark, MarkKind};
+use crate::tools::pytest::seen::Test;
+
+/// What pytest writes instead of a message where the text says more.
+const EMPTY_MESSAGES: &[&str] = &["", "collection failure", "internal error"];
+
+const MISSING_MODULE: &str = "ModuleNotFoundError: No module named '";
+
+/// Returns a failed test's name and the first line of what went wrong.
+pub(super) fn headline(test: &Test) -> String {
+    let error = marks(test).next().map(error_line).unwrap_or_default();
+    format!("{}: {error}", full_name(test.element()))
+}
+
+/// Returns a failed test as the report shows it.
+pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
+    let element = test.element();
+    let stack =
+        marks(test).map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text }).cloned().collect::<Vec<_>>();
+    let stack = stack.join("\n\n");
+    let (test_file, line) = location(element, &stack, place);
+    TestFailure {
+        test_name: full_name(element),
+        test_file,
+        error: marks(test).next().map(error_line).unwrap_or_default(),
+        expected: None,
+        received: None,
+        stack: (!stack.is_empty()).then_some(stack),
+        line,
+    }
+}
+
+/// Returns a test for the test-results evidence.
+pub(super) fn case(test: &Test) -> TestCase {
+    let element = test.element();
+    TestCase {
+        title: element.name.clone(),
+        ancestor_titles: if element.class.is_empty() { Vec::new() } else { vec![element.class.clone()] },
+        status: test.outcome,
+        duration: test.elements.iter().filter_map(|element| element.duration).reduce(u64::saturating_add),
+        failure_messages: marks(test)
+            .map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text })
+            .cloned()
+            .collect(),
+    }
+}
+
+/// Returns the modules that a collection error names as missing, and whether it names nothing else (R7).
+///
+/// Every exception of the text counts: of `try: import a; except ImportError: import b` both are missing.
+pub(super) fn missing_modules(test: &Test) -> (Vec<String>, bool) {
+    let exceptions: Vec<&str> = marks(test).flat_map(|mark| exception_lines(&mark.text)).collect();
+    let names: Vec<String> = exceptions.iter().filter_map(|line| missing_module(line)).collect();
+    let only_those = !names.is_empty() && names.len() == exceptions.len();
+    (names, only_those)
+}
+
+fn missing_module(exception: &str) -> Option<String> {
+    let (name, rest) = exception.strip_prefix(MISSING_MODULE)?.split_once('\'')?;
+    let is_whole = rest.is_empty() || (rest.starts_with("; '") && rest.ends_with("' is not a package"));
+    is_whole.then(|| name.to_owned())
+}
+
+fn marks(test: &Test) -> impl Iterator<Item = &Mark> {
+    test.elements.iter().flat_map(|element| &element.marks).filter(|mark| mark.kind != MarkKind::Skipped)
+}
+
+fn full_name(element: &Element) -> String {
+    if element.class.is_empty() { element.name.clone() } else { format!("{}::{}", element.class, element.name) }
+}
+
+fn error_line(mark: &Mark) -> String {
+    let message = mark.message.lines().next().unwrap_or_default().trim();
+    if !EMPTY_MESSAGES.contains(&message) {
+        return message.to_owned();
+    }
+    let fallback = || mark.text.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
+    exception_lines(&mark.text).last().or_else(fallback).unwrap_or(message).to_owned()
+}
+
+// pytest writes an exception as `E   Name: message`; deeper indents are source lines and continuations.
+fn exception_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix("E   ")).filter(|rest| !rest.starts_with(' ') && !rest.is_empty())
+}
+
+fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>, Option<u64>) {
+    let mut seen: Vec<(String, u64)> = stack
+        .lines()
+        .filter_map(|line| syntax_error_place(line).or_else(|| traceback_place(line)))
+        .map(|(path, line)| (place.within_project(path), line))
+        .filter(|(path, _)| Place::is_own(path))
+        .collect();
+    let named = element.file.as_deref().map(|file| place.within_project(file));
+    // The test's own file is the one its class begins with; a fixture's place is where it failed and not where the test is.
+    let own = named.or_else(|| seen.iter().map(|(path, _)| path).find(|path| is_of_class(path, &element.class)).cloned());
+    match own {
+        Some(file) => {
+            let line = seen.iter().rev().find(|(path, _)| *path == file).map(|(_, line)| *line);
+            (Some(file), line)
+        }
+        None => seen.pop().map_or((None, None), |(path, line)| (Some(path), Some(line))),
+    }
+}
+
+fn is_of_class(path: &str, class: &str) -> bool {
+    let Some(module) = path.strip_suffix(".py").map(|stem| stem.replace('/', ".")) else { return false };
+    // Classes are relative to pytest's root, paths to the project's: either may have a prefix that the other lacks.
+    let fits = |class: &str| module == class || module.ends_with(&format!(".{class}"));
+    !class.is_empty()
+        && class.char_indices().filter(|(_, dot)| *dot == '.').map(|(end, _)| &class[..end]).chain([class]).any(fits)
+}
+
+// `tests/test_a.py:4: AssertionError`, `tests/test_a.py:4: in test_x`, and `/project/test_a.py:6` of a missing fixture.
+fn traceback_place(line: &str) -> Option<(&str, u64)> {
+    let (start, rest) = line.split_once(".py:")?;
+    if start.is_empty() || start.starts_with([' ', '>', '<']) {
+        return None;
+    }
+    let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, rest) = rest.split_at(digits);
+    (rest.is_empty() || rest.starts_with(':')).then_some(())?;
+    Some((&line[..start.len() + ".py".len()], number.parse().ok()?))
+}
+
+// `E     File "/project/test_a.py", line 1`: the file that is broken, which need not be the test's.
+fn syntax_error_place(line: &str) -> Option<(&str, u64)> {
+    let (path, number) = line.strip_prefix("E     File \"")?.split_once("\", line ")?;
+    Some((path, number.trim().parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::TestOutcome;
+
+    fn place() -> Place<'static> {
+        Place { root: Path::new("/project"), directory: Path::new("") }
+    }
+
+    fn failed(class: &str, name: &str, message: &str, text: &str) -> Test {
+        let mark = Mark { kind: MarkKind::Error, message: message.to_owned(), text: text.to_owned() };
+        let element = Element { class: class.to_owned(), name: name.to_owned(), marks: vec![mark], ..Element::default() };
+        Test { elements: vec![element], outcome: TestOutcome::Error }
+    }
+
+    #[test]
+    fn a_failure_points_at_the_test_not_at_the_library_it_went_through() {
+        let text = "tests/test_a.py:4: in test_x\n    helper()\nlib/helper.py:9: in helper\n    raise ValueError\n/usr/lib/python3/x.py:1: in y\nE   ValueError";
+        let failure = failure(&failed("tests.test_a.TestX", "test_x", "ValueError", text), place());
+        assert_eq!((failure.test_file.as_deref(), failure.line), (Some("tests/test_a.py"), Some(4)));
+        assert_eq!(failure.test_name, "tests.test_a.TestX::test_x");
+        assert_eq!(failure.stack.as_deref(), Some(text));
+    }
+
+    #[test]
+    fn a_fixture_that_fails_elsewhere_is_where_it_failed() {
+        let failure = failure(&failed("test_a", "test_x", "failed on setup with \"X\"", "conftest.py:3: X"), place());
+        assert_eq!((failure.test_file.as_deref(), failure.line), (Some("conftest.py"), Some(3)));
+    }
+
+    #[test]
+    fn a_syntax_error_points_at_the_broken_file() {
+        let text = "/usr/lib/ast.py:50: in parse\nE     File \"/project/src/m.py\", line 7\nE       def (:\nE   SyntaxError: invalid syntax";
+        let test = failed("", "test_a", "collection failure", text);
+        assert_eq!(headline(&test), "test_a: SyntaxError: invalid syntax");
+        let failure = failure(&test, place());
+        assert_eq!((failure.test_file.as_deref(), failure.line), (Some("src/m.py"), Some(7)));
+        assert_eq!(missing_modules(&test), (vec![], false));
+    }
+
+    #[test]
+    fn only_a_text_whose_every_exception_is_a_missing_module_counts_as_one() {
+        let modules = |text: &str| missing_modules(&failed("", "test_a", "collection failure", text));
+        let line = "E   ModuleNotFoundError: No module named 'a.b'";
+        assert_eq!(modules(line), (vec!["a.b".to_owned()], true));
+        assert_eq!(modules(&format!("{line}; 'a' is not a package")), (vec!["a.b".to_owned()], true));
+        assert_eq!(modules(&format!("{line}\nE   ModuleNotFoundError: No module named 'c'")).0, ["a.b", "c"]);
+        assert!(!modules(&format!("E   RuntimeError: x\n{line}")).1, "a message that quotes such a line is another error");
+        assert!(!modules("E   ImportError: cannot import name 'x' from 'a' (/project/a.py)").1);
+        assert!(!modules("").1);
+    }
+}

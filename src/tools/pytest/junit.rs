@@ -1,0 +1,372 @@
+//! Reads the JUnit XML that pytest writes: tolerant of attributes and elements it does not know, strict about the document itself.
+//!
+//! Owns the shape only. What the counts mean with an exit code is `rules.rs`'s. A document type, an entity of its own, a document
+//! that ends early or nests too deep is refused: a report that cannot be read completely proves nothing.
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+/// Larger reports are not read (64 MiB): pytest's own defaults stay far below, `junit_logging = all` need not.
+pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// pytest nests five deep: suites, suite, case, properties, property.
+const MAX_DEPTH: usize = 16;
+
+/// Elements of pytest's reports have up to eight attributes; checking for doubles costs the square of their number.
+const MAX_ATTRIBUTES: usize = 64;
+
+/// A report as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Document {
+    /// What the suites' `tests` attributes say together. Never a count to be used, only to be compared with (E5).
+    pub(super) claimed: u64,
+    /// The `<testcase>` elements that have a name, in order.
+    pub(super) elements: Vec<Element>,
+    /// How many `<testcase>` elements have none: tests that were running when the run was cut short.
+    pub(super) nameless: u64,
+}
+
+/// One `<testcase>` element. A test can have several: a failure and a failed tear-down, or one for each rerun.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Element {
+    /// `classname`: module and class; empty for collection errors.
+    pub(super) class: String,
+    /// `name`.
+    pub(super) name: String,
+    /// `file`, in reports of the xunit1 family.
+    pub(super) file: Option<String>,
+    /// `time`, in milliseconds.
+    pub(super) duration: Option<u64>,
+    /// What did not simply pass.
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A `<failure>`, `<error>` or `<skipped>` element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Which of them.
+    pub(super) kind: MarkKind,
+    /// Its `message`.
+    pub(super) message: String,
+    /// Its text, never cut.
+    pub(super) text: String,
+}
+
+/// The kinds of mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum MarkKind {
+    /// The test itself failed.
+    Failure,
+    /// Set-up, tear-down or collection raised.
+    Error,
+    /// Skipped, or failed as expected.
+    Skipped,
+}
+
+/// Says why a report cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum JunitError {
+    /// It is larger than [`MAX_BYTES`].
+    #[error("it is larger than {} MiB", MAX_BYTES / (1024 * 1024))]
+    TooLarge,
+    /// It is not UTF-8.
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// It is not XML, or not all of it.
+    #[error("it is not complete XML: {0}")]
+    Malformed(String),
+    /// It has a document type or entities of its own, which pytest never writes.
+    #[error("it has a document type or entities of its own")]
+    Entities,
+    /// It nests deeper, or an element has more attributes, than any report of pytest.
+    #[error("it is not shaped like a report of pytest")]
+    TooDeep,
+    /// It is XML and not a JUnit report.
+    #[error("it is not a JUnit report: {0}")]
+    NotJunit(&'static str),
+}
+
+/// Reads a report.
+pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
+    if bytes.len() > MAX_BYTES {
+        return Err(JunitError::TooLarge);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| JunitError::NotUtf8)?;
+    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
+    let mut builder = Builder::default();
+    loop {
+        match reader.read_event().map_err(|error| JunitError::Malformed(error.to_string()))? {
+            Event::Start(start) => builder.open(&start)?,
+            Event::Empty(start) => {
+                builder.open(&start)?;
+                builder.close();
+            }
+            Event::End(_) => builder.close(),
+            Event::Text(text) => builder.text(&text.xml10_content())?,
+            Event::CData(data) => builder.text(&data.xml10_content())?,
+            Event::GeneralRef(reference) => {
+                let character = reference.resolve_char_ref().map_err(|error| JunitError::Malformed(error.to_string()))?;
+                match (character, quick_xml::escape::resolve_predefined_entity(&reference)) {
+                    (Some(character), _) => builder.text(character.encode_utf8(&mut [0; 4]))?,
+                    (None, Some(text)) => builder.text(text)?,
+                    (None, None) => return Err(JunitError::Entities),
+                }
+            }
+            Event::DocType(_) => return Err(JunitError::Entities),
+            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+            Event::Eof => return builder.finish(),
+        }
+    }
+}
+
+/// What an open element is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Suites,
+    Suite,
+    Case,
+    Mark,
+    Other,
+}
+
+#[derive(Default)]
+struct Builder {
+    document: Document,
+    open: Vec<Open>,
+    suites: u64,
+    case: Option<Element>,
+    mark: Option<Mark>,
+}
+
+impl Builder {
+    fn open(&mut self, start: &BytesStart<'_>) -> Result<(), JunitError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(JunitError::TooDeep);
+        }
+        let kind = self.kind_of(start.name().into_inner())?;
+        let attributes = Attributes::read(start)?;
+        match kind {
+            Open::Suite => {
+                let claimed = attributes.get("tests").and_then(|tests| tests.parse().ok());
+                let claimed: u64 = claimed.ok_or(JunitError::NotJunit("a suite does not say how many tests it holds"))?;
+                self.document.claimed = self.document.claimed.saturating_add(claimed);
+                self.suites += 1;
+            }
+            Open::Case => {
+                self.case = Some(Element {
+                    class: attributes.get("classname").unwrap_or_default().to_owned(),
+                    name: attributes.get("name").unwrap_or_default().to_owned(),
+                    file: attributes.get("file").map(str::to_owned),
+                    duration: attributes.get("time").and_then(milliseconds),
+                    marks: Vec::new(),
+                });
+            }
+            Open::Mark => {
+                self.mark = mark_kind(start.name().into_inner()).map(|kind| Mark {
+                    kind,
+                    message: attributes.get("message").unwrap_or_default().to_owned(),
+                    text: String::new(),
+                });
+            }
+            Open::Suites | Open::Other => {}
+        }
+        self.open.push(kind);
+        Ok(())
+    }
+
+    fn kind_of(&self, name: &str) -> Result<Open, JunitError> {
+        match (self.open.last(), name) {
+            (None, _) if self.suites > 0 || !self.document.elements.is_empty() => {
+                Err(JunitError::Malformed("there is something after its end".to_owned()))
+            }
+            (None, "testsuites") => Ok(Open::Suites),
+            (None | Some(Open::Suites | Open::Suite), "testsuite") => Ok(Open::Suite),
+            (None, _) => Err(JunitError::NotJunit("its root is neither `testsuites` nor `testsuite`")),
+            (Some(Open::Suite), "testcase") => Ok(Open::Case),
+            (Some(Open::Case), name) if mark_kind(name).is_some() => Ok(Open::Mark),
+            (Some(_), _) => Ok(Open::Other),
+        }
+    }
+
+    fn close(&mut self) {
+        match self.open.pop() {
+            Some(Open::Mark) => {
+                if let (Some(case), Some(mark)) = (self.case.as_mut(), self.mark.take()) {
+                    case.marks.push(mark);
+                }
+            }
+            Some(Open::Case) => match self.case.take() {
+                Some(case) if case.name.is_empty() => self.document.nameless += 1,
+                case => self.document.elements.extend(case),
+            },
+            Some(Open::Suites | Open::Suite | Open::Other) | None => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), JunitError> {
+        if self.open.is_empty() && !text.trim().is_empty() {
+            return Err(JunitError::Malformed("there is text outside its root".to_owned()));
+        }
+        if let (Some(Open::Mark), Some(mark)) = (self.open.last(), &mut self.mark) {
+            mark.text.push_str(text);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Document, JunitError> {
+        if !self.open.is_empty() {
+            return Err(JunitError::Malformed("it ends inside an element".to_owned()));
+        }
+        if self.suites == 0 {
+            return Err(JunitError::NotJunit("it holds no suite"));
+        }
+        Ok(self.document)
+    }
+}
+
+struct Attributes(Vec<(String, String)>);
+
+impl Attributes {
+    fn read(start: &BytesStart<'_>) -> Result<Self, JunitError> {
+        let mut pairs = Vec::new();
+        for attribute in start.attributes() {
+            if pairs.len() == MAX_ATTRIBUTES {
+                return Err(JunitError::TooDeep);
+            }
+            let attribute = attribute.map_err(|error| JunitError::Malformed(error.to_string()))?;
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|_| JunitError::Entities)?;
+            pairs.push((attribute.key.into_inner().to_owned(), value.into_owned()));
+        }
+        Ok(Self(pairs))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn mark_kind(name: &str) -> Option<MarkKind> {
+    match name {
+        "failure" => Some(MarkKind::Failure),
+        "error" => Some(MarkKind::Error),
+        "skipped" => Some(MarkKind::Skipped),
+        _ => None,
+    }
+}
+
+fn milliseconds(seconds: &str) -> Option<u64> {
+    let seconds: f64 = seconds.parse().ok()?;
+    let sensible = seconds.is_finite() && (0.0..1e12).contains(&seconds);
+    sensible.then(|| (seconds * 1000.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+    use super::*;
+
+    fn suite(tests: u64, cases: &str) -> String {
+        format!(r#"<?xml version="1.0"?><testsuites name="x"><testsuite tests="{tests}">{cases}</testsuite></testsuites>"#)
+    }
+
+    #[test]
+    fn unknown_attributes_and_elements_are_passed_over() {
+        let cases = r#"<properties><property name="a" value="b"/></properties>
+            <testcase classname="t.T" name="test_x[a&amp;b]" file="t.py" line="3" time="0.0015" assertions="0">
+            <system-out><![CDATA[<failure/>]]></system-out><failure message="a&#10;b" type="x">1 &lt; 2 &#x41;</failure></testcase>"#;
+        let document = read(suite(1, cases).as_bytes()).expect("readable");
+        let mark = Mark { kind: MarkKind::Failure, message: "a\nb".to_owned(), text: "1 < 2 A".to_owned() };
+        let expected = Element {
+            class: "t.T".to_owned(),
+            name: "test_x[a&b]".to_owned(),
+            file: Some("t.py".to_owned()),
+            duration: Some(2),
+            marks: vec![mark],
+        };
+        assert_eq!(document, Document { claimed: 1, elements: vec![expected], nameless: 0 });
+    }
+
+    #[test]
+    fn a_bare_suite_and_several_suites_are_read() {
+        let bare = r#"<testsuite tests="1"><testcase name="a"/></testsuite>"#;
+        assert_eq!(read(bare.as_bytes()).expect("readable").claimed, 1);
+        let two = format!("<testsuites>{bare}{bare}</testsuites>");
+        let document = read(two.as_bytes()).expect("readable");
+        assert_eq!((document.claimed, document.elements.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_testcase_without_a_name_is_counted_apart() {
+        let document = read(suite(1, r#"<testcase name="a"/><testcase time="0.1"/><testcase name=""/>"#).as_bytes());
+        let document = document.expect("readable");
+        assert_eq!((document.elements.len(), document.nameless), (1, 2));
+    }
+
+    #[test]
+    fn what_proves_nothing_is_refused() {
+        let whole = suite(1, r#"<testcase name="a"/>"#);
+        for bad in [
+            "",
+            "   ",
+            "not xml",
+            "<html/>",
+            "<testsuites/>",
+            "<testsuite/>",
+            r#"<testsuite tests="-1"/>"#,
+            r#"<testsuite tests="1"><testcase name="a">"#,
+            r#"<testsuite tests="1"><testcase name="a"></testsuite></testcase>"#,
+            &whole[..whole.len() - 3],
+            &format!("{whole}<testsuite tests=\"9\"/>"),
+            &format!("{whole}trailing"),
+            r#"<!DOCTYPE x [<!ENTITY a "b">]><testsuite tests="0"/>"#,
+            r#"<testsuite tests="1"><testcase name="&own;"/></testsuite>"#,
+            r#"<testsuite tests="1"><testcase name="a"><failure>&own;</failure></testcase></testsuite>"#,
+            &format!(r#"<testsuite tests="0">{}"#, "<a>".repeat(100)),
+            &format!(r#"<testsuite tests="0" {}/>"#, (0..100).map(|n| format!("a{n}=''")).collect::<Vec<_>>().join(" ")),
+        ] {
+            assert!(read(bad.as_bytes()).is_err(), "{bad}");
+        }
+        assert_eq!(read(b"\xff\xfe"), Err(JunitError::NotUtf8));
+        assert!(read(whole.as_bytes()).is_ok(), "the control");
+    }
+
+    fn generated_mark() -> impl Strategy<Value = Option<MarkKind>> {
+        prop_oneof![Just(None), Just(Some(MarkKind::Failure)), Just(Some(MarkKind::Error)), Just(Some(MarkKind::Skipped))]
+    }
+
+    proptest! {
+        #[test]
+        fn counts_survive_a_round_trip(cases in proptest::collection::vec((generated_mark(), any::<String>(), any::<bool>()), 0..20)) {
+            let mut xml = String::new();
+            for (number, (mark, text, named)) in cases.iter().enumerate() {
+                let printable: String = text.chars().filter(|character| !character.is_control()).collect();
+                let escaped = quick_xml::escape::escape(printable.as_str());
+                let name = if *named { format!("name=\"t{number}{escaped}\"") } else { String::new() };
+                let mark = mark.map_or_else(String::new, |kind| {
+                    let tag = match kind { MarkKind::Failure => "failure", MarkKind::Error => "error", MarkKind::Skipped => "skipped" };
+                    format!("<{tag} message=\"{escaped}\">{escaped}</{tag}>")
+                });
+                xml.push_str(&format!("<testcase classname=\"c\" {name}>{mark}</testcase>"));
+            }
+            let document = read(suite(cases.len() as u64, &xml).as_bytes()).expect("what was escaped is readable");
+            let named: Vec<_> = cases.iter().filter(|case| case.2).collect();
+            assert_eq!(document.claimed as usize, cases.len());
+            assert_eq!(document.nameless as usize, cases.len() - named.len());
+            let kinds: Vec<_> = document.elements.iter().map(|element| element.marks.first().map(|mark| mark.kind)).collect();
+            assert_eq!(kinds, named.iter().map(|case| case.0).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(bytes in any::<Vec<u8>>()) {
+            let _ = read(&bytes);
+        }
+
+        #[test]
+        fn a_report_that_was_cut_anywhere_is_refused(cut in 1_usize..200) {
+            let whole = suite(2, r#"<testcase classname="c" name="a"/><testcase classname="c" name="b"><failure message="m">t</failure></testcase>"#);
+            let end = whole.len().saturating_sub(cut);
+            assert!(read(&whole.as_bytes()[..end]).is_err());
+        }
+    }
+}

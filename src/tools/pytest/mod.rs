@@ -1,0 +1,76 @@
+//! pytest: reads its JUnit report and judges it together with the exit status (E3, E4, E5).
+//!
+//! `junit` reads the file, `seen` collects facts, `rules` decides by one ordered list, `failures` makes the result readable.
+//! Standard output is never counted; its one permitted reading for a judgement is pytest-cov's line (`coverage`).
+
+mod coverage;
+mod failures;
+mod junit;
+mod rules;
+mod seen;
+mod summary;
+
+#[cfg(test)]
+mod rule_tests;
+
+use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
+use crate::tools::interpret::Exited;
+use crate::tools::launch_failure;
+use crate::tools::places::Place;
+use seen::{Seen, Tally};
+
+/// Judges a pytest run that ended by itself.
+pub(super) fn interpret(
+    exited: &Exited<'_>,
+    report: &ToolReport,
+    coverage: &ToolReport,
+    channel: Option<&'static str>,
+) -> Interpretation {
+    let seen = Seen::collect(exited, report, coverage, channel);
+    // A report proves that pytest ran, whatever a test printed about programs that were not found.
+    if seen.tally().is_none()
+        && let Some(failure) = launch_failure::find(exited)
+    {
+        return failure;
+    }
+    let (rule, reason) = rules::decide(&seen);
+    let mut interpretation = Interpretation::plain(rule.category, reason);
+    interpretation.coverage = seen.coverage.value().or(seen.coverage_line);
+    if let Some(tally) = seen.tally() {
+        describe(tally, exited.place, &mut interpretation);
+        interpretation.warnings = remarks(tally, &exited.stdout);
+    }
+    interpretation
+}
+
+fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
+    interpretation.test_results = Some(TestResults {
+        counts: tally.counts,
+        total: tally.total(),
+        failures: tally.failed().map(|test| failures::failure(test, place)).collect(),
+    });
+    interpretation.cases = tally.tests.iter().map(failures::case).collect();
+    if interpretation.category != CategoryCode::CollectionError {
+        return;
+    }
+    let mut every_one = true;
+    for test in tally.collection_errors() {
+        let (names, only_those) = failures::missing_modules(test);
+        every_one &= only_those;
+        interpretation.missing_modules.extend(names);
+    }
+    interpretation.missing_modules.sort_unstable();
+    interpretation.missing_modules.dedup();
+    interpretation.only_missing_modules = every_one && !interpretation.missing_modules.is_empty();
+}
+
+fn remarks(tally: &Tally, stdout: &str) -> Vec<String> {
+    let mut remarks = summary::remarks(stdout);
+    if tally.reruns > 0 {
+        remarks.push(format!(
+            "{} test(s) were run more than once (rerun); one that passes only when it is repeated is flaky",
+            tally.reruns
+        ));
+    }
+    remarks
+}

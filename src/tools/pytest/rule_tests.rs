@@ -1,0 +1,165 @@
+//! One case for every rule, so that a rule that cannot fit any more is noticed.
+
+use std::collections::BTreeSet;
+
+use crate::model::{CategoryCode, CoverageTarget, Tool, ToolReport};
+use crate::tools::interpret::Exited;
+use crate::tools::places::Place;
+use crate::tools::pytest::junit::MAX_BYTES;
+use crate::tools::pytest::rules::{RULES, decide};
+use crate::tools::pytest::seen::Seen;
+use crate::tools::samples::Returned;
+
+const PASSED: &str = r#"<testcase classname="t" name="a"/>"#;
+const FAILED: &str =
+    r#"<testcase classname="t" name="b"><failure message="assert 0">t.py:1: AssertionError</failure></testcase>"#;
+const SETUP: &str =
+    r#"<testcase classname="t" name="e"><error message="failed on setup with &quot;X&quot;">t</error></testcase>"#;
+const SKIPPED: &str =
+    r#"<testcase classname="t" name="c"><skipped type="pytest.skip" message="no">t.py:1: no</skipped></testcase>"#;
+const UNCOLLECTED: &str = r#"<testcase classname="" name="t"><error message="collection failure">E   ModuleNotFoundError: No module named 'm'</error></testcase>"#;
+const INTERNAL: &str = r#"<testcase classname="pytest" name="internal"><error message="internal error">x</error></testcase>"#;
+const NAMELESS: &str = r#"<testcase time="0.1"/>"#;
+const COVERAGE_LINE: &str = "FAIL Required test coverage of 90% not reached. Total coverage: 66.67%\n1 passed in 0.1s\n";
+
+fn report(tests: usize, cases: &[&str]) -> Returned {
+    Returned::pytest(0, &format!(r#"<testsuites><testsuite tests="{tests}">{}</testsuite></testsuites>"#, cases.concat()))
+}
+
+fn exit(code: i32, cases: &[&str]) -> Returned {
+    let returned = report(cases.len(), cases);
+    Returned { end: crate::model::ActionEnd::Exited { code }, ..returned }
+}
+
+fn without(code: i32, report: ToolReport) -> Returned {
+    Returned { report, ..exit(code, &[]) }
+}
+
+fn inherited(returned: Returned) -> Returned {
+    Returned { channel: Some("inherited"), ..returned }
+}
+
+fn covered(mut returned: Returned, coverage: Option<&str>) -> Returned {
+    returned.action.coverage = Some(CoverageTarget { minimum_basis_points: 9000, report: "c.json".to_owned() });
+    returned.coverage = coverage.map_or(ToolReport::Missing, |text| ToolReport::Fresh(text.as_bytes().to_vec()));
+    returned
+}
+
+fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
+    let low = Some(r#"{"totals":{"percent_covered":66.6}}"#);
+    let high = Some(r#"{"totals":{"percent_covered":96.6}}"#);
+    vec![
+        ("a wrapper passed a signal on", exit(139, &[PASSED]), CategoryCode::Signalled),
+        ("an exit code pytest does not have", exit(7, &[PASSED]), CategoryCode::UnknownExit),
+        (
+            "conftest cannot be imported",
+            without(4, ToolReport::Missing).saying("", "ImportError while loading conftest '/project/conftest.py'."),
+            CategoryCode::ConftestError,
+        ),
+        ("internal error", exit(3, &[INTERNAL]), CategoryCode::InternalError),
+        ("internal error", exit(1, &[INTERNAL]), CategoryCode::InternalError),
+        ("internal error", without(3, ToolReport::Missing), CategoryCode::InternalError),
+        ("collection errors", exit(2, &[UNCOLLECTED, PASSED]), CategoryCode::CollectionError),
+        ("collection errors", exit(4, &[UNCOLLECTED]), CategoryCode::CollectionError),
+        ("usage error", exit(4, &[]), CategoryCode::UsageError),
+        ("tests failed behind a wrapper that gives 2", inherited(exit(2, &[FAILED])), CategoryCode::TestsFailed),
+        ("interrupted", exit(2, &[PASSED, FAILED]), CategoryCode::Interrupted),
+        ("interrupted", inherited(exit(2, &[FAILED, NAMELESS])), CategoryCode::Interrupted),
+        ("interrupted", without(2, ToolReport::Missing), CategoryCode::Interrupted),
+        ("report too large", without(0, ToolReport::Fresh(vec![b' '; MAX_BYTES + 1])), CategoryCode::OutputTooLarge),
+        ("report unreadable", without(0, ToolReport::Fresh(b"<testsuites>".to_vec())), CategoryCode::ReportUnreadable),
+        ("report unreadable", without(1, ToolReport::Refused("it is a link".to_owned())), CategoryCode::ReportUnreadable),
+        ("report missing", without(0, ToolReport::Missing), CategoryCode::ReportMissing),
+        ("report missing", without(1, ToolReport::NotRequested), CategoryCode::ReportMissing),
+        ("report missing", without(5, ToolReport::Missing), CategoryCode::ReportMissing),
+        ("tests were only planned", report(0, &[PASSED]), CategoryCode::NoTestsExecuted),
+        ("report cut short", exit(0, &[PASSED, NAMELESS]), CategoryCode::ReportIncomplete),
+        ("report cut short", exit(1, &[FAILED, NAMELESS]), CategoryCode::ReportIncomplete),
+        ("report cut short", report(1, &[PASSED, SKIPPED]), CategoryCode::ReportIncomplete),
+        ("exit code contradicts failures or passes", exit(0, &[PASSED, FAILED]), CategoryCode::Inconsistent),
+        ("exit code contradicts failures or passes", exit(0, &[PASSED, SETUP]), CategoryCode::Inconsistent),
+        ("exit code contradicts failures or passes", exit(6, &[FAILED]), CategoryCode::Inconsistent),
+        ("exit code contradicts failures or passes", exit(5, &[PASSED]), CategoryCode::Inconsistent),
+        ("nothing collected", exit(5, &[]), CategoryCode::NoTestsCollected),
+        ("nothing collected", exit(5, &[SKIPPED]), CategoryCode::NoTestsCollected),
+        ("only collection errors", exit(1, &[UNCOLLECTED, PASSED]), CategoryCode::CollectionError),
+        ("tests failed", exit(1, &[FAILED, PASSED]), CategoryCode::TestsFailed),
+        ("tests failed", exit(1, &[SETUP]), CategoryCode::TestsFailed),
+        ("tests failed", exit(1, &[UNCOLLECTED, FAILED]), CategoryCode::TestsFailed),
+        ("nothing collected, and coverage hides it", exit(1, &[]).saying(COVERAGE_LINE, ""), CategoryCode::NoTestsCollected),
+        ("nothing passed", exit(0, &[]), CategoryCode::NoTestsExecuted),
+        ("nothing passed", exit(0, &[SKIPPED]), CategoryCode::NoTestsExecuted),
+        ("nothing passed", exit(6, &[SKIPPED]), CategoryCode::NoTestsExecuted),
+        ("nothing passed", exit(1, &[SKIPPED]).saying(COVERAGE_LINE, ""), CategoryCode::NoTestsExecuted),
+        ("coverage below target", exit(1, &[PASSED]).saying(COVERAGE_LINE, ""), CategoryCode::CoverageBelowTarget),
+        ("coverage below target", covered(exit(0, &[PASSED]), low), CategoryCode::CoverageBelowTarget),
+        ("coverage below target", covered(exit(1, &[PASSED]), low), CategoryCode::CoverageBelowTarget),
+        ("failed outside tests", exit(1, &[PASSED]), CategoryCode::FailedOutsideTests),
+        ("failed outside tests", exit(1, &[]), CategoryCode::FailedOutsideTests),
+        ("too many warnings", exit(6, &[PASSED]), CategoryCode::MaxWarnings),
+        ("coverage report missing", covered(exit(0, &[PASSED]), None), CategoryCode::ReportMissing),
+        ("coverage report unreadable", covered(exit(0, &[PASSED]), Some("{}")), CategoryCode::ReportUnreadable),
+        ("passed", covered(exit(0, &[PASSED, SKIPPED]), high), CategoryCode::TestsPassed),
+        ("passed", exit(0, &[PASSED]).saying(COVERAGE_LINE, ""), CategoryCode::TestsPassed),
+    ]
+}
+
+fn rule_of(returned: &Returned) -> &'static str {
+    let exited = Exited {
+        code: returned.end.exit_code().expect("every case is an exit"),
+        action: &returned.action,
+        stdout: returned.stdout.text(),
+        stderr: returned.stderr.text(),
+        stdout_is_complete: true,
+        place: Place { root: std::path::Path::new("/project"), directory: std::path::Path::new("") },
+    };
+    decide(&Seen::collect(&exited, &returned.report, &returned.coverage, returned.channel)).0.name
+}
+
+#[test]
+fn every_rule_decides_a_case() {
+    let mut decided = BTreeSet::new();
+    for (number, (rule, returned, category)) in cases().into_iter().enumerate() {
+        let interpretation = returned.interpret();
+        assert_eq!((rule_of(&returned), interpretation.category), (rule, category), "case {number}: {}", interpretation.reason);
+        assert!(!interpretation.reason.is_empty(), "{rule}");
+        decided.insert(rule);
+    }
+    let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
+    assert_eq!(decided, all);
+}
+
+#[test]
+fn reasons_name_what_was_found() {
+    let reason = |returned: Returned| returned.interpret().reason;
+    assert_eq!(reason(exit(1, &[FAILED, PASSED])), "1 of 2 tests failed: t::b: assert 0");
+    let collection = exit(2, &[UNCOLLECTED]).interpret();
+    assert_eq!(collection.reason, "1 module(s) could not be collected: t: ModuleNotFoundError: No module named 'm'");
+    assert_eq!((collection.missing_modules, collection.only_missing_modules), (vec!["m".to_owned()], true));
+    assert_eq!(reason(exit(0, &[PASSED, SKIPPED])), "1 passed, 0 failed, 1 skipped");
+}
+
+#[test]
+fn doubles_of_a_test_are_one_test() {
+    let teardown = FAILED.replace("failure", "error");
+    let double = report(2, &[FAILED, &teardown]).interpret();
+    let results = double.test_results.expect("a report");
+    assert_eq!((results.counts.failed, results.total, results.failures.len()), (1, 1, 1));
+    let rerun = report(1, &[PASSED, PASSED]).interpret();
+    assert_eq!(rerun.category, CategoryCode::TestsPassed);
+    assert!(rerun.warnings.iter().any(|warning| warning.contains("rerun")), "{:?}", rerun.warnings);
+    assert!(report(2, &[PASSED, PASSED]).interpret().warnings.is_empty(), "the same test asked for twice is no rerun");
+    let subtests = report(4, &[FAILED]);
+    assert_eq!(
+        Returned { end: crate::model::ActionEnd::Exited { code: 1 }, ..subtests }.interpret().category,
+        CategoryCode::TestsFailed
+    );
+}
+
+#[test]
+fn a_missing_pytest_is_not_a_failed_test() {
+    let absent = Returned::exited(Tool::Pytest, "python -m pytest", 1).saying("", "/usr/bin/python3: No module named pytest\n");
+    assert_eq!(absent.interpret().category, CategoryCode::ToolNotFound);
+    let printed = exit(1, &[FAILED]).saying("", "x: No module named pytest\n");
+    assert_eq!(printed.interpret().category, CategoryCode::TestsFailed, "a report proves that pytest ran");
+}

@@ -1,0 +1,202 @@
+//! Collects what was seen of a pytest run into the facts that the rules look at. Nothing is judged here.
+
+use crate::model::{Counts, Coverage, TestOutcome, ToolReport};
+use crate::tools::interpret::Exited;
+use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
+use crate::tools::pytest::junit::{self, Document, Element, JunitError, MarkKind};
+
+/// How pytest marks an item that could not be collected.
+const COLLECTION_FAILURE: &str = "collection failure";
+
+/// How pytest reports an error of its own as a test.
+const INTERNAL_ERROR: (&str, &str) = ("pytest", "internal");
+
+/// What pytest prints when a `conftest.py` cannot be imported; there is no report then.
+const CONFTEST_LINE: &str = "ImportError while loading conftest";
+
+/// What became of the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ReportState {
+    /// There is none.
+    Missing,
+    /// It is there and was not taken.
+    Refused(String),
+    /// It was taken and cannot be read.
+    Unreadable(JunitError),
+    /// It was read to its end.
+    Read(Tally),
+}
+
+/// What a report says, counted by distinct tests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Tally {
+    /// The distinct tests, in order of appearance.
+    pub(super) tests: Vec<Test>,
+    /// Counts over them.
+    pub(super) counts: Counts,
+    /// What the suites claim.
+    pub(super) claimed: u64,
+    /// Tests that were running when the run was cut short.
+    pub(super) nameless: u64,
+    /// Tests that appear more often than the suites claim and passed in the end (reruns).
+    pub(super) reruns: u64,
+}
+
+/// One test: all elements of the same class and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Test {
+    /// Its elements, at least one.
+    pub(super) elements: Vec<Element>,
+    /// How it ended, all elements together.
+    pub(super) outcome: TestOutcome,
+}
+
+/// The facts of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    /// The exit status.
+    pub(super) code: i32,
+    /// Whether something stood between that may have changed the exit status (make gives 2 for every failure).
+    pub(super) behind_wrapper: bool,
+    /// The report.
+    pub(super) report: ReportState,
+    /// Coverage as the check's own report measures it.
+    pub(super) coverage: MeasuredCoverage,
+    /// What pytest-cov says on standard output; looked for after exit code 1 only (E4).
+    pub(super) coverage_line: Option<Coverage>,
+    /// The first line about a `conftest.py` that could not be imported.
+    pub(super) conftest: Option<String>,
+    /// The last line of standard error that says something.
+    pub(super) last_words: Option<String>,
+}
+
+impl Seen {
+    /// Collects the facts.
+    pub(super) fn collect(
+        exited: &Exited<'_>,
+        report: &ToolReport,
+        coverage: &ToolReport,
+        channel: Option<&'static str>,
+    ) -> Self {
+        let report = match report {
+            ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
+            ToolReport::Refused(why) => ReportState::Refused(why.clone()),
+            ToolReport::Fresh(bytes) => match junit::read(bytes) {
+                Ok(document) => ReportState::Read(Tally::of(document)),
+                Err(error) => ReportState::Unreadable(error),
+            },
+        };
+        let find = |text: &str| text.lines().find(|line| line.starts_with(CONFTEST_LINE)).map(str::to_owned);
+        Self {
+            code: exited.code,
+            behind_wrapper: channel == Some("inherited"),
+            report,
+            coverage: measured(exited.action.coverage.as_ref(), coverage),
+            coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
+            conftest: find(&exited.stderr).or_else(|| find(&exited.stdout)),
+            last_words: exited.stderr.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned()),
+        }
+    }
+
+    /// Returns what the report says, where it was read.
+    pub(super) fn tally(&self) -> Option<&Tally> {
+        match &self.report {
+            ReportState::Read(tally) => Some(tally),
+            ReportState::Missing | ReportState::Refused(_) | ReportState::Unreadable(_) => None,
+        }
+    }
+
+    /// Returns the coverage that was found to be below what is required.
+    pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
+        self.coverage.shortfall().or(self.coverage_line)
+    }
+}
+
+impl Tally {
+    /// Counts a report's tests.
+    pub(super) fn of(document: Document) -> Self {
+        let elements = document.elements.len() as u64;
+        let mut places = std::collections::HashMap::<(String, String), usize>::new();
+        let mut groups: Vec<Vec<Element>> = Vec::new();
+        for element in document.elements {
+            let place = *places.entry((element.class.clone(), element.name.clone())).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some(group) => group.push(element),
+                None => groups.push(vec![element]),
+            }
+        }
+        let tests: Vec<Test> = groups.into_iter().map(Test::of).collect();
+        let count = |outcomes: &[TestOutcome]| tests.iter().filter(|test| outcomes.contains(&test.outcome)).count() as u64;
+        let counts = Counts {
+            passed: count(&[TestOutcome::Passed]),
+            failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
+            skipped: count(&[TestOutcome::Skipped]),
+        };
+        // A rerun leaves an element without a mark and is not claimed; a failed tear-down leaves a second element with one (pytest 9).
+        let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
+        let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
+        Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests }
+    }
+
+    /// Returns how many distinct tests there are.
+    pub(super) fn total(&self) -> u64 {
+        self.tests.len() as u64
+    }
+
+    /// Returns whether the report lists tests and says that none was executed: `--setup-plan` and `--setup-only`.
+    pub(super) fn is_plan_only(&self) -> bool {
+        self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
+    }
+
+    /// Returns whether the run was cut short: a test was running, or more are listed than were finished (E5).
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.nameless > 0 || self.total() > self.claimed
+    }
+
+    /// Returns the tests that could not be collected.
+    pub(super) fn collection_errors(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| test.is_collection_error())
+    }
+
+    /// Returns the tests that failed or errored.
+    pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error))
+    }
+
+    /// Returns whether pytest reports an error of its own.
+    pub(super) fn has_internal_error(&self) -> bool {
+        self.failed().any(|test| {
+            let element = test.element();
+            (element.class.as_str(), element.name.as_str()) == INTERNAL_ERROR
+        })
+    }
+}
+
+impl Test {
+    fn of(elements: Vec<Element>) -> Self {
+        let kinds = || elements.iter().flat_map(|element| &element.marks).map(|mark| mark.kind);
+        let outcome = if kinds().any(|kind| kind == MarkKind::Failure) {
+            TestOutcome::Failed
+        } else if kinds().any(|kind| kind == MarkKind::Error) {
+            TestOutcome::Error
+        } else if elements.iter().any(|element| element.marks.is_empty()) {
+            TestOutcome::Passed
+        } else {
+            TestOutcome::Skipped
+        };
+        Self { elements, outcome }
+    }
+
+    /// Returns the first element.
+    pub(super) fn element(&self) -> &Element {
+        self.elements.first().expect("a group is made with its first element")
+    }
+
+    /// Returns whether this stands for a module that could not be collected.
+    pub(super) fn is_collection_error(&self) -> bool {
+        self.elements
+            .iter()
+            .flat_map(|element| &element.marks)
+            .any(|mark| mark.kind == MarkKind::Error && mark.message == COLLECTION_FAILURE)
+    }
+}

@@ -1,0 +1,152 @@
+//! Says which tool a command runs, before it is run (E2).
+
+use crate::model::{Tool, ToolClass};
+use crate::tools::launchers::{Located, locate, locate_in_script};
+
+/// How a command reaches its tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CommandForm {
+    /// Arguments appended to the vector reach the tool: its own program, `python -m`, `uv run`, `npx` and the like.
+    Direct,
+    /// Something stands between that need not pass arguments on: a shell, `npm run`, make, tox.
+    Wrapped,
+}
+
+/// What a command is taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recognition {
+    /// The tool; [`Tool::Generic`] where none or several are named.
+    pub tool: Tool,
+    /// The tool's class.
+    pub class: ToolClass,
+    /// How the command reaches it.
+    pub form: CommandForm,
+    /// What a person should know: several candidates, or a runner whose script is not visible.
+    pub note: Option<String>,
+}
+
+/// Recognises the tool that an argument vector runs.
+///
+/// A shell's script (`bash -o pipefail -c SCRIPT`) is looked into; what `npm run`, make or tox would run is not known here: hand
+/// the script's text to [`recognise_script`].
+pub fn recognise(argv: &[String]) -> Recognition {
+    of(locate(argv))
+}
+
+/// Recognises the one tool that a script's text runs, for example a script of `package.json`. Several tools are none.
+pub fn recognise_script(script_text: &str) -> Recognition {
+    let located = locate_in_script(script_text);
+    of(Located { form: CommandForm::Wrapped, ..located })
+}
+
+fn of(located: Located) -> Recognition {
+    Recognition { tool: located.tool, class: located.tool.class(), form: located.form, note: located.note }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::*;
+
+    const DIRECT: CommandForm = CommandForm::Direct;
+    const WRAPPED: CommandForm = CommandForm::Wrapped;
+
+    const COMMANDS: &[(&str, Tool, CommandForm)] = &[
+        ("pytest", Tool::Pytest, DIRECT),
+        ("pytest -x tests", Tool::Pytest, DIRECT),
+        ("py.test", Tool::Pytest, DIRECT),
+        (".venv/bin/pytest -q", Tool::Pytest, DIRECT),
+        ("python -m pytest", Tool::Pytest, DIRECT),
+        ("python3 -m pytest", Tool::Pytest, DIRECT),
+        ("/usr/bin/python3.12 -X dev -W error -Im pytest -q", Tool::Pytest, DIRECT),
+        ("python -mpytest", Tool::Pytest, DIRECT),
+        ("python .venv/bin/pytest", Tool::Pytest, DIRECT),
+        ("python -m unittest", Tool::Generic, DIRECT),
+        ("python -c pytest", Tool::Generic, DIRECT),
+        ("python script.py pytest", Tool::Generic, DIRECT),
+        ("uv run pytest", Tool::Pytest, DIRECT),
+        ("uv --project api run --with pytest-cov --frozen pytest -q", Tool::Pytest, DIRECT),
+        ("uv run -m pytest", Tool::Pytest, DIRECT),
+        ("uv run -- python -m pytest", Tool::Pytest, DIRECT),
+        ("uv pip install pytest", Tool::Generic, DIRECT),
+        ("uvx pytest", Tool::Pytest, DIRECT),
+        ("poetry run pytest tests", Tool::Pytest, DIRECT),
+        ("poetry run python -m pytest", Tool::Pytest, DIRECT),
+        ("poetry add pytest", Tool::Generic, DIRECT),
+        ("pipenv run pytest", Tool::Pytest, DIRECT),
+        ("hatch run pytest", Tool::Pytest, DIRECT),
+        ("hatch run test", Tool::Generic, WRAPPED),
+        ("coverage run --source src -m pytest", Tool::Pytest, DIRECT),
+        ("python -m coverage run -m pytest", Tool::Pytest, DIRECT),
+        ("coverage report", Tool::Generic, DIRECT),
+        ("env CI=1 -u HOME pytest", Tool::Pytest, DIRECT),
+        ("timeout -k 5 60 pytest", Tool::Pytest, DIRECT),
+        ("tsc --noEmit", Tool::Tsc, DIRECT),
+        ("npx tsc", Tool::Tsc, DIRECT),
+        ("npx --no-install tsc --noEmit", Tool::Tsc, DIRECT),
+        ("npx -p typescript tsc", Tool::Tsc, DIRECT),
+        ("node_modules/.bin/tsc", Tool::Tsc, DIRECT),
+        ("node --max-old-space-size=4096 ./node_modules/typescript/bin/tsc -p .", Tool::Tsc, DIRECT),
+        ("npx eslint@9 .", Tool::Eslint, DIRECT),
+        ("npm exec -- eslint .", Tool::Eslint, DIRECT),
+        ("pnpm eslint .", Tool::Eslint, DIRECT),
+        ("yarn run tsc", Tool::Tsc, DIRECT),
+        ("yarn lint", Tool::Generic, WRAPPED),
+        ("pnpm run lint", Tool::Generic, WRAPPED),
+        ("npm run lint", Tool::Generic, WRAPPED),
+        ("npm test", Tool::Generic, WRAPPED),
+        ("make test", Tool::Generic, WRAPPED),
+        ("tox -e py", Tool::Generic, WRAPPED),
+        ("bash -o pipefail -c 'cd web && npx tsc --noEmit'", Tool::Tsc, WRAPPED),
+        ("sh -c 'pytest -q | tee log'", Tool::Pytest, WRAPPED),
+        ("sh -ec 'tsc && eslint .'", Tool::Generic, WRAPPED),
+        ("sh -c 'pytest a; pytest b'", Tool::Generic, WRAPPED),
+        ("sh -c 'echo hello'", Tool::Generic, WRAPPED),
+        ("npx -c 'eslint .'", Tool::Eslint, WRAPPED),
+        ("./check.sh", Tool::Generic, DIRECT),
+        ("echo pytest", Tool::Generic, DIRECT),
+        ("", Tool::Generic, DIRECT),
+    ];
+
+    #[test]
+    fn commands_are_taken_for_the_tool_they_run() {
+        for (command, tool, form) in COMMANDS {
+            let argv = shlex::split(command).expect("the table holds valid words");
+            let found = recognise(&argv);
+            assert_eq!((found.tool, found.form), (*tool, *form), "{command}");
+            assert_eq!(found.class, tool.class(), "{command}");
+        }
+    }
+
+    #[test]
+    fn several_candidates_are_generic_and_say_so() {
+        let found = recognise_script("tsc --noEmit && eslint .");
+        assert_eq!((found.tool, found.class), (Tool::Generic, ToolClass::Generic));
+        assert!(found.note.expect("a note").contains("several tools"));
+        assert!(recognise(&["make".to_owned()]).note.expect("a note").contains("`make`"));
+    }
+
+    #[test]
+    fn a_script_of_package_json_is_wrapped() {
+        let found = recognise_script("NODE_ENV=test eslint --max-warnings 0 .");
+        assert_eq!((found.tool, found.form, found.note), (Tool::Eslint, WRAPPED, None));
+        assert_eq!(recognise_script("vite build").tool, Tool::Generic);
+    }
+
+    proptest! {
+        #[test]
+        fn no_argument_vector_is_too_strange(words in proptest::collection::vec(proptest::sample::select(vec![
+            "uv", "run", "--", "-m", "python", "pytest", "bash", "-c", "npx", "-p", "env", "timeout", "coverage", "yarn", "", "-", "A=1",
+            "pytest && tsc", "--with",
+        ]), 0..8)) {
+            let argv: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            recognise(&argv);
+        }
+
+        #[test]
+        fn no_script_is_too_strange(script in any::<String>()) {
+            recognise_script(&script);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Values for this folder's tests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::model::{
+    Action, ActionEnd, ActionId, ActionPhase, CommandLine, Interpretation, OnSurvivors, StreamExcerpt, Tool, ToolReport,
+};
+use crate::tools::interpret::{Input, interpret};
+
+/// Returns an action that runs `command` in `/project`.
+pub(super) fn action(tool: Tool, command: &str) -> Action {
+    Action {
+        id: ActionId::numbered("STEP", 1),
+        phase: ActionPhase::Step,
+        name: "sample".to_owned(),
+        description: String::new(),
+        tool,
+        class: tool.class(),
+        command_is_ours: false,
+        command: CommandLine {
+            argv: shlex::split(command).expect("a sample command is made of valid words"),
+            display: command.to_owned(),
+            shell: false,
+        },
+        directory: PathBuf::new(),
+        environment: BTreeMap::new(),
+        timeout: Duration::from_secs(60),
+        grace: Duration::from_secs(5),
+        paths: Vec::new(),
+        once: None,
+        policy: None,
+        coverage: None,
+        expected_exit_codes: vec![0],
+        on_survivors: OnSurvivors::Report,
+    }
+}
+
+/// Returns the excerpt of a stream that held `bytes` and was not cut.
+pub(super) fn stream(bytes: impl AsRef<[u8]>) -> StreamExcerpt {
+    let bytes = bytes.as_ref();
+    StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() }
+}
+
+/// What came back of an action, with everything that a test does not name left empty.
+#[derive(Debug, Clone)]
+pub(super) struct Returned {
+    pub(super) action: Action,
+    pub(super) end: ActionEnd,
+    pub(super) stdout: StreamExcerpt,
+    pub(super) stderr: StreamExcerpt,
+    pub(super) report: ToolReport,
+    pub(super) coverage: ToolReport,
+    pub(super) channel: Option<&'static str>,
+    pub(super) survivors: usize,
+}
+
+impl Returned {
+    /// Returns that `command` exited with `code` and said nothing.
+    pub(super) fn exited(tool: Tool, command: &str, code: i32) -> Self {
+        Self {
+            action: action(tool, command),
+            end: ActionEnd::Exited { code },
+            stdout: stream(""),
+            stderr: stream(""),
+            report: ToolReport::NotRequested,
+            coverage: ToolReport::NotRequested,
+            channel: None,
+            survivors: 0,
+        }
+    }
+
+    /// Returns that pytest exited with `code` and left `report`.
+    pub(super) fn pytest(code: i32, report: &str) -> Self {
+        let report = ToolReport::Fresh(report.as_bytes().to_vec());
+        Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }
+    }
+
+    /// Returns the same with these streams.
+    pub(super) fn saying(mut self, stdout: &str, stderr: &str) -> Self {
+        self.stdout = stream(stdout);
+        self.stderr = stream(stderr);
+        self
+    }
+
+    /// Interprets it.
+    pub(super) fn interpret(&self) -> Interpretation {
+        interpret(&Input {
+            action: &self.action,
+            end: &self.end,
+            stdout: &self.stdout,
+            stderr: &self.stderr,
+            report: &self.report,
+            coverage: &self.coverage,
+            report_channel: self.channel,
+            project_root: Path::new("/project"),
+            survivors: self.survivors,
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! The TypeScript compiler: judges its diagnostics together with its exit status (C12, C70).
+//!
+//! Exit codes do not tell errors in code from errors in configuration (`tsconfig.json` with an unknown option is 2, code that does
+//! not check under `--noEmitOnError` is 1, and from version 7 on is 1 always), so the diagnostics decide.
+
+mod output;
+
+use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::{launch_failure, signals};
+
+/// tsc's documented failures: diagnostics with (1) or without (2) skipped output, an invalid project, a reference cycle.
+const FAILURE_CODES: std::ops::RangeInclusive<i32> = 1..=4;
+
+/// Diagnostics in these ranges that name no source file are about the command line or the project's configuration.
+const CONFIGURATION_CODES: &[std::ops::RangeInclusive<u32>] = &[5000..=5999, 6000..=6999, 18000..=18999];
+
+/// How the page begins that tsc prints when it finds no project, with exit code 1.
+const HELP_WORDS: &[&str] = &["tsc: The TypeScript Compiler", "COMMON COMMANDS"];
+
+/// How many findings a reason names.
+const NAMED_FINDINGS: usize = 3;
+
+/// Judges a tsc run that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+    let parsed = output::parse(&exited.stdout, exited.place);
+    if parsed.diagnostics.is_empty()
+        && let Some(failure) = launch_failure::find(exited)
+    {
+        return failure;
+    }
+    if let Some(signal) = signals::of_exit_code(exited.code) {
+        return signal_through_wrapper(exited.code, signal);
+    }
+    let (category, reason) = decide(exited, &parsed.diagnostics);
+    let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
+    Interpretation { diagnostics: parsed.diagnostics, counts_override, ..Interpretation::plain(category, reason) }
+}
+
+fn decide(exited: &Exited<'_>, diagnostics: &[Diagnostic]) -> (CategoryCode, String) {
+    let code = exited.code;
+    let errors = DiagnosticSummary::of(diagnostics).errors;
+    if code == 0 {
+        return match (errors, exited.stdout_is_complete) {
+            (0, true) => (CategoryCode::Clean, "tsc found nothing".to_owned()),
+            (0, false) => too_large(),
+            _ => (
+                CategoryCode::Inconsistent,
+                format!("Exit code 0, but the output holds {errors} error(s): {}; look for `|| true`", named(diagnostics)),
+            ),
+        };
+    }
+    if !FAILURE_CODES.contains(&code) {
+        return (CategoryCode::UnknownExit, format!("tsc has no exit code {code}; see the end of its log"));
+    }
+    if diagnostics.iter().any(|diagnostic| !is_about_configuration(diagnostic)) {
+        let files = DiagnosticSummary::of(diagnostics).total_files;
+        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}", named(diagnostics)));
+    }
+    if !diagnostics.is_empty() {
+        return (
+            CategoryCode::UsageError,
+            format!("tsc refused its command line or configuration: {}; correct it", named(diagnostics)),
+        );
+    }
+    if HELP_WORDS.iter().any(|words| exited.stdout.contains(words)) {
+        return (
+            CategoryCode::UsageError,
+            "tsc printed its help because it found no tsconfig.json and was given no files; set `directory` or add `-p`"
+                .to_owned(),
+        );
+    }
+    if !exited.stdout_is_complete {
+        return too_large();
+    }
+    let words =
+        exited.stderr.lines().find(|line| !line.trim().is_empty()).map_or_else(String::new, |line| format!(": {}", line.trim()));
+    (CategoryCode::InternalError, format!("tsc ended with exit code {code} without naming an error{words}; see its log"))
+}
+
+fn too_large() -> (CategoryCode, String) {
+    let reason = "tsc printed more than is interpreted and no error was found in what was; remove --listFiles and the like";
+    (CategoryCode::OutputTooLarge, reason.to_owned())
+}
+
+// TS6133 (`declared but never read`) is a finding in a source file and a configuration error nowhere, so the file decides too.
+fn is_about_configuration(diagnostic: &Diagnostic) -> bool {
+    let number = diagnostic.code.as_deref().and_then(|code| code.strip_prefix("TS")?.parse().ok()).unwrap_or(0);
+    let is_in_range = CONFIGURATION_CODES.iter().any(|range| range.contains(&number));
+    match diagnostic.file.as_deref() {
+        None => is_in_range,
+        Some(file) => {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            let is_json = name.ends_with(".json");
+            is_json && (is_in_range || name.starts_with("tsconfig") || name.starts_with("jsconfig"))
+        }
+    }
+}
+
+fn named(diagnostics: &[Diagnostic]) -> String {
+    let one = |diagnostic: &Diagnostic| {
+        let place = match (&diagnostic.file, diagnostic.line) {
+            (Some(file), Some(line)) => format!("{file}:{line} "),
+            (Some(file), None) => format!("{file} "),
+            (None, _) => String::new(),
+        };
+        let code = diagnostic.code.as_deref().unwrap_or_default();
+        format!("{place}{code} {}", diagnostic.message.lines().next().unwrap_or_default())
+    };
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == FindingLevel::Error);
+    let mut text = errors.clone().take(NAMED_FINDINGS).map(one).collect::<Vec<_>>().join("; ");
+    let more = errors.count().saturating_sub(NAMED_FINDINGS);
+    if more > 0 {
+        text.push_str(&format!("; and {more} more"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::{Returned, stream};
+
+    fn ended(code: i32, stdout: &str) -> Interpretation {
+        Returned::exited(Tool::Tsc, "npx tsc --noEmit", code).saying(stdout, "").interpret()
+    }
+
+    const ERROR: &str = "a.ts(1,2): error TS2322: Type 'a' is not assignable to type 'b'.\n";
+    const UNUSED: &str = "a.ts(1,2): error TS6133: 'q' is declared but its value is never read.\n";
+    const OPTION: &str = "tsconfig.json(1,24): error TS5023: Unknown compiler option 'nope'.\n";
+
+    #[test]
+    fn diagnostics_and_exit_code_decide_together() {
+        for (code, stdout, expected) in [
+            (0, "", CategoryCode::Clean),
+            (0, ERROR, CategoryCode::Inconsistent),
+            (1, ERROR, CategoryCode::Findings),
+            (2, ERROR, CategoryCode::Findings),
+            (2, UNUSED, CategoryCode::Findings),
+            (2, OPTION, CategoryCode::UsageError),
+            (2, "web/tsconfig.app.json(1,43): error TS1005: ',' expected.", CategoryCode::UsageError),
+            (1, "error TS5058: The specified path does not exist: 'x.json'.", CategoryCode::UsageError),
+            (2, "error TS18003: No inputs were found in config file '/project/tsconfig.json'.", CategoryCode::UsageError),
+            (2, "error TS2688: Cannot find type definition file for 'node'.", CategoryCode::Findings),
+            (2, "data.json(1,4): error TS1005: ',' expected.", CategoryCode::Findings),
+            (1, "Version 5.9.3\ntsc: The TypeScript Compiler - Version 5.9.3\n", CategoryCode::UsageError),
+            (1, "", CategoryCode::InternalError),
+            (9, ERROR, CategoryCode::UnknownExit),
+            (134, ERROR, CategoryCode::Signalled),
+        ] {
+            assert_eq!(ended(code, stdout).category, expected, "{code} {stdout}");
+        }
+        assert_eq!(ended(2, &format!("{ERROR}{OPTION}")).category, CategoryCode::Findings, "code that was checked stays visible");
+        assert_eq!(ended(2, ERROR).reason, "1 error(s) in 1 file(s): a.ts:1 TS2322 Type 'a' is not assignable to type 'b'.");
+    }
+
+    #[test]
+    fn output_that_was_cut_is_no_success_and_its_summary_gives_the_counts() {
+        let mut returned = Returned::exited(Tool::Tsc, "tsc", 0);
+        returned.stdout.total = 100;
+        assert_eq!(returned.interpret().category, CategoryCode::OutputTooLarge);
+        let mut returned = Returned::exited(Tool::Tsc, "tsc", 2);
+        returned.stdout = stream(format!("{ERROR}\nFound 7000 errors in 12 files.\n"));
+        assert_eq!(returned.interpret().counts_override, None);
+        returned.stdout.total += 1;
+        let counts = returned.interpret().counts_override.expect("the summary was read");
+        assert_eq!((counts.errors, counts.total_files), (7000, 12));
+    }
+}
