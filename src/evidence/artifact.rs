@@ -49,6 +49,15 @@ pub enum Refused {
     Unreadable(String),
 }
 
+/// What openat2(2) and open(2) say about a way that is not taken. `ENXIO`: a socket cannot be opened.
+const REFUSED_ERRNOS: [(Errno, Refused); 5] = [
+    (Errno::ENOENT, Refused::NotThere),
+    (Errno::ENOTDIR, Refused::NotThere),
+    (Errno::ELOOP, Refused::Escapes),
+    (Errno::EXDEV, Refused::Escapes),
+    (Errno::ENXIO, Refused::NotRegular),
+];
+
 /// Reads the file at `relative` below `base`, if it is one regular file with one name and at most `cap` bytes.
 ///
 /// To be called after the last process that could change it has ended. Neither links nor `..` are followed below `base`
@@ -90,20 +99,12 @@ fn read_capped(file: File, cap: u64) -> Result<Artifact, Refused> {
 }
 
 fn refuse_errno(errno: Errno) -> Refused {
-    match errno {
-        Errno::ENOENT | Errno::ENOTDIR => Refused::NotThere,
-        Errno::ELOOP | Errno::EXDEV => Refused::Escapes,
-        // A socket cannot be opened (open(2)).
-        Errno::ENXIO => Refused::NotRegular,
-        other => refuse_io(&io::Error::from(other)),
-    }
+    let known = REFUSED_ERRNOS.iter().find(|(known, _)| *known == errno);
+    known.map_or_else(|| refuse_io(&io::Error::from(errno)), |(_, refused)| refused.clone())
 }
 
 fn refuse_io(error: &io::Error) -> Refused {
-    match error.kind() {
-        io::ErrorKind::NotFound => Refused::NotThere,
-        _ => Refused::Unreadable(error.to_string()),
-    }
+    if error.kind() == io::ErrorKind::NotFound { Refused::NotThere } else { Refused::Unreadable(error.to_string()) }
 }
 
 #[cfg(test)]

@@ -6,6 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{ProjectId, Sequence};
 
+/// What to do about causes that the operating system names.
+const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
+    (io::ErrorKind::StorageFull, "free some space there and run the command again"),
+    (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
+    (io::ErrorKind::PermissionDenied, "the directory must belong to you; mend its owner or mode"),
+    (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
+];
+
 /// What was being done to a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOperation {
@@ -141,12 +149,10 @@ impl EvidenceError {
     /// Returns the sentence that says what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::File { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space there and run the command again",
-                io::ErrorKind::PermissionDenied => "the directory must belong to you; mend its owner or mode",
-                io::ErrorKind::ReadOnlyFilesystem => "point XDG_STATE_HOME to a directory that can be written",
-                _ => "look at the path, mend what is wrong there and run the command again",
-            },
+            Self::File { source, .. } => {
+                let known = FILE_HINTS.iter().find(|(kind, _)| *kind == source.kind());
+                known.map_or("look at the path, mend what is wrong there and run the command again", |(_, hint)| hint)
+            }
             Self::Name { .. } => "use another name",
             Self::Encode { .. } => "this is a fault of proctor; please report it",
             Self::LedgerLine { problem: LineProblem::UnknownSchema(_), .. } => {

@@ -28,10 +28,8 @@ fn a_sealed_run_is_verified_by_coreutils_and_read_only() {
     for entry in std::fs::read_dir(&sealed.directory).unwrap() {
         assert_eq!(mode(&entry.unwrap().path()), 0o400);
     }
-    match &sealed.line.body {
-        LedgerBody::Run(run) => assert_eq!(run.manifest_hash, Digest::of(manifest.as_bytes())),
-        other => panic!("{other:?}"),
-    }
+    let LedgerBody::Run(run) = &sealed.line.body else { panic!("{:?}", sealed.line.body) };
+    assert_eq!(run.manifest_hash, Digest::of(manifest.as_bytes()));
     std::fs::remove_file(sealed.directory.join("STEP.1-a.log")).unwrap();
     crate::evidence::testing::put(&sealed.directory.join("STEP.1-a.log"), b"forged");
     assert!(!sha256sum_verifies(&sealed.directory));
