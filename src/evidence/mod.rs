@@ -1,1 +1,62 @@
-//! Run directories, manifest, ledger, locks.
+//! Run directories, manifest, ledger, locks: what a verdict rests on, kept so that a later change is evident.
+//!
+//! # What it owns
+//!
+//! Every file below `$XDG_STATE_HOME/proctor` but `state.db` (which is `store/`'s), and the one link in a project. Of one
+//! project only the holder of its [`ProjectLock`] writes; readers need no lock. The order in which a run becomes durable is
+//! [`DurableStep::ALL`]; the synced ledger line is the commit, and nothing in a run directory changes after it.
+//!
+//! # What it may not do
+//!
+//! Judge anything, read a clock or the environment, run git (its state is read from files), or know the SQLite index. The
+//! report's bytes and the ledger's record come from the caller.
+//!
+//! # Where to look
+//!
+//! [`Store`] knows every path · `lock` one writer per project · `ledger` and `ledger_lines` the truth · `run_directory`,
+//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave ·
+//! `project_link` and `git` the link for people · `history` reading back.
+
+mod artifact;
+mod durable;
+mod error;
+mod files;
+mod git;
+mod history;
+mod ledger;
+mod ledger_lines;
+mod ledger_tail;
+mod lock;
+mod lock_record;
+mod manifest;
+mod names;
+mod output;
+mod project_link;
+mod publish;
+mod random;
+mod recovery;
+mod run_directory;
+mod seal;
+mod store;
+
+#[cfg(test)]
+mod testing;
+
+pub use artifact::{Artifact, Refused, take_artifact};
+pub use durable::{DurableStep, Observer};
+pub use error::{EvidenceError, FileOperation, LineProblem};
+pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
+pub use history::{StoredRun, list_runs, list_tasks, open_log, read_report, read_start_record};
+pub use ledger::Ledger;
+pub use ledger_lines::{LedgerLines, read_lines};
+pub use lock::{LockError, ProjectLock, Waiting};
+pub use lock_record::{LOCK_SCHEMA, OpenRun};
+pub use names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
+pub use output::{OutputDirectory, remove_outputs_of_run};
+pub use project_link::{FoundThere, LinkOutcome, link_project};
+pub use publish::publish_latest;
+pub use random::mint_project_id;
+pub use recovery::{FoundFile, InterruptedRun, recover};
+pub use run_directory::{RUN_SCHEMA, RunDirectory};
+pub use seal::{SealedRun, Sealing, drop_superseded, seal};
+pub use store::Store;

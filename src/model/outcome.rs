@@ -261,6 +261,16 @@ pub enum CompletionStatus {
     Incomplete,
 }
 
+impl OverallStatus {
+    /// Returns whether a run that ended so is a verdict on its tree: it may touch TDD state and `latest` (E17).
+    pub fn counts(self) -> bool {
+        match self {
+            Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError => true,
+            Self::Interrupted | Self::Superseded | Self::Moved => false,
+        }
+    }
+}
+
 impl Classification {
     /// Returns a classification with every optional key absent.
     pub fn plain(category: ResultType, code: CategoryCode, reason: impl Into<String>) -> Self {

@@ -212,7 +212,7 @@ impl<'c> Resolver<'c> {
             let settings = &prerequisite.action;
             let plain =
                 configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::Generic, command(&settings.command));
-            let once = Some(prerequisite.once.clone()).filter(|once| *once != Once::default());
+            let once = Some(prerequisite.once.clone());
             Action { once, ..plain }
         });
         let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {

@@ -1,1 +1,32 @@
-//! The SQLite index over what the ledger says.
+//! The SQLite index over what the ledgers say: which projects there are, their runs, TDD states and prerequisites.
+//!
+//! # What it owns
+//!
+//! `state.db`. Every row in it follows from ledger lines, which the caller hands over in order ([`Index::apply`]): deleting
+//! the file loses nothing, and a rebuilt index equals one that was kept up to date line by line. It remembers how far it has
+//! come per project, so that only new lines are read.
+//!
+//! # What it may not do
+//!
+//! Read a ledger, a run directory, a clock or the environment; be the only place anything is kept.
+//!
+//! # Where to look
+//!
+//! `schema` the tables and their versions · `open` opening, and setting a corrupt file aside · `apply` lines to rows ·
+//! `query` rows to values · `project_match` whose directory this is.
+
+mod apply;
+mod error;
+mod open;
+mod project_match;
+mod query;
+mod schema;
+mod words;
+
+#[cfg(test)]
+mod testing;
+
+pub use error::IndexError;
+pub use open::{Index, Opened, set_aside};
+pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
+pub use query::IndexedRun;

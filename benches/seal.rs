@@ -1,0 +1,74 @@
+//! How long it takes from the end of a run's last process to its commit: `cargo bench --bench seal`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use proctor::evidence::{Ledger, RunDirectory, Sealing, Store, Waiting, publish_latest, recover, seal};
+use proctor::model::{Asker, Digest, EvidenceKind, OverallResult, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
+
+const RUNS: u64 = 200;
+const FILES: usize = 8;
+const FILE_BYTES: usize = 8 * 1024;
+const REPORT_BYTES: usize = 60 * 1024;
+
+/// Prints how long sealing took in the middle, and for the slowest twentieth.
+#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
+fn main() {
+    // Beside the build, not in the temporary directory, which may be in memory.
+    let directory = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
+    let store = Store::open(directory.path()).expect("a new store opens");
+    let project = ProjectId::try_from("bench-00000001").expect("a project id");
+    let lock = store.lock(&project, &mut || Waiting::GiveUp).expect("the lock is free");
+    let mut ledger = Ledger::open(&lock).expect("a new ledger opens");
+    let asker = Asker { pid: 1, uid: 0, executable: None, terminal: None };
+    let now = Timestamp::from_millis(0);
+    recover(&lock, &mut ledger, now, &asker, &|_| unreachable!("nothing is there")).expect("nothing to recover");
+    let task = TaskId::default_task();
+    let mut sealing = Vec::new();
+    let mut publishing = Vec::new();
+    for number in 1..=RUNS {
+        let run_id = RunId::new(now, number);
+        let mut run = RunDirectory::create(&lock, &task, &run_id).expect("a run can be begun");
+        run.start_record(&serde_json::json!({})).expect("the start record can be written");
+        for file in 0..FILES {
+            let name = format!("STEP.{file}-bench.log");
+            run.write(&name, &vec![b'x'; FILE_BYTES], EvidenceKind::TerminalOutput, None).expect("a file can be written");
+        }
+        // Stands for the processes of a run: the start record's sync is over before the last of them ends.
+        std::thread::sleep(Duration::from_millis(5));
+        let content = Sealing { report: vec![b'r'; REPORT_BYTES], record: record(&run_id, &task) };
+        let start = Instant::now();
+        seal(run, content, &mut ledger, &asker, now, &|_| {}).expect("the run can be sealed");
+        sealing.push(start.elapsed());
+        let start = Instant::now();
+        publish_latest(&lock, &task, &run_id).expect("the run can be published");
+        publishing.push(start.elapsed());
+    }
+    for (name, mut times) in [("seal", sealing), ("publish_latest", publishing)] {
+        times.sort();
+        let (middle, slow) = (times[times.len() / 2], times[times.len() * 95 / 100]);
+        println!("{name}: median {:.2} ms, p95 {:.2} ms", middle.as_secs_f64() * 1e3, slow.as_secs_f64() * 1e3);
+    }
+}
+
+fn record(run_id: &RunId, task: &TaskId) -> RunRecord {
+    RunRecord {
+        run_id: run_id.clone(),
+        task: task.clone(),
+        report_hash: Digest::of(b""),
+        manifest_hash: Digest::of(b""),
+        tree_digest: None,
+        environment_digest: None,
+        plan_digest: None,
+        overall_status: OverallStatus::Success,
+        overall_result: Some(OverallResult::Passed),
+        blocking: 0,
+        route: None,
+        tdd: None,
+        prerequisites: Default::default(),
+        configuration: Default::default(),
+        started: Timestamp::from_millis(0),
+        ended: Timestamp::from_millis(0),
+        signature: None,
+    }
+}

@@ -1,0 +1,223 @@
+//! Git's state, read from its files: where a project's repository is, and its private list of ignored paths.
+//!
+//! Git is never run: a repository's own configuration can make it run anything.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+
+use crate::evidence::error::failed;
+use crate::evidence::names::check_component;
+use crate::evidence::{EvidenceError, FileOperation};
+
+/// Git's pointer files hold one path.
+const LONGEST_POINTER: u64 = 8 * 1024;
+/// An exclude file that is larger is left alone.
+const LARGEST_EXCLUDE: u64 = 4 * 1024 * 1024;
+
+/// Where a project lies in git's eyes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitPlace {
+    /// The top of the working tree the project is in or is.
+    pub work_tree: PathBuf,
+    /// The directory all worktrees of the repository share: it has `info/exclude`.
+    pub common_directory: PathBuf,
+}
+
+/// What became of the entry in `.git/info/exclude`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExcludeOutcome {
+    /// It was added.
+    Added,
+    /// It was there.
+    AlreadyThere,
+    /// `info` or `exclude` is a link, no regular file, or too large: it was left alone.
+    LeftAlone,
+}
+
+/// Finds the repository a project is in, by looking for `.git` in its root and the directories above it.
+pub fn find_git_place(project_root: &Path) -> Option<GitPlace> {
+    project_root.ancestors().find_map(|directory| {
+        let git_directory = read_git_entry(directory)?;
+        let common_directory = read_common_directory(&git_directory);
+        common_directory.join("HEAD").symlink_metadata().ok()?;
+        let common_directory = common_directory.canonicalize().ok()?;
+        Some(GitPlace { work_tree: directory.to_owned(), common_directory })
+    })
+}
+
+/// Returns the common directory of the repository a project is in.
+pub fn git_common_directory(project_root: &Path) -> Option<PathBuf> {
+    find_git_place(project_root).map(|place| place.common_directory)
+}
+
+/// Adds the project's link to `.git/info/exclude` once, so that the repository does not show it as new.
+///
+/// The entry is anchored to the top of the working tree: a directory of the same name elsewhere is not touched.
+pub fn exclude_link(place: &GitPlace, project_root: &Path, link_name: &str) -> Result<ExcludeOutcome, EvidenceError> {
+    check_component(link_name)?;
+    let Ok(below) = project_root.strip_prefix(&place.work_tree) else { return Ok(ExcludeOutcome::LeftAlone) };
+    let entry = exclude_entry(below.join(link_name).as_os_str().as_bytes());
+    let info = place.common_directory.join("info");
+    match info.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Ok(ExcludeOutcome::LeftAlone),
+        Err(_) => std::fs::create_dir(&info).map_err(failed(FileOperation::Create, &info))?,
+    }
+    let exclude = info.join("exclude");
+    if exclude.symlink_metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() > LARGEST_EXCLUDE) {
+        return Ok(ExcludeOutcome::LeftAlone);
+    }
+    append_once(&exclude, &entry)
+}
+
+fn append_once(exclude: &Path, entry: &[u8]) -> Result<ExcludeOutcome, EvidenceError> {
+    // The mode is git's own for this file; the user's mask applies.
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o666)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(exclude)
+        .map_err(failed(FileOperation::Open, exclude))?;
+    let mut present = Vec::new();
+    file.read_to_end(&mut present).map_err(failed(FileOperation::Read, exclude))?;
+    if present.split(|byte| *byte == b'\n').any(|line| line.strip_suffix(b"\r").unwrap_or(line) == entry) {
+        return Ok(ExcludeOutcome::AlreadyThere);
+    }
+    let mut addition = Vec::new();
+    if present.last().is_some_and(|last| *last != b'\n') {
+        addition.push(b'\n');
+    }
+    addition.extend_from_slice(entry);
+    addition.push(b'\n');
+    file.write_all(&addition).map_err(failed(FileOperation::Write, exclude))?;
+    Ok(ExcludeOutcome::Added)
+}
+
+/// Returns the pattern that matches exactly this path (gitignore(5)): anchored, its special characters escaped.
+fn exclude_entry(path: &[u8]) -> Vec<u8> {
+    let mut entry = vec![b'/'];
+    for byte in path {
+        if b"*?[]\\ ".contains(byte) {
+            entry.push(b'\\');
+        }
+        entry.push(*byte);
+    }
+    entry
+}
+
+/// Returns the git directory that `.git` of a directory is or names.
+fn read_git_entry(directory: &Path) -> Option<PathBuf> {
+    let git = directory.join(".git");
+    let metadata = git.metadata().ok()?;
+    if metadata.is_dir() {
+        return Some(git);
+    }
+    if !metadata.is_file() {
+        return None;
+    }
+    let text = read_pointer(&git)?;
+    Some(directory.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// Returns the common directory of a git directory: a linked worktree's `commondir` names it (gitrepository-layout(5)).
+fn read_common_directory(git_directory: &Path) -> PathBuf {
+    match read_pointer(&git_directory.join("commondir")) {
+        Some(text) => git_directory.join(text.trim_end_matches('\n')),
+        None => git_directory.to_owned(),
+    }
+}
+
+fn read_pointer(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST_POINTER).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::evidence::testing::put;
+
+    fn repository(root: &Path) {
+        put(&root.join(".git/HEAD"), b"ref: refs/heads/main\n");
+    }
+
+    fn exclude_text(root: &Path) -> String {
+        std::fs::read_to_string(root.join(".git/info/exclude")).unwrap()
+    }
+
+    #[test]
+    fn a_project_may_be_a_repository_or_lie_in_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        assert_eq!(git_common_directory(&root), None);
+        repository(&root);
+        let expected = Some(GitPlace { work_tree: root.clone(), common_directory: root.join(".git") });
+        assert_eq!(find_git_place(&root), expected);
+        assert_eq!(find_git_place(&root.join("a/b")), expected);
+    }
+
+    #[test]
+    fn a_linked_worktree_and_a_submodule_lead_to_their_common_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        repository(&root.join("main"));
+        put(&root.join("main/.git/worktrees/side/commondir"), b"../..\n");
+        put(&root.join("side/.git"), format!("gitdir: {}\n", root.join("main/.git/worktrees/side").display()).as_bytes());
+        assert_eq!(git_common_directory(&root.join("side")), Some(root.join("main/.git")));
+        put(&root.join("main/.git/modules/sub/HEAD"), b"ref: refs/heads/main\n");
+        put(&root.join("main/sub/.git"), b"gitdir: ../.git/modules/sub\n");
+        assert_eq!(git_common_directory(&root.join("main/sub")), Some(root.join("main/.git/modules/sub")));
+    }
+
+    #[test]
+    fn a_git_entry_that_is_none_is_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        repository(&root);
+        put(&root.join("a/.git"), b"not a pointer");
+        std::fs::create_dir_all(root.join("b/.git")).unwrap();
+        for name in ["a", "b"] {
+            assert_eq!(find_git_place(&root.join(name)).unwrap().work_tree, root, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_link_is_excluded_once_and_nothing_else_changes() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        repository(&root);
+        let place = find_git_place(&root).unwrap();
+        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::Added);
+        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::AlreadyThere);
+        assert_eq!(exclude_text(&root), "/evidence\n");
+        std::fs::remove_file(root.join(".git/info/exclude")).unwrap();
+        put(&root.join(".git/info/exclude"), b"*.tmp");
+        assert_eq!(exclude_link(&place, &root.join("sub dir"), "[e]").unwrap(), ExcludeOutcome::Added);
+        assert_eq!(exclude_text(&root), "*.tmp\n/sub\\ dir/\\[e\\]\n");
+        assert!(exclude_link(&place, &root, "a/b").is_err());
+        assert_eq!(exclude_link(&place, Path::new("/elsewhere"), "evidence").unwrap(), ExcludeOutcome::LeftAlone);
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_exclude_file_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        repository(&root);
+        put(&root.join("precious"), b"mine");
+        std::fs::create_dir(root.join(".git/info")).unwrap();
+        symlink(root.join("precious"), root.join(".git/info/exclude")).unwrap();
+        let place = find_git_place(&root).unwrap();
+        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::LeftAlone);
+        assert_eq!(std::fs::read(root.join("precious")).unwrap(), b"mine");
+    }
+}

@@ -1,0 +1,117 @@
+//! Reading back for people: from the store itself, never through the project's link.
+
+use std::cmp::Reverse;
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{list, open_plain, read_plain};
+use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
+use crate::evidence::{EvidenceError, FileOperation, Store};
+use crate::model::{ProjectId, RunId, TaskId};
+
+/// A run that has a directory. Whether it is committed, only the ledger says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRun {
+    /// Its task.
+    pub task: TaskId,
+    /// Its id.
+    pub run_id: RunId,
+    /// Where it lies.
+    pub directory: PathBuf,
+}
+
+/// Lists the tasks of a project that have evidence, sorted.
+pub fn list_tasks(store: &Store, project: &ProjectId) -> Result<Vec<TaskId>, EvidenceError> {
+    let mut tasks: Vec<_> =
+        directories_in(store.project_directory(project))?.into_iter().filter_map(|name| TaskId::try_from(name).ok()).collect();
+    tasks.sort();
+    Ok(tasks)
+}
+
+/// Lists the runs of a project, or of one of its tasks, newest first. What is not named like a run is passed over.
+pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> Result<Vec<StoredRun>, EvidenceError> {
+    let tasks = match task {
+        Some(task) => vec![task.clone()],
+        None => list_tasks(store, project)?,
+    };
+    let mut runs = Vec::new();
+    for task in tasks {
+        let names = directories_in(store.runs_directory(project, &task))?;
+        runs.extend(names.into_iter().filter_map(|name| RunId::try_from(name).ok()).map(|run_id| StoredRun {
+            task: task.clone(),
+            directory: store.run_directory(project, &task, &run_id),
+            run_id,
+        }));
+    }
+    runs.sort_by_key(|run| Reverse((run.run_id.number(), run.run_id.clone())));
+    Ok(runs)
+}
+
+/// Reads a run's `execution-report.json`.
+pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
+    read_plain(&store.run_directory(project, task, run_id).join(REPORT_NAME))
+}
+
+/// Reads a run's `run.json`.
+pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
+    read_plain(&store.run_directory(project, task, run_id).join(START_RECORD_NAME))
+}
+
+/// Opens a file of a run by its name, for reading.
+pub fn open_log(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, name: &str) -> Result<File, EvidenceError> {
+    check_component(name)?;
+    open_plain(&store.run_directory(project, task, run_id).join(name))
+}
+
+/// Returns the names of real directories in a directory; links are not followed.
+fn directories_in(path: PathBuf) -> Result<Vec<String>, EvidenceError> {
+    let mut names = Vec::new();
+    for entry in list(&path)? {
+        if entry.file_type().map_err(failed(FileOperation::List, &path))?.is_dir() {
+            names.extend(entry.file_name().into_string().ok());
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::evidence::testing::{TestStore, run_id};
+    use crate::model::OverallStatus;
+
+    #[test]
+    fn runs_are_listed_newest_first_and_read_back() {
+        let test = TestStore::new();
+        for number in 1..=3 {
+            test.run(number, &["STEP.1-a.log"], OverallStatus::Success);
+        }
+        let runs = list_runs(&test.store, &test.project, None).unwrap();
+        assert_eq!(runs.iter().map(|run| run.run_id.number()).collect::<Vec<_>>(), [3, 2, 1]);
+        assert_eq!(list_runs(&test.store, &test.project, Some(&test.task)).unwrap(), runs);
+        assert_eq!(list_tasks(&test.store, &test.project).unwrap(), std::slice::from_ref(&test.task));
+        assert_eq!(read_report(&test.store, &test.project, &test.task, &run_id(2)).unwrap(), test.report(2));
+        assert!(!read_start_record(&test.store, &test.project, &test.task, &run_id(2)).unwrap().is_empty());
+        let mut log = String::new();
+        let mut file = open_log(&test.store, &test.project, &test.task, &run_id(2), "STEP.1-a.log").unwrap();
+        file.read_to_string(&mut log).unwrap();
+        assert_eq!(log, "STEP.1-a.log");
+    }
+
+    #[test]
+    fn strange_names_and_links_are_no_runs() {
+        let test = TestStore::new();
+        test.run(1, &[], OverallStatus::Success);
+        let runs = test.store.runs_directory(&test.project, &test.task);
+        std::fs::create_dir(runs.join("old")).unwrap();
+        symlink(runs.join(run_id(1).as_str()), runs.join(run_id(2).as_str())).unwrap();
+        assert_eq!(list_runs(&test.store, &test.project, None).unwrap().len(), 1);
+        for bad in ["../run.json", "", "/etc/passwd"] {
+            assert!(open_log(&test.store, &test.project, &test.task, &run_id(1), bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Writing a project's ledger: append-only, one write and one sync per line, each line naming the hash of the one before.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{FILE_MODE, sync_directory, write_new};
+use crate::evidence::ledger_tail::{ChainEnd, find_end};
+use crate::evidence::{EvidenceError, FileOperation, ProjectLock};
+use crate::model::{Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Sequence, Timestamp};
+
+/// A project's ledger, open for appending. It keeps the project's lock.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    file: File,
+    end: ChainEnd,
+    torn: Option<PathBuf>,
+    health: Health,
+    _lock: ProjectLock,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Sound,
+    /// A write or sync failed. What is on disk is unknown, and a later sync may succeed without having written anything.
+    Failed,
+}
+
+impl Ledger {
+    /// Opens the ledger of the locked project, creating it where it is missing. A torn last line is cut off and kept aside.
+    pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
+        let path = lock.store().ledger_path(lock.project());
+        let is_new = !path.exists();
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)
+            .map_err(failed(FileOperation::Open, &path))?;
+        if is_new {
+            sync_directory(&lock.store().ledger_directory())?;
+        }
+        let end = find_end(&file, &path)?;
+        let torn = cut_torn_line(&file, &path, &end)?;
+        Ok(Self { path, file, end, torn, health: Health::Sound, _lock: lock.clone() })
+    }
+
+    /// Appends a line and waits until it is on disk: the commit point of whatever it records.
+    pub fn append(&mut self, body: LedgerBody, asker: &Asker, now: Timestamp) -> Result<LedgerLine, EvidenceError> {
+        if self.health == Health::Failed {
+            return Err(EvidenceError::LedgerFailed { path: self.path.clone() });
+        }
+        let length = self.file.metadata().map_err(failed(FileOperation::Read, &self.path))?.len();
+        if length != self.end.length {
+            return Err(EvidenceError::LedgerChanged { path: self.path.clone() });
+        }
+        let line = LedgerLine {
+            schema: LEDGER_SCHEMA.to_owned(),
+            sequence: self.end.next_sequence(),
+            previous: self.end.hash,
+            time: now,
+            asker: asker.clone(),
+            body,
+        };
+        let mut bytes = serde_json::to_vec(&line)
+            .map_err(|source| EvidenceError::Encode { name: self.path.display().to_string(), source })?;
+        let hash = Digest::of(&bytes);
+        bytes.push(b'\n');
+        self.write_durably(&bytes)?;
+        self.end = ChainEnd { length: length + bytes.len() as u64, sequence: line.sequence, hash };
+        Ok(line)
+    }
+
+    /// Returns the sequence of the last line; none for an empty ledger.
+    pub fn last_sequence(&self) -> Option<Sequence> {
+        (self.end.sequence.0 > 0).then_some(self.end.sequence)
+    }
+
+    /// Returns the sequence the next line gets; a new run's id carries it.
+    pub fn next_sequence(&self) -> Sequence {
+        self.end.next_sequence()
+    }
+
+    /// Returns the hash of the last line; of nothing for an empty ledger.
+    pub fn last_hash(&self) -> Digest {
+        self.end.hash
+    }
+
+    /// Returns the ledger's length in bytes, which is the offset after its last line.
+    pub fn length(&self) -> u64 {
+        self.end.length
+    }
+
+    /// Returns the file a torn last line was put aside to when the ledger was opened.
+    pub fn torn(&self) -> Option<&Path> {
+        self.torn.as_deref()
+    }
+
+    fn write_durably(&mut self, bytes: &[u8]) -> Result<(), EvidenceError> {
+        let written = self.file.write_all_at(bytes, self.end.length).map_err(failed(FileOperation::Write, &self.path));
+        let synced = written.and_then(|()| self.file.sync_data().map_err(failed(FileOperation::Sync, &self.path)));
+        if synced.is_err() {
+            self.health = Health::Failed;
+            // Nobody may read a line whose commit was reported as failed. If this fails too, the next opening still sees
+            // either a torn line, which it cuts, or a whole one, which then stands: the caller's recovery handles both.
+            let _ = self.file.set_len(self.end.length);
+        }
+        synced
+    }
+}
+
+fn cut_torn_line(file: &File, path: &Path, end: &ChainEnd) -> Result<Option<PathBuf>, EvidenceError> {
+    let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
+    if total == end.length {
+        return Ok(None);
+    }
+    let mut torn = vec![0_u8; usize::try_from(total - end.length).expect("a torn line is not longer than the longest line")];
+    file.read_exact_at(&mut torn, end.length).map_err(failed(FileOperation::Read, path))?;
+    let aside = free_name(path, end.next_sequence());
+    write_new(&aside, &torn)?.sync_all().map_err(failed(FileOperation::Sync, &aside))?;
+    file.set_len(end.length).map_err(failed(FileOperation::Write, path))?;
+    file.sync_all().map_err(failed(FileOperation::Sync, path))?;
+    Ok(Some(aside))
+}
+
+/// Returns `<id>.torn-<sequence>`, with a number behind it where a line of that sequence was torn before.
+fn free_name(ledger: &Path, sequence: Sequence) -> PathBuf {
+    let first = ledger.with_extension(format!("torn-{}", sequence.0));
+    let numbered = (2_u32..).map(|number| ledger.with_extension(format!("torn-{}-{number}", sequence.0)));
+    std::iter::once(first).chain(numbered).find(|path| path.symlink_metadata().is_err()).expect("numbers do not run out")
+}
+
+#[cfg(test)]
+mod tests;

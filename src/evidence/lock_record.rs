@@ -1,0 +1,102 @@
+//! What a lock file says: who holds the lock, and which run was open when it was last written.
+//!
+//! It is a hint that saves recovery a scan, never the truth: whatever cannot be read or is from another boot means "scan".
+//! Changing its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{RunId, TaskId};
+
+/// The name and version of the format.
+pub const LOCK_SCHEMA: &str = "proctor-lock-v1";
+
+/// Every record is padded to this many bytes, so that one write replaces it and no tail of a longer one is left.
+const RECORD_BYTES: usize = 512;
+
+/// The run a project's lock holder has begun and not yet sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenRun {
+    /// Its task.
+    pub task: TaskId,
+    /// Its id.
+    pub run_id: RunId,
+}
+
+/// The content of a lock file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct LockRecord {
+    /// [`LOCK_SCHEMA`].
+    pub(super) schema: String,
+    /// Who holds the lock, or held it last.
+    pub(super) pid: u32,
+    /// The boot during which `open_run` is right; empty where nothing is known.
+    pub(super) boot_id: String,
+    /// The run that is open.
+    pub(super) open_run: Option<OpenRun>,
+}
+
+impl LockRecord {
+    /// Returns the record that says who holds the lock and that nothing is known of open runs.
+    pub(super) fn unknown(pid: u32) -> Self {
+        Self { schema: LOCK_SCHEMA.to_owned(), pid, boot_id: String::new(), open_run: None }
+    }
+
+    /// Reads a record; none where the file is empty, half-written or of another schema.
+    pub(super) fn read(file: &File) -> Option<Self> {
+        let mut bytes = [0_u8; RECORD_BYTES];
+        let count = file.read_at(&mut bytes, 0).ok()?;
+        let record: Self = serde_json::from_slice(&bytes[..count]).ok()?;
+        (record.schema == LOCK_SCHEMA).then_some(record)
+    }
+
+    /// Replaces the file's content. It is not synced: after a power loss the boot id is another one.
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(self).map_err(io::Error::from)?;
+        bytes.resize(RECORD_BYTES.max(bytes.len() + 1) - 1, b' ');
+        bytes.push(b'\n');
+        file.write_all_at(&bytes, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+
+    #[test]
+    fn the_longest_record_fits_and_a_shorter_one_replaces_it() {
+        let file = tempfile::tempfile().unwrap();
+        let long = LockRecord {
+            schema: LOCK_SCHEMA.to_owned(),
+            pid: u32::MAX,
+            boot_id: "f".repeat(36),
+            open_run: Some(OpenRun {
+                task: TaskId::try_from("x".repeat(64)).unwrap(),
+                run_id: RunId::new(Timestamp::from_millis(0), 999_999_999_999_999_999),
+            }),
+        };
+        long.write(&file).unwrap();
+        assert_eq!(LockRecord::read(&file), Some(long));
+        let short = LockRecord::unknown(1);
+        short.write(&file).unwrap();
+        assert_eq!(LockRecord::read(&file), Some(short));
+        assert_eq!(file.metadata().unwrap().len(), RECORD_BYTES as u64);
+    }
+
+    #[test]
+    fn what_is_empty_cut_or_of_another_schema_is_unknown() {
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(LockRecord::read(&file), None);
+        file.write_all_at(br#"{"schema":"proctor-lock-v1","pid":1,"#, 0).unwrap();
+        assert_eq!(LockRecord::read(&file), None);
+        let other = LockRecord { schema: "proctor-lock-v2".to_owned(), ..LockRecord::unknown(1) };
+        other.write(&file).unwrap();
+        assert_eq!(LockRecord::read(&file), None);
+    }
+}

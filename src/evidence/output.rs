@@ -1,0 +1,104 @@
+//! The writable directories of actions (`PROCTOR_OUT`, E12): outside the run directory, gone when the run is over.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{DIRECTORY_MODE, create_directories, create_directory, if_there, list};
+use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
+use crate::model::{ActionId, RunId};
+
+/// The directory an action may leave files in: `out/<project-id>/<run-id>/<action-id>`.
+#[derive(Debug)]
+pub struct OutputDirectory {
+    path: PathBuf,
+}
+
+impl OutputDirectory {
+    /// Creates the directory of an action; it must not exist yet.
+    pub fn create(lock: &ProjectLock, run_id: &RunId, action_id: &ActionId) -> Result<Self, EvidenceError> {
+        let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
+        create_directories(&run_directory)?;
+        let path = run_directory.join(action_id.as_str());
+        create_directory(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Returns where it lies: the value of `PROCTOR_OUT`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a file the action left in it, after its last process has ended.
+    pub fn take(&self, relative: &Path, cap: u64) -> Result<Artifact, Refused> {
+        take_artifact(&self.path, relative, cap)
+    }
+
+    /// Removes it with everything in it.
+    pub fn remove(self) -> Result<(), EvidenceError> {
+        remove_tree(&self.path)
+    }
+}
+
+/// Removes what is left of a run's output directories.
+pub fn remove_outputs_of_run(lock: &ProjectLock, run_id: &RunId) -> Result<(), EvidenceError> {
+    remove_tree(&lock.store().outputs_directory(lock.project()).join(run_id.as_str()))
+}
+
+/// Removes what dead runs of the project left; nobody of the project may be running.
+pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), EvidenceError> {
+    remove_tree(&lock.store().outputs_directory(lock.project()))
+}
+
+fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
+    let remove = || if_there(std::fs::remove_dir_all(path).map_err(failed(FileOperation::Remove, path))).map(drop);
+    match remove() {
+        Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+            unlock_tree(path)?;
+            remove()
+        }
+        other => other,
+    }
+}
+
+/// Gives the user back the permissions that a tool took from directories it made. Links are not followed.
+fn unlock_tree(directory: &Path) -> Result<(), EvidenceError> {
+    std::fs::set_permissions(directory, Permissions::from_mode(DIRECTORY_MODE))
+        .map_err(failed(FileOperation::Protect, directory))?;
+    for entry in list(directory)? {
+        if entry.file_type().map_err(failed(FileOperation::List, directory))?.is_dir() {
+            unlock_tree(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::testing::{TestStore, mode, run_id};
+
+    #[test]
+    fn an_action_gets_a_private_directory_and_it_goes_with_its_content() {
+        let test = TestStore::new();
+        let lock = test.lock();
+        let output = OutputDirectory::create(&lock, &run_id(1), &ActionId::numbered("STEP", 1)).unwrap();
+        assert_eq!(mode(output.path()), 0o700);
+        assert!(OutputDirectory::create(&lock, &run_id(1), &ActionId::numbered("STEP", 1)).is_err());
+        let locked = output.path().join("a/b");
+        std::fs::create_dir_all(&locked).unwrap();
+        std::fs::File::create(locked.join("c")).unwrap();
+        std::fs::set_permissions(&locked, Permissions::from_mode(0o000)).unwrap();
+        unlock_tree(output.path()).unwrap();
+        assert_eq!(mode(&locked), 0o700);
+        assert!(output.take(Path::new("a/b/c"), 10).is_ok());
+        let path = output.path().to_owned();
+        output.remove().unwrap();
+        assert!(!path.exists());
+        remove_outputs_of_run(&lock, &run_id(1)).unwrap();
+        remove_leftover_outputs(&lock).unwrap();
+        assert!(!test.store.outputs_directory(&test.project).exists());
+    }
+}

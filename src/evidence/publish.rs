@@ -1,0 +1,92 @@
+//! `latest` and the names people know: links that are switched after a run is committed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{if_there, list, remove_file, rename};
+use crate::evidence::{EvidenceError, FileOperation, MANIFEST_NAME, ProjectLock};
+use crate::model::{RunId, TaskId};
+
+const LATEST: &str = "latest";
+const NEW_LATEST: &str = ".latest.new";
+
+/// Makes `latest` of the task point to a sealed run, and gives every file of it its name beside `latest`:
+/// `execution-report.json -> latest/execution-report.json` and so on. Doing it twice changes nothing.
+///
+/// For runs that count only (E17). Nothing is synced: after a power loss recovery links again.
+pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<(), EvidenceError> {
+    let task_directory = lock.store().task_directory(lock.project(), task);
+    let target = Path::new("runs").join(run_id.as_str());
+    let latest = task_directory.join(LATEST);
+    if read_link(&latest)? != Some(target.clone()) {
+        let new = task_directory.join(NEW_LATEST);
+        remove_file(&new)?;
+        symlink(&target, &new).map_err(failed(FileOperation::Link, &new))?;
+        rename(&new, &latest)?;
+    }
+    link_names(&task_directory, &task_directory.join(target))
+}
+
+/// Links every file of a run beside `latest` and removes the links to names the run does not have.
+fn link_names(task_directory: &Path, run_directory: &Path) -> Result<(), EvidenceError> {
+    let mut missing: BTreeSet<OsString> =
+        list(run_directory)?.into_iter().map(|entry| entry.file_name()).filter(|name| name != MANIFEST_NAME).collect();
+    for entry in list(task_directory)? {
+        let name = entry.file_name();
+        let is_wanted = missing.remove(&name);
+        if !is_wanted && read_link(&entry.path())? == Some(Path::new(LATEST).join(&name)) {
+            remove_file(&entry.path())?;
+        }
+    }
+    for name in missing {
+        let path = task_directory.join(&name);
+        symlink(Path::new(LATEST).join(&name), &path).map_err(failed(FileOperation::Link, &path))?;
+    }
+    Ok(())
+}
+
+/// Returns where a link points; none where there is no link.
+fn read_link(path: &Path) -> Result<Option<PathBuf>, EvidenceError> {
+    match path.read_link() {
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(None),
+        other => if_there(other.map_err(failed(FileOperation::Open, path))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::testing::{TestStore, run_id};
+    use crate::model::OverallStatus;
+
+    #[test]
+    fn latest_follows_the_last_run_and_names_come_and_go_with_it() {
+        let test = TestStore::new();
+        let task = test.store.task_directory(&test.project, &test.task);
+        test.run(1, &["STEP.1-a.log", "STEP.2-b.log"], OverallStatus::Success);
+        publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
+        assert_eq!(std::fs::read_link(task.join("latest")).unwrap(), Path::new("runs").join(run_id(1).as_str()));
+        assert_eq!(std::fs::read(task.join("execution-report.json")).unwrap(), test.report(1));
+        assert!(task.join("STEP.2-b.log").exists());
+        test.run(2, &["STEP.1-a.log"], OverallStatus::Success);
+        for _ in 0..2 {
+            publish_latest(&test.lock(), &test.task, &run_id(2)).unwrap();
+            assert_eq!(std::fs::read(task.join("execution-report.json")).unwrap(), test.report(2));
+            assert!(task.join("STEP.2-b.log").symlink_metadata().is_err());
+        }
+    }
+
+    #[test]
+    fn a_half_made_link_of_a_dead_process_is_no_obstacle() {
+        let test = TestStore::new();
+        let task = test.store.task_directory(&test.project, &test.task);
+        test.run(1, &[], OverallStatus::Success);
+        symlink("nowhere", task.join(NEW_LATEST)).unwrap();
+        publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
+        assert!(task.join("latest/run.json").exists());
+        assert!(task.join(NEW_LATEST).symlink_metadata().is_err());
+    }
+}

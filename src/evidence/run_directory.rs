@@ -1,0 +1,239 @@
+//! The directory of one run, while it goes on: files are created in it, never overwritten, and hashed while they are written.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use serde::Serialize;
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{create_directories, create_directory, create_file, seal_files, sync_directory, write_new};
+use crate::evidence::lock::RunIsOpen;
+use crate::evidence::names::{START_RECORD_NAME, check_new_name};
+use crate::evidence::{EvidenceError, FileOperation, OpenRun, ProjectLock};
+use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
+
+/// The name and version of `run.json`'s format.
+pub const RUN_SCHEMA: &str = "proctor-run-v1";
+
+/// The directory of a run that is begun and not yet sealed. Dropped without being sealed, it is left to recovery.
+#[derive(Debug)]
+pub struct RunDirectory {
+    pub(super) lock: ProjectLock,
+    pub(super) path: PathBuf,
+    pub(super) task: TaskId,
+    pub(super) run_id: RunId,
+    /// Digests of files whose content is known without reading it again.
+    pub(super) digests: BTreeMap<Vec<u8>, Digest>,
+    pub(super) start_record: Option<SyncHandle>,
+    pub(super) is_open: RunIsOpen,
+}
+
+/// A sync that goes on in its own thread.
+#[derive(Debug)]
+pub(super) struct SyncHandle {
+    thread: JoinHandle<Result<(), EvidenceError>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StartRecord<'a, T: Serialize> {
+    schema: &'static str,
+    run_id: &'a RunId,
+    task: &'a TaskId,
+    #[serde(flatten)]
+    details: &'a T,
+}
+
+impl RunDirectory {
+    /// Creates the directory of a new run. The project must have been recovered and have no other open run.
+    pub fn create(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<Self, EvidenceError> {
+        let is_open = lock.begin_run(OpenRun { task: task.clone(), run_id: run_id.clone() })?;
+        create_directories(&lock.store().runs_directory(lock.project(), task))?;
+        let path = lock.store().run_directory(lock.project(), task, run_id);
+        create_directory(&path)?;
+        Ok(Self {
+            lock: lock.clone(),
+            path,
+            task: task.clone(),
+            run_id: run_id.clone(),
+            digests: BTreeMap::new(),
+            start_record: None,
+            is_open,
+        })
+    }
+
+    /// Returns where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the run's task.
+    pub fn task(&self) -> &TaskId {
+        &self.task
+    }
+
+    /// Returns the run's id.
+    pub fn run_id(&self) -> &RunId {
+        &self.run_id
+    }
+
+    /// Writes `run.json` from an object's keys, before the first process is started, and begins to sync it at once.
+    ///
+    /// `schema`, `runId` and `task` are added. Sealing waits for the sync, so that nothing of a run is published before its
+    /// beginning is on disk.
+    pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
+        let record = StartRecord { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
+        let bytes = to_json(START_RECORD_NAME, &record)?;
+        let path = self.path.join(START_RECORD_NAME);
+        write_new(&path, &bytes)?;
+        self.digests.insert(START_RECORD_NAME.into(), Digest::of(&bytes));
+        self.start_record = Some(SyncHandle::start(path, self.path.clone()));
+        Ok(())
+    }
+
+    /// Creates a file for somebody else to write to; [`RunDirectory::adopt`] it when it is complete.
+    ///
+    /// It is created with `O_EXCL` and `O_CLOEXEC`, mode 0600, open for reading and writing.
+    pub fn create_file(&self, name: &str) -> Result<File, EvidenceError> {
+        check_new_name(name)?;
+        create_file(&self.path.join(name))
+    }
+
+    /// Takes a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest they computed
+    /// while they wrote. It is not read again: a file that differs from its digest does not verify.
+    pub fn adopt(
+        &mut self,
+        name: &str,
+        bytes: u64,
+        sha256: Digest,
+        kind: EvidenceKind,
+        action_id: Option<&ActionId>,
+    ) -> Result<EvidenceFile, EvidenceError> {
+        check_new_name(name)?;
+        let path = self.path.join(name);
+        path.symlink_metadata().map_err(failed(FileOperation::Open, &path))?;
+        self.digests.insert(name.into(), sha256);
+        Ok(EvidenceFile { name: name.to_owned(), kind, action_id: action_id.map(|id| id.as_str().to_owned()), bytes, sha256 })
+    }
+
+    /// Writes a file.
+    pub fn write(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        kind: EvidenceKind,
+        action_id: Option<&ActionId>,
+    ) -> Result<EvidenceFile, EvidenceError> {
+        check_new_name(name)?;
+        write_new(&self.path.join(name), bytes)?;
+        self.adopt(name, bytes.len() as u64, Digest::of(bytes), kind, action_id)
+    }
+
+    /// Writes a value as indented JSON with a newline at its end.
+    pub fn write_json(
+        &mut self,
+        name: &str,
+        value: &impl Serialize,
+        kind: EvidenceKind,
+        action_id: Option<&ActionId>,
+    ) -> Result<EvidenceFile, EvidenceError> {
+        let bytes = to_json(name, value)?;
+        self.write(name, &bytes, kind, action_id)
+    }
+}
+
+impl SyncHandle {
+    fn start(file: PathBuf, directory: PathBuf) -> Self {
+        let thread = thread::spawn(move || {
+            seal_files(&[file])?;
+            sync_entries(&directory)
+        });
+        Self { thread }
+    }
+
+    /// Waits until the sync is over.
+    pub(super) fn join(self) -> Result<(), EvidenceError> {
+        self.thread.join().expect("syncing does not panic")
+    }
+}
+
+/// Waits until a run directory can be found after a power loss. The entries that lead to it may be as new as itself: the
+/// directory of runs, the task's, the project's.
+pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
+    run_directory.ancestors().take(5).try_for_each(sync_directory)
+}
+
+/// Serialises a value fully, before anything touches the disk (V2).
+pub(super) fn to_json(name: &str, value: &impl Serialize) -> Result<Vec<u8>, EvidenceError> {
+    let encoded = serde_json::to_vec_pretty(value);
+    let mut bytes = encoded.map_err(|source| EvidenceError::Encode { name: name.to_owned(), source })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::evidence::testing::{TestStore, mode, run_id};
+
+    #[test]
+    fn files_are_created_once_and_hashed_while_written() {
+        let test = TestStore::new();
+        let mut run = test.begin(1);
+        let action = ActionId::numbered("STEP", 3);
+        let file = run.write("STEP.3-x.log", b"abc", EvidenceKind::TerminalOutput, Some(&action)).unwrap();
+        assert_eq!((file.bytes, file.sha256, file.action_id.as_deref()), (3, Digest::of(b"abc"), Some("STEP.3")));
+        assert!(run.write("STEP.3-x.log", b"other", EvidenceKind::TerminalOutput, None).is_err());
+        assert_eq!(std::fs::read(run.path().join("STEP.3-x.log")).unwrap(), b"abc");
+        assert_eq!(mode(&run.path().join("STEP.3-x.log")), 0o600);
+        assert_eq!(mode(run.path()), 0o700);
+        for bad in ["../x", ".x", "run.json", "SHA256SUMS", "execution-report.json", ""] {
+            assert!(run.write(bad, b"", EvidenceKind::TerminalOutput, None).is_err(), "{bad}");
+            assert!(run.create_file(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn json_is_indented_and_ends_with_a_newline() {
+        let test = TestStore::new();
+        let mut run = test.begin(1);
+        run.write_json("a.json", &serde_json::json!({"a": 1}), EvidenceKind::ActionRecord, None).unwrap();
+        assert_eq!(std::fs::read_to_string(run.path().join("a.json")).unwrap(), "{\n  \"a\": 1\n}\n");
+    }
+
+    #[test]
+    fn the_start_record_names_its_schema_and_run() {
+        let test = TestStore::new();
+        let mut run = test.begin(7);
+        run.start_record(&serde_json::json!({"trigger": "save"})).unwrap();
+        let text = std::fs::read_to_string(run.path().join("run.json")).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["schema"], RUN_SCHEMA);
+        assert_eq!(value["runId"], run_id(7).as_str());
+        assert_eq!((value["task"].as_str(), value["trigger"].as_str()), (Some("default"), Some("save")));
+        assert!(run.start_record(&serde_json::json!({})).is_err());
+    }
+
+    #[test]
+    fn a_file_somebody_else_wrote_is_adopted_with_the_digest_they_computed() {
+        let test = TestStore::new();
+        let mut run = test.begin(1);
+        run.create_file("STEP.1-x.log").unwrap().write_all(b"out").unwrap();
+        let digest = Digest::of(b"out");
+        let file = run.adopt("STEP.1-x.log", 3, digest, EvidenceKind::TerminalOutput, None).unwrap();
+        assert_eq!(file.sha256, digest);
+        assert!(run.adopt("STEP.2-x.log", 3, digest, EvidenceKind::TerminalOutput, None).is_err());
+    }
+
+    #[test]
+    fn one_run_at_a_time_is_open() {
+        let test = TestStore::new();
+        let run = test.begin(1);
+        let second = RunDirectory::create(&run.lock.clone(), &test.task, &run_id(2));
+        assert!(matches!(second, Err(EvidenceError::RunIsOpen { .. })));
+    }
+}

@@ -1,0 +1,112 @@
+//! Where everything lies (architecture, Files on disk).
+
+use std::path::{Path, PathBuf};
+
+use crate::evidence::EvidenceError;
+use crate::evidence::files::{create_directories, keep_private};
+use crate::model::{ProjectId, RunId, TaskId};
+
+const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
+
+/// The store of one user: `$XDG_STATE_HOME/proctor`. Every directory of it is 0700, every file 0600 or, once sealed, 0400.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// Opens the store at `root`, creating what is missing.
+    pub fn open(root: &Path) -> Result<Self, EvidenceError> {
+        for name in DIRECTORIES {
+            create_directories(&root.join(name))?;
+        }
+        keep_private(root)?;
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// Returns the directory everything lies in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the directory with every project's evidence.
+    pub fn evidence_directory(&self) -> PathBuf {
+        self.root.join("evidence")
+    }
+
+    /// Returns the directory with a project's evidence: the target of the project's link.
+    pub fn project_directory(&self, project: &ProjectId) -> PathBuf {
+        self.evidence_directory().join(project.as_str())
+    }
+
+    /// Returns the directory with a task's evidence.
+    pub fn task_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
+        self.project_directory(project).join(task.as_str())
+    }
+
+    /// Returns the directory with a task's runs.
+    pub fn runs_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
+        self.task_directory(project, task).join("runs")
+    }
+
+    /// Returns the directory of a run.
+    pub fn run_directory(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
+        self.runs_directory(project, task).join(run_id.as_str())
+    }
+
+    /// Returns the directory with the ledgers.
+    pub fn ledger_directory(&self) -> PathBuf {
+        self.root.join("ledger")
+    }
+
+    /// Returns a project's ledger.
+    pub fn ledger_path(&self, project: &ProjectId) -> PathBuf {
+        self.ledger_directory().join(format!("{project}.jsonl"))
+    }
+
+    /// Returns a project's lock file.
+    pub fn lock_path(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("locks").join(project.as_str())
+    }
+
+    /// Returns the directory of proctor's own log files.
+    pub fn log_directory(&self) -> PathBuf {
+        self.root.join("log")
+    }
+
+    /// Returns the SQLite index, which is not this folder's.
+    pub fn index_path(&self) -> PathBuf {
+        self.root.join("state.db")
+    }
+
+    /// Returns the directory below which actions of a project's runs may write while they run.
+    pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("out").join(project.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::evidence::testing::{TestStore, mode};
+
+    #[test]
+    fn opening_creates_private_directories_and_no_keys() {
+        let test = TestStore::new();
+        for name in ["evidence", "ledger", "locks", "log"] {
+            assert_eq!(mode(&test.store.root().join(name)), 0o700, "{name}");
+        }
+        assert!(!test.store.root().join("keys").exists());
+    }
+
+    #[test]
+    fn an_open_root_is_made_private() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+        Store::open(directory.path()).unwrap();
+        assert_eq!(mode(directory.path()), 0o700);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tests of this folder share: a store in a temporary directory and runs in it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::evidence::{
+    InterruptedRun, Ledger, Observer, ProjectLock, RunDirectory, SealedRun, Sealing, Store, Waiting, recover, seal,
+};
+use crate::model::{Asker, Digest, EvidenceKind, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
+
+pub(super) fn now() -> Timestamp {
+    Timestamp::from_millis(1_772_616_600_120)
+}
+
+pub(super) struct TestStore {
+    pub(super) store: Store,
+    pub(super) project: ProjectId,
+    pub(super) task: TaskId,
+    _directory: TempDir,
+}
+
+pub(super) fn run_id(number: u64) -> RunId {
+    RunId::new(now(), number)
+}
+
+pub(super) fn asker() -> Asker {
+    Asker { pid: 1, uid: 0, executable: None, terminal: None }
+}
+
+pub(super) fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().expect("it exists").permissions().mode() & 0o7777
+}
+
+/// Creates a file and the directories it lies in.
+pub(super) fn put(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("directories can be made");
+    std::io::Write::write_all(&mut std::fs::File::create(path).expect("it can be made"), bytes).expect("it can be written");
+}
+
+pub(super) fn record(run_id: &RunId, task: &TaskId, report: &[u8], status: OverallStatus) -> RunRecord {
+    RunRecord {
+        run_id: run_id.clone(),
+        task: task.clone(),
+        report_hash: Digest::of(report),
+        manifest_hash: Digest::of(b""),
+        tree_digest: None,
+        environment_digest: None,
+        plan_digest: None,
+        overall_status: status,
+        overall_result: None,
+        blocking: 0,
+        route: None,
+        tdd: None,
+        prerequisites: Default::default(),
+        configuration: Default::default(),
+        started: now(),
+        ended: now(),
+        signature: None,
+    }
+}
+
+/// Makes the report of an interrupted run.
+pub(super) fn report_interrupted(run: &InterruptedRun) -> Sealing {
+    let report = format!("interrupted {}", run.run_id).into_bytes();
+    Sealing { record: record(&run.run_id, &run.task, &report, OverallStatus::Interrupted), report }
+}
+
+impl TestStore {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let store = Store::open(&directory.path().join("proctor")).expect("a new store opens");
+        let project = ProjectId::try_from("shop-00000001").expect("a project id");
+        Self { store, project, task: TaskId::default_task(), _directory: directory }
+    }
+
+    /// Takes the lock, which nobody must hold on to. A child that another test starts has a copy of it until it execs.
+    pub(super) fn lock(&self) -> ProjectLock {
+        let mut attempts = 0;
+        let waiting = &mut || {
+            attempts += 1;
+            if attempts < 500 { Waiting::GoOn } else { Waiting::GiveUp }
+        };
+        self.store.lock(&self.project, waiting).expect("the lock becomes free")
+    }
+
+    /// Takes the lock and recovers; returns the runs that were interrupted.
+    pub(super) fn open(&self) -> (ProjectLock, Ledger, Vec<RunId>) {
+        let lock = self.lock();
+        let mut ledger = Ledger::open(&lock).expect("the ledger opens");
+        let interrupted = recover(&lock, &mut ledger, now(), &asker(), &report_interrupted).expect("recovery works");
+        (lock, ledger, interrupted)
+    }
+
+    pub(super) fn begin(&self, number: u64) -> RunDirectory {
+        let (lock, _, _) = self.open();
+        RunDirectory::create(&lock, &self.task, &run_id(number)).expect("a run can be begun")
+    }
+
+    pub(super) fn report(&self, number: u64) -> Vec<u8> {
+        format!("report {number}").into_bytes()
+    }
+
+    pub(super) fn sealing(&self, number: u64, status: OverallStatus) -> Sealing {
+        let report = self.report(number);
+        Sealing { record: record(&run_id(number), &self.task, &report, status), report }
+    }
+
+    /// Carries a run out from its beginning to its commit.
+    pub(super) fn run(&self, number: u64, names: &[&str], status: OverallStatus) -> SealedRun {
+        self.run_observed(number, names, status, &|_| {})
+    }
+
+    pub(super) fn run_observed(&self, number: u64, names: &[&str], status: OverallStatus, observer: Observer<'_>) -> SealedRun {
+        let (lock, mut ledger, _) = self.open();
+        let mut run = RunDirectory::create(&lock, &self.task, &run_id(number)).expect("a run can be begun");
+        run.start_record(&serde_json::json!({"number": number})).expect("run.json can be written");
+        for name in names {
+            run.write(name, name.as_bytes(), EvidenceKind::TerminalOutput, None).expect("a file can be written");
+        }
+        seal(run, self.sealing(number, status), &mut ledger, &asker(), now(), observer).expect("the run can be sealed")
+    }
+}

@@ -1,0 +1,221 @@
+//! Ledger lines to rows.
+
+use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
+
+use crate::model::{
+    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, SupersededRecord, TaskId,
+    TddState,
+};
+use crate::store::schema::TABLES;
+use crate::store::words::{from_integer, to_integer, to_json, to_word};
+use crate::store::{Index, IndexError};
+
+impl Index {
+    /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
+    ///
+    /// Lines the index knows are passed over; one that does not follow the last known one is an error, and then none of them
+    /// is applied.
+    pub fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
+        let refused = |source| self.reader.refused("write", source);
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
+        let (mut applied, mut end) = read_position(&transaction, project).map_err(refused)?.unwrap_or((Sequence(0), 0));
+        let before = applied;
+        for (offset, line) in lines {
+            if line.sequence <= applied {
+                continue;
+            }
+            if line.sequence.0 != applied.0 + 1 {
+                return Err(IndexError::Gap { project: project.clone(), applied, found: line.sequence });
+            }
+            apply_line(&transaction, project, line).map_err(refused)?;
+            (applied, end) = (line.sequence, *offset);
+        }
+        if applied != before {
+            write_position(&transaction, project, applied, end).map_err(refused)?;
+        }
+        transaction.commit().map_err(refused)
+    }
+
+    /// Forgets everything about a project, so that its ledger is applied from the beginning.
+    pub fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
+        let refused = |source| self.reader.refused("write", source);
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
+        for (table, column) in TABLES {
+            let statement = format!("DELETE FROM {table} WHERE {column} = ?1");
+            transaction.execute(&statement, params![project.as_str()]).map_err(refused)?;
+        }
+        transaction.commit().map_err(refused)
+    }
+
+    /// Returns the last line of a project's ledger that the index knows, and the offset after it.
+    pub fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
+        read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
+    }
+}
+
+fn read_position(connection: &Connection, project: &ProjectId) -> rusqlite::Result<Option<(Sequence, u64)>> {
+    let statement = "SELECT applied_sequence, applied_offset FROM positions WHERE project = ?1";
+    connection
+        .query_row(statement, params![project.as_str()], |row| {
+            Ok((Sequence(from_integer(row.get(0)?)), from_integer(row.get(1)?)))
+        })
+        .optional()
+}
+
+fn write_position(connection: &Connection, project: &ProjectId, applied: Sequence, end: u64) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO positions (project, applied_sequence, applied_offset) VALUES (?1, ?2, ?3)",
+        params![project.as_str(), to_integer(applied.0), to_integer(end)],
+    )
+}
+
+fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -> rusqlite::Result<()> {
+    let sequence = line.sequence;
+    match &line.body {
+        LedgerBody::Registered(record) => write_project(connection, project, record, sequence),
+        LedgerBody::Run(record) => {
+            write_run(connection, project, record, sequence)?;
+            if let Some(state) = &record.tdd {
+                write_tdd(connection, project, &record.task, state, sequence)?;
+            }
+            for (name, digest) in &record.prerequisites {
+                write_prerequisite(connection, project, name, digest, sequence)?;
+            }
+            if record_says_configuration(record) {
+                write_configuration(connection, project, record)?;
+            }
+            Ok(())
+        }
+        LedgerBody::Superseded(record) => write_superseded(connection, project, record, sequence),
+        LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
+        LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
+    }
+}
+
+/// Whether a run's map of configuration is complete: a run that was cut short, or never began, may not have read any.
+fn record_says_configuration(record: &RunRecord) -> bool {
+    record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError
+}
+
+fn write_project(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &RegistrationRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO projects (id, path, device, inode, git_common_directory, plan_digest, registered_sequence) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            project.as_str(),
+            record.path,
+            to_integer(record.device),
+            to_integer(record.inode),
+            record.git_common_directory,
+            record.plan_digest.hex(),
+            to_integer(sequence.0),
+        ],
+    )
+}
+
+fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, sequence: Sequence) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT INTO runs (project, sequence, run_id, task, started, ended, status, counts, result, blocking, tree_digest, \
+         environment_digest, plan_digest, report_hash, manifest_hash, route) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        params![
+            project.as_str(),
+            to_integer(sequence.0),
+            record.run_id.as_str(),
+            record.task.as_str(),
+            record.started.as_millis(),
+            record.ended.as_millis(),
+            to_word(&record.overall_status),
+            record.overall_status.counts(),
+            record.overall_result.as_ref().map(to_word),
+            record.blocking,
+            record.tree_digest.as_ref().map(to_word),
+            record.environment_digest.as_ref().map(to_word),
+            record.plan_digest.as_ref().map(to_word),
+            record.report_hash.hex(),
+            record.manifest_hash.hex(),
+            record.route.as_ref().map(to_json),
+        ],
+    )
+}
+
+fn write_superseded(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &SupersededRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT INTO runs (project, sequence, run_id, task, started, status, counts, blocking, tree_digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)",
+        params![
+            project.as_str(),
+            to_integer(sequence.0),
+            record.run_id.as_str(),
+            record.task.as_str(),
+            record.started.as_millis(),
+            to_word(&OverallStatus::Superseded),
+            OverallStatus::Superseded.counts(),
+            to_word(&record.tree_digest),
+        ],
+    )
+}
+
+fn write_tdd(
+    connection: &Connection,
+    project: &ProjectId,
+    task: &TaskId,
+    state: &TddState,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    // The line could not name its own sequence when the state was made; whoever reads the state wants to know it.
+    let state = TddState { sequence: Some(sequence), ..state.clone() };
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO tdd (project, task, state, sequence) VALUES (?1, ?2, ?3, ?4)",
+        params![project.as_str(), task.as_str(), to_json(&state), to_integer(sequence.0)],
+    )
+}
+
+fn write_prerequisite(
+    connection: &Connection,
+    project: &ProjectId,
+    name: &str,
+    digest: &Digest,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO prerequisites (project, name, digest, sequence) VALUES (?1, ?2, ?3, ?4)",
+        params![project.as_str(), name, digest.hex(), to_integer(sequence.0)],
+    )
+}
+
+fn write_configuration(connection: &Connection, project: &ProjectId, record: &RunRecord) -> rusqlite::Result<()> {
+    let task = record.task.as_str();
+    execute(connection, "DELETE FROM configuration WHERE project = ?1 AND task = ?2", params![project.as_str(), task])?;
+    for (path, digest) in &record.configuration {
+        execute(
+            connection,
+            "INSERT INTO configuration (project, task, path, digest) VALUES (?1, ?2, ?3, ?4)",
+            params![project.as_str(), task, path, digest.hex()],
+        )?;
+    }
+    Ok(())
+}
+
+fn execute(connection: &Connection, statement: &str, values: impl Params) -> rusqlite::Result<()> {
+    connection.execute(statement, values).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+use std::collections::BTreeMap;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
+use proptest::{prop_assert_eq, proptest};
+
+use crate::model::{
+    Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase, PhaseRecord,
+    ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, SupersededRecord, TddState, Timestamp, TreeDigest,
+};
+use crate::store::testing::{TestIndex, line, project, registration, run_id, run_record, task};
+use crate::store::{Index, IndexError, IndexedProject, IndexedRun};
+
+const SHOP: &str = "shop-00000001";
+
+fn route() -> RouteEntry {
+    RouteEntry {
+        phase: Phase::Green,
+        exit_code: Some(1),
+        exit_code_source: ExitCodeSource::Process,
+        kind: RouteKind::Routed,
+        destination: RouteDestination {
+            next_node: NextNode::N3,
+            reason: "tests failed".to_owned(),
+            requires_human: false,
+            retry_allowed: false,
+        },
+    }
+}
+
+fn started(phase: Phase) -> TddState {
+    TddState { started: true, phase, ..TddState::default() }
+}
+
+fn phase_line(task_id: &str, phase: Phase) -> LedgerBody {
+    LedgerBody::Phase(PhaseRecord { task: task(task_id), verb: "phase".to_owned(), from: Phase::Green, tdd: started(phase) })
+}
+
+#[test]
+fn a_run_is_read_back_as_its_line_has_it() {
+    let mut test = TestIndex::new();
+    let record = RunRecord {
+        overall_result: Some(OverallResult::Failed),
+        blocking: 2,
+        tree_digest: Some(TreeDigest(Digest::of(b"tree"))),
+        environment_digest: Some(Digest::of(b"environment")),
+        plan_digest: Some(Digest::of(b"plan")),
+        route: Some(route()),
+        tdd: Some(started(Phase::Red)),
+        ..run_record(1, "T030", OverallStatus::PartialSuccess)
+    };
+    test.append_run(SHOP, record.clone());
+    let expected = IndexedRun {
+        sequence: Sequence(1),
+        run_id: run_id(1),
+        task: task("T030"),
+        started: record.started,
+        ended: Some(record.ended),
+        status: OverallStatus::PartialSuccess,
+        result: Some(OverallResult::Failed),
+        blocking: 2,
+        tree_digest: record.tree_digest,
+        environment_digest: record.environment_digest,
+        plan_digest: record.plan_digest,
+        report_hash: Some(record.report_hash),
+        manifest_hash: Some(record.manifest_hash),
+        route: record.route,
+    };
+    assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
+    assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
+    let state = TddState { sequence: Some(Sequence(1)), ..started(Phase::Red) };
+    assert_eq!(test.index.tdd(&project(SHOP), &task("T030")).unwrap(), state);
+    assert_eq!(test.index.run(&project(SHOP), &run_id(2)).unwrap(), None);
+}
+
+#[test]
+fn runs_are_listed_newest_first_by_task_and_limit() {
+    let mut test = TestIndex::new();
+    for number in 1..=6 {
+        let name = if number % 2 == 0 { "even" } else { "odd" };
+        test.append_run(SHOP, run_record(number, name, OverallStatus::Success));
+    }
+    test.append_run("till-00000002", run_record(1, "odd", OverallStatus::Success));
+    let numbers = |task_id: Option<&str>, limit| -> Vec<_> {
+        let runs = test.index.runs(&project(SHOP), task_id.map(task).as_ref(), limit).unwrap();
+        runs.iter().map(|run| run.run_id.number()).collect()
+    };
+    assert_eq!(numbers(None, 3), [6, 5, 4]);
+    assert_eq!(numbers(Some("odd"), 10), [5, 3, 1]);
+    assert_eq!(test.index.tasks(&project(SHOP)).unwrap(), [task("even"), task("odd")]);
+}
+
+#[test]
+fn runs_that_do_not_count_are_listed_and_never_the_last() {
+    let mut test = TestIndex::new();
+    test.append_run(SHOP, run_record(1, "default", OverallStatus::Failed));
+    test.append_run(SHOP, run_record(2, "default", OverallStatus::Interrupted));
+    test.append_run(SHOP, run_record(3, "default", OverallStatus::Moved));
+    let superseded = SupersededRecord {
+        run_id: run_id(4),
+        task: task("default"),
+        tree_digest: TreeDigest(Digest::of(b"tree")),
+        started: Timestamp::from_millis(9),
+    };
+    test.append(SHOP, LedgerBody::Superseded(superseded));
+    let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
+    assert_eq!(last.run_id, run_id(1));
+    let newest = test.index.runs(&project(SHOP), None, 1).unwrap().remove(0);
+    assert_eq!((newest.status, newest.ended, newest.report_hash), (OverallStatus::Superseded, None, None));
+}
+
+#[test]
+fn tdd_state_is_that_of_the_last_line_that_sets_it() {
+    let mut test = TestIndex::new();
+    assert_eq!(test.index.tdd(&project(SHOP), &task("a")).unwrap(), TddState::default());
+    test.append(SHOP, phase_line("a", Phase::Red));
+    test.append_run(SHOP, run_record(2, "a", OverallStatus::Interrupted));
+    test.append(SHOP, phase_line("b", Phase::Refactor));
+    let state = |test: &TestIndex, name| test.index.tdd(&project(SHOP), &task(name)).unwrap();
+    assert_eq!((state(&test, "a").phase, state(&test, "a").sequence), (Phase::Red, Some(Sequence(1))));
+    let body = OverrideRecord { task: task("a"), reason: "seen".to_owned(), tdd: started(Phase::Green) };
+    test.append(SHOP, LedgerBody::Override(body));
+    assert_eq!((state(&test, "a").phase, state(&test, "a").sequence), (Phase::Green, Some(Sequence(4))));
+    assert_eq!(state(&test, "b").phase, Phase::Refactor);
+    assert_eq!(test.index.tasks(&project(SHOP)).unwrap(), [task("a"), task("b")]);
+}
+
+#[test]
+fn prerequisites_add_up_and_configuration_is_replaced_by_complete_runs() {
+    let mut test = TestIndex::new();
+    let digests = |names: &[(&str, &str)]| -> BTreeMap<String, Digest> {
+        names.iter().map(|(name, text)| ((*name).to_owned(), Digest::of(text.as_bytes()))).collect()
+    };
+    let record = |number, status, prerequisites: &[(&str, &str)], configuration: &[(&str, &str)]| RunRecord {
+        prerequisites: digests(prerequisites),
+        configuration: digests(configuration),
+        ..run_record(number, "default", status)
+    };
+    test.append_run(SHOP, record(1, OverallStatus::Success, &[("install", "1"), ("build", "1")], &[("a.toml", "1"), ("b", "1")]));
+    test.append_run(SHOP, record(2, OverallStatus::Interrupted, &[], &[]));
+    let configuration = |test: &TestIndex| test.index.configuration(&project(SHOP), &task("default")).unwrap();
+    assert_eq!(configuration(&test), digests(&[("a.toml", "1"), ("b", "1")]));
+    test.append_run(SHOP, record(3, OverallStatus::Failed, &[("install", "2")], &[("a.toml", "2")]));
+    assert_eq!(configuration(&test), digests(&[("a.toml", "2")]));
+    test.append_run(SHOP, record(4, OverallStatus::SpecificationError, &[], &[]));
+    assert_eq!(configuration(&test), digests(&[("a.toml", "2")]));
+    let prerequisites = test.index.prerequisites(&project(SHOP)).unwrap();
+    assert_eq!(prerequisites, digests(&[("install", "2"), ("build", "1")]));
+}
+
+#[test]
+fn lines_may_be_given_twice_but_none_may_be_missing() {
+    let mut test = TestIndex::new();
+    let lines: Vec<_> = (0..5).map(|before| line(before, phase_line("a", Phase::Red))).collect();
+    let shop = project(SHOP);
+    assert_eq!(test.index.position(&shop).unwrap(), None);
+    test.index.apply(&shop, &lines[..2]).unwrap();
+    test.index.apply(&shop, &lines[..3]).unwrap();
+    assert_eq!(test.index.position(&shop).unwrap(), Some((Sequence(3), 300)));
+    match test.index.apply(&shop, &lines[4..]) {
+        Err(IndexError::Gap { applied, found, .. }) => assert_eq!((applied, found), (Sequence(3), Sequence(5))),
+        other => panic!("{other:?}"),
+    }
+    let with_gap = [lines[3].clone(), line(6, phase_line("a", Phase::Green))];
+    assert!(test.index.apply(&shop, &with_gap).is_err());
+    assert_eq!(test.index.position(&shop).unwrap(), Some((Sequence(3), 300)), "nothing of a refused batch is applied");
+    test.index.apply(&shop, &[]).unwrap();
+    assert!(test.index.apply(&project("till-00000002"), &lines[1..]).is_err());
+}
+
+/// Everything the index can say about some projects.
+#[derive(Debug, PartialEq)]
+struct Everything {
+    projects: Vec<IndexedProject>,
+    per_project: Vec<ProjectContent>,
+}
+
+#[derive(Debug, PartialEq)]
+struct ProjectContent {
+    position: Option<(Sequence, u64)>,
+    runs: Vec<IndexedRun>,
+    prerequisites: BTreeMap<String, Digest>,
+    tasks: Vec<(Option<IndexedRun>, TddState, BTreeMap<String, Digest>)>,
+}
+
+fn everything(index: &Index, ids: &[ProjectId]) -> Everything {
+    let content = |id: &ProjectId| ProjectContent {
+        position: index.position(id).unwrap(),
+        runs: index.runs(id, None, u32::MAX).unwrap(),
+        prerequisites: index.prerequisites(id).unwrap(),
+        tasks: ["a", "b"]
+            .map(task)
+            .iter()
+            .map(|task| (index.last_run(id, task).unwrap(), index.tdd(id, task).unwrap(), index.configuration(id, task).unwrap()))
+            .collect(),
+    };
+    Everything { projects: index.projects().unwrap(), per_project: ids.iter().map(content).collect() }
+}
+
+fn any_digests() -> impl Strategy<Value = BTreeMap<String, Digest>> {
+    btree_map("[a-c]", any::<u8>().prop_map(|byte| Digest::of(&[byte])), 0..3)
+}
+
+fn any_tdd() -> impl Strategy<Value = TddState> {
+    prop_oneof![Just(Phase::Red), Just(Phase::Green), Just(Phase::Refactor)].prop_map(started)
+}
+
+fn any_status() -> impl Strategy<Value = OverallStatus> {
+    prop_oneof![
+        Just(OverallStatus::Success),
+        Just(OverallStatus::Failed),
+        Just(OverallStatus::SpecificationError),
+        Just(OverallStatus::Interrupted),
+        Just(OverallStatus::Moved),
+    ]
+}
+
+fn any_run() -> impl Strategy<Value = LedgerBody> {
+    (0_u64..30, "[ab]", any_status(), option::of(any_tdd()), any_digests(), any_digests()).prop_map(
+        |(number, name, status, tdd, prerequisites, configuration)| {
+            let base = run_record(number, &name, status);
+            LedgerBody::Run(Box::new(RunRecord { tdd, prerequisites, configuration, ..base }))
+        },
+    )
+}
+
+fn any_body() -> impl Strategy<Value = LedgerBody> {
+    let superseded = (0_u64..30, "[ab]").prop_map(|(number, name)| {
+        LedgerBody::Superseded(SupersededRecord {
+            run_id: run_id(number),
+            task: task(&name),
+            tree_digest: TreeDigest(Digest::of(b"tree")),
+            started: Timestamp::from_millis(3),
+        })
+    });
+    prop_oneof![
+        4 => any_run(),
+        1 => superseded,
+        1 => ("[ab]", any_tdd()).prop_map(|(name, state)| phase_line(&name, state.phase)),
+        1 => (0_u64..5).prop_map(|inode| registration(SHOP, "/p/shop", inode, None)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn a_rebuilt_index_equals_one_kept_up_to_date(
+        bodies in vec((0_usize..2, any_body()), 0..25),
+        batch in 1_usize..6,
+    ) {
+        let ids = [project(SHOP), project("till-00000002")];
+        let mut ledgers: [Vec<(u64, LedgerLine)>; 2] = Default::default();
+        let mut kept = TestIndex::new();
+        for (which, body) in bodies {
+            let next = line(ledgers[which].len(), body);
+            ledgers[which].push(next);
+            // Readers start again somewhere before the end, so lines come more than once.
+            let from = ledgers[which].len().saturating_sub(batch);
+            kept.index.apply(&ids[which], &ledgers[which][from..]).unwrap();
+        }
+        let mut rebuilt = TestIndex::new();
+        for (id, lines) in ids.iter().zip(&ledgers) {
+            rebuilt.index.apply(id, lines).unwrap();
+        }
+        prop_assert_eq!(everything(&rebuilt.index, &ids), everything(&kept.index, &ids));
+        kept.index.forget(&ids[0]).unwrap();
+        prop_assert_eq!(kept.index.position(&ids[0]).unwrap(), None);
+        kept.index.apply(&ids[0], &ledgers[0]).unwrap();
+        prop_assert_eq!(everything(&rebuilt.index, &ids), everything(&kept.index, &ids));
+    }
+}

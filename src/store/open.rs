@@ -1,0 +1,134 @@
+//! Opening the index: fast when it is there, made when it is not, set aside when it is damaged.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::store::IndexError;
+use crate::store::schema::{MIGRATIONS, migrate, read_version};
+use crate::store::words::Reader;
+
+/// How long to wait for another process that writes; its transactions take a millisecond.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// SQLite's own files beside the index.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+
+/// The index over the ledgers. Several processes may have it open; one at a time writes.
+#[derive(Debug)]
+pub struct Index {
+    pub(super) connection: Connection,
+    pub(super) reader: Reader,
+}
+
+/// An index that was opened.
+#[derive(Debug)]
+#[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
+pub struct Opened {
+    /// The index.
+    pub index: Index,
+    /// Where a damaged file was moved to; the index is then empty, and every ledger is to be applied from its beginning.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl Index {
+    /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place.
+    pub fn open(path: &Path) -> Result<Opened, IndexError> {
+        match Self::open_sound(path) {
+            Ok(index) => Ok(Opened { index, set_aside: None }),
+            Err(IndexError::Corrupt { .. }) => {
+                let aside = set_aside(path)?;
+                Ok(Opened { index: Self::open_sound(path)?, set_aside: Some(aside) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_sound(path: &Path) -> Result<Self, IndexError> {
+        let reader = Reader { path: path.to_owned() };
+        let is_new = create_private(path)?;
+        // No URI, no following of a link in place of the file.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(path, flags).map_err(|source| reader.refused("open", source))?;
+        let mut index = Self { connection, reader };
+        let found = index.prepare(is_new).map_err(|source| index.reader.refused("open", source))?;
+        let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
+        if found > known {
+            return Err(IndexError::Newer { path: path.to_owned(), found, known });
+        }
+        if found < known {
+            migrate(&mut index.connection, MIGRATIONS).map_err(|source| index.reader.refused("migrate", source))?;
+        }
+        Ok(index)
+    }
+
+    /// Sets the connection up and reads the file's version.
+    fn prepare(&self, is_new: bool) -> rusqlite::Result<u32> {
+        self.connection.busy_timeout(BUSY_TIMEOUT)?;
+        let version = read_version(&self.connection)?;
+        // The version stands in the file's header; the list of tables is the first thing that can be damaged.
+        self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        // The journal mode is kept in the file. A process that finds the file half-made sets it too: that is harmless.
+        if is_new || version == 0 {
+            self.connection.pragma_update(None, "journal_mode", "WAL")?;
+        }
+        // A power loss may take back the newest rows, never damage the file: the ledger has them.
+        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(version)
+    }
+}
+
+impl Reader {
+    /// Names an error of SQLite's by what was being done; damage is told apart, because it has its own remedy.
+    pub(super) fn refused(&self, operation: &'static str, source: rusqlite::Error) -> IndexError {
+        let path = self.path.clone();
+        if matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
+            IndexError::Corrupt { path, source }
+        } else {
+            IndexError::Database { operation, path, source }
+        }
+    }
+}
+
+/// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, for whoever wants to look at it.
+///
+/// [`Index::open`] does so with a file that is no database; damage inside it shows only when it is read, as
+/// [`IndexError::Corrupt`], and then the caller may call this, open again and apply the ledgers.
+pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
+    let with = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let free = (1_u32..)
+        .map(|number| format!(".corrupt-{number}"))
+        .find(|suffix| with(suffix).symlink_metadata().is_err())
+        .expect("numbers do not run out");
+    rename(path, &with(&free))?;
+    for companion in COMPANIONS {
+        if with(companion).symlink_metadata().is_ok() {
+            rename(&with(companion), &with(&format!("{free}{companion}")))?;
+        }
+    }
+    Ok(with(&free))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a damaged index is kept aside; it is derived data, not evidence")]
+fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
+    std::fs::rename(from, to).map_err(|source| IndexError::File { path: from.to_owned(), source })
+}
+
+/// Creates the file for the user alone, where it is missing, since SQLite would give it the mask's mode. Returns whether it
+/// did.
+fn create_private(path: &Path) -> Result<bool, IndexError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(source) => Err(IndexError::File { path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+
+use crate::model::OverallStatus;
+use crate::store::testing::{TestIndex, project, run_record};
+use crate::store::{Index, IndexError, set_aside};
+
+#[test]
+fn an_index_is_private_and_kept() {
+    let mut test = TestIndex::new();
+    test.append_run("shop-00000001", run_record(1, "default", OverallStatus::Success));
+    let mode = test.path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    let again = Index::open(&test.path).unwrap();
+    assert_eq!(again.set_aside, None);
+    assert_eq!(again.index.runs(&project("shop-00000001"), None, 10).unwrap().len(), 1);
+    let setting =
+        |name: &str| again.index.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+    assert_eq!(setting("journal_mode").unwrap(), rusqlite::types::Value::Text("wal".to_owned()));
+    assert_eq!(setting("synchronous").unwrap(), rusqlite::types::Value::Integer(1));
+}
+
+#[test]
+fn a_newer_version_is_refused_and_left_as_it_is() {
+    let test = TestIndex::new();
+    test.index.connection.pragma_update(None, "user_version", 99).unwrap();
+    match Index::open(&test.path) {
+        Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 1)),
+        other => panic!("{other:?}"),
+    }
+    assert!(test.path.exists());
+}
+
+#[test]
+fn an_empty_file_becomes_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    std::fs::File::create(&path).unwrap();
+    let opened = Index::open(&path).unwrap();
+    assert_eq!((opened.set_aside, opened.index.projects().unwrap()), (None, vec![]));
+}
+
+#[test]
+fn what_is_no_database_is_set_aside_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    for number in 1..=2 {
+        let garbage = "no database ".repeat(1000);
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), garbage.as_bytes()).unwrap();
+        let opened = Index::open(&path).unwrap();
+        let aside = directory.path().join(format!("state.db.corrupt-{number}"));
+        assert_eq!(opened.set_aside.as_ref(), Some(&aside));
+        assert_eq!(std::fs::read(&aside).unwrap(), garbage.as_bytes());
+        assert_eq!(opened.index.position(&project("shop-00000001")).unwrap(), None);
+        drop(opened);
+        assert_eq!(Index::open(&path).unwrap().set_aside, None);
+    }
+}
+
+#[test]
+fn damage_inside_shows_as_such_and_can_be_set_aside() {
+    let mut test = TestIndex::new();
+    for number in 1..=50 {
+        test.append_run("shop-00000001", run_record(number, "default", OverallStatus::Success));
+    }
+    // The last connection that closes moves everything from the write-ahead log into the file.
+    let TestIndex { index, path, _directory, .. } = test;
+    drop(index);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0xff);
+    std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
+    let opened = Index::open(&path).unwrap();
+    let refused = opened.index.runs(&project("shop-00000001"), None, 10);
+    assert!(matches!(refused, Err(IndexError::Corrupt { .. })), "{refused:?}");
+    drop(opened);
+    let aside = set_aside(&path).unwrap();
+    assert!(aside.ends_with("state.db.corrupt-1"));
+    assert_eq!(Index::open(&path).unwrap().index.projects().unwrap(), []);
+}
+
+#[test]
+fn a_damaged_list_of_tables_is_set_aside_at_once() {
+    let test = TestIndex::new();
+    let TestIndex { index, path, _directory, .. } = test;
+    drop(index);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[100..4096].fill(0xff);
+    std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
+    assert!(Index::open(&path).unwrap().set_aside.is_some());
+}
+
+#[test]
+fn several_may_open_a_new_index_at_once() {
+    for _ in 0..8 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let openings: Vec<_> = (0..6)
+            .map(|_| {
+                let path = path.clone();
+                thread::spawn(move || Index::open(&path).map(|opened| opened.set_aside))
+            })
+            .collect();
+        for opening in openings {
+            assert_eq!(opening.join().unwrap().unwrap(), None);
+        }
+    }
+}

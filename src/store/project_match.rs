@@ -1,0 +1,184 @@
+//! Whose directory this is: a project is known by its path, its inode and its repository together, and nothing is guessed.
+
+use rusqlite::params;
+
+use crate::model::{Digest, ProjectId};
+use crate::store::words::{from_integer, to_integer};
+use crate::store::{Index, IndexError};
+
+/// A registered project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedProject {
+    /// Its id.
+    pub id: ProjectId,
+    /// Its root, absolute, lossily decoded.
+    pub path: String,
+    /// Device number of the root.
+    pub device: u64,
+    /// Inode of the root.
+    pub inode: u64,
+    /// The git common directory of the root, where there was one.
+    pub git_common_directory: Option<String>,
+    /// Digest of the plan that registering it approved.
+    pub plan_digest: Digest,
+}
+
+/// What a directory is to the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectMatch {
+    /// This project.
+    Known(ProjectId),
+    /// It looks like these projects but differs from what was registered: a person is to be asked. Never empty.
+    Mismatch(Vec<ProjectMismatch>),
+    /// None that was registered.
+    Unknown,
+}
+
+/// A project that a directory resembles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectMismatch {
+    /// The project as it was registered.
+    pub project: IndexedProject,
+    /// In what the directory differs from it. Never empty.
+    pub differences: Vec<ProjectDifference>,
+}
+
+/// A part of a project's record that a directory can differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectDifference {
+    /// It lies elsewhere: it was moved, or is reached by another path.
+    Path,
+    /// Another directory has its path: it was replaced, restored or cloned anew.
+    Inode,
+    /// Its repository is another one, or was created or removed.
+    GitCommonDirectory,
+}
+
+impl Index {
+    /// Returns every registered project, sorted by id.
+    pub fn projects(&self) -> Result<Vec<IndexedProject>, IndexError> {
+        self.read_projects(
+            "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects ORDER BY id",
+            params![],
+        )
+    }
+
+    /// Returns a registered project.
+    pub fn project(&self, id: &ProjectId) -> Result<Option<IndexedProject>, IndexError> {
+        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects WHERE id = ?1";
+        self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
+    }
+
+    /// Finds the project whose root is a directory, by everything its record holds.
+    ///
+    /// The device's number alone is no difference: some file systems get another one at every boot (stat(2) promises nothing).
+    /// The same inode at another path is compared with its device, since inode numbers repeat between devices.
+    pub fn find_project(
+        &self,
+        path: &str,
+        device: u64,
+        inode: u64,
+        git_common_directory: Option<&str>,
+    ) -> Result<ProjectMatch, IndexError> {
+        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects \
+                         WHERE path = ?1 OR (device = ?2 AND inode = ?3) ORDER BY registered_sequence DESC, id";
+        let mut mismatches = Vec::new();
+        for project in self.read_projects(statement, params![path, to_integer(device), to_integer(inode)])? {
+            let comparisons = [
+                (project.path != path, ProjectDifference::Path),
+                (project.inode != inode, ProjectDifference::Inode),
+                (project.git_common_directory.as_deref() != git_common_directory, ProjectDifference::GitCommonDirectory),
+            ];
+            let differences: Vec<_> =
+                comparisons.into_iter().filter_map(|(differs, difference)| differs.then_some(difference)).collect();
+            if differences.is_empty() {
+                return Ok(ProjectMatch::Known(project.id));
+            }
+            mismatches.push(ProjectMismatch { project, differences });
+        }
+        Ok(if mismatches.is_empty() { ProjectMatch::Unknown } else { ProjectMatch::Mismatch(mismatches) })
+    }
+
+    fn read_projects(&self, statement: &str, values: impl rusqlite::Params) -> Result<Vec<IndexedProject>, IndexError> {
+        let rows = self.read_rows(statement, values, |row| {
+            let numbers: (i64, i64) = (row.get(2)?, row.get(3)?);
+            let texts: (String, String, Option<String>, String) = (row.get(0)?, row.get(1)?, row.get(4)?, row.get(5)?);
+            Ok((texts, numbers))
+        })?;
+        let to_project = |((id, path, git_common_directory, plan_digest), (device, inode))| {
+            Ok(IndexedProject {
+                id: self.reader.word("project id", id)?,
+                path,
+                device: from_integer(device),
+                inode: from_integer(inode),
+                git_common_directory,
+                plan_digest: self.reader.word("digest", plan_digest)?,
+            })
+        };
+        rows.into_iter().map(to_project).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::{TestIndex, project, registration};
+
+    fn index() -> TestIndex {
+        let mut test = TestIndex::new();
+        test.append("shop-00000001", registration("shop-00000001", "/p/shop", 7, Some("/p/shop/.git")));
+        test.append("till-00000002", registration("till-00000002", "/p/till", 8, None));
+        test
+    }
+
+    fn differences(found: ProjectMatch) -> Vec<(String, Vec<ProjectDifference>)> {
+        match found {
+            ProjectMatch::Mismatch(mismatches) => {
+                mismatches.into_iter().map(|mismatch| (mismatch.project.id.to_string(), mismatch.differences)).collect()
+            }
+            ProjectMatch::Known(_) | ProjectMatch::Unknown => panic!("{found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_directory_is_known_only_when_everything_agrees() {
+        let test = index();
+        let shop = |path, inode, git| test.index.find_project(path, 1, inode, git).unwrap();
+        assert_eq!(shop("/p/shop", 7, Some("/p/shop/.git")), ProjectMatch::Known(project("shop-00000001")));
+        assert_eq!(shop("/p/new", 9, None), ProjectMatch::Unknown);
+        let named = |differences: &[ProjectDifference]| vec![("shop-00000001".to_owned(), differences.to_vec())];
+        assert_eq!(differences(shop("/p/shop", 9, Some("/p/shop/.git"))), named(&[ProjectDifference::Inode]));
+        assert_eq!(
+            differences(shop("/q/shop", 7, Some("/q/shop/.git"))),
+            named(&[ProjectDifference::Path, ProjectDifference::GitCommonDirectory])
+        );
+        assert_eq!(differences(shop("/p/shop", 7, None)), named(&[ProjectDifference::GitCommonDirectory]));
+        assert_eq!(differences(shop("/p/till", 7, None)).len(), 2);
+    }
+
+    #[test]
+    fn another_device_number_is_the_same_project_at_its_path_and_nobody_elsewhere() {
+        let test = index();
+        let found = test.index.find_project("/p/till", 99, 8, None).unwrap();
+        assert_eq!(found, ProjectMatch::Known(project("till-00000002")));
+        assert_eq!(test.index.find_project("/q/till", 99, 8, None).unwrap(), ProjectMatch::Unknown);
+    }
+
+    #[test]
+    fn the_last_registration_of_a_project_holds() {
+        let mut test = index();
+        test.append("shop-00000001", registration("shop-00000001", "/q/shop", 7, None));
+        assert_eq!(test.index.projects().unwrap().len(), 2);
+        assert_eq!(test.index.project(&project("shop-00000001")).unwrap().unwrap().path, "/q/shop");
+        let found = test.index.find_project("/q/shop", 1, 7, None).unwrap();
+        assert_eq!(found, ProjectMatch::Known(project("shop-00000001")));
+    }
+
+    #[test]
+    fn a_new_project_at_an_old_path_is_found_before_the_old_one() {
+        let mut test = index();
+        test.append("shop-00000009", registration("shop-00000009", "/p/shop", 70, None));
+        let found = test.index.find_project("/p/shop", 1, 70, None).unwrap();
+        assert_eq!(found, ProjectMatch::Known(project("shop-00000009")));
+    }
+}

@@ -1,0 +1,183 @@
+//! Rows to values.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Params, Row, params};
+
+use crate::model::{
+    Digest, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState, Timestamp, TreeDigest,
+};
+use crate::store::words::from_integer;
+use crate::store::{Index, IndexError};
+
+const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
+                           plan_digest, report_hash, manifest_hash, route";
+
+/// A run as the index knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedRun {
+    /// Its ledger line.
+    pub sequence: Sequence,
+    /// Its id.
+    pub run_id: RunId,
+    /// Its task.
+    pub task: TaskId,
+    /// When it began.
+    pub started: Timestamp,
+    /// When its last process had ended; none for a superseded run.
+    pub ended: Option<Timestamp>,
+    /// What happened.
+    pub status: OverallStatus,
+    /// The verdict, where there is one.
+    pub result: Option<OverallResult>,
+    /// How many results block.
+    pub blocking: u32,
+    /// The tree it tested.
+    pub tree_digest: Option<TreeDigest>,
+    /// The environment it ran in.
+    pub environment_digest: Option<Digest>,
+    /// The plan it carried out.
+    pub plan_digest: Option<Digest>,
+    /// The hash of its report; none for a superseded run.
+    pub report_hash: Option<Digest>,
+    /// The hash of its manifest; none for a superseded run.
+    pub manifest_hash: Option<Digest>,
+    /// Where it was routed.
+    pub route: Option<RouteEntry>,
+}
+
+/// A row as SQLite gives it, before its words are read.
+struct RawRun {
+    sequence: i64,
+    run_id: String,
+    task: String,
+    started: i64,
+    ended: Option<i64>,
+    status: String,
+    result: Option<String>,
+    blocking: u32,
+    tree_digest: Option<String>,
+    environment_digest: Option<String>,
+    plan_digest: Option<String>,
+    report_hash: Option<String>,
+    manifest_hash: Option<String>,
+    route: Option<String>,
+}
+
+impl Index {
+    /// Returns the last runs of a project, or of one of its tasks, newest first.
+    pub fn runs(&self, project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Result<Vec<IndexedRun>, IndexError> {
+        let statement = format!(
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY sequence DESC LIMIT ?3"
+        );
+        self.read_runs(&statement, params![project.as_str(), task.map(TaskId::as_str), limit])
+    }
+
+    /// Returns a run.
+    pub fn run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, IndexError> {
+        let statement =
+            format!("SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND run_id = ?2 ORDER BY sequence DESC LIMIT 1");
+        self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
+    }
+
+    /// Returns the last run of a task that counts: neither interrupted, superseded nor moved (E17).
+    pub fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
+        let statement = format!(
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 ORDER BY sequence DESC LIMIT 1"
+        );
+        self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
+    }
+
+    /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
+        let text: Option<String> = self.read(|index| {
+            let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;
+            statement.query_row(params![project.as_str(), task.as_str()], |row| row.get(0)).optional()
+        })?;
+        text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
+    }
+
+    /// Returns the digest each prerequisite of a project last succeeded with, by name.
+    pub fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
+        self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
+    }
+
+    /// Returns the digests of the configuration files that the last complete run of a task read, by path.
+    pub fn configuration(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, IndexError> {
+        let statement = "SELECT path, digest FROM configuration WHERE project = ?1 AND task = ?2";
+        self.read_digests(statement, params![project.as_str(), task.as_str()])
+    }
+
+    /// Returns the tasks of a project that have a run or a TDD state, sorted.
+    pub fn tasks(&self, project: &ProjectId) -> Result<Vec<TaskId>, IndexError> {
+        let statement = "SELECT task FROM runs WHERE project = ?1 UNION SELECT task FROM tdd WHERE project = ?1 ORDER BY 1";
+        let names = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, String>(0))?;
+        names.into_iter().map(|name| self.reader.word("task id", name)).collect()
+    }
+
+    /// Reads all rows of a statement.
+    pub(super) fn read_rows<T>(
+        &self,
+        statement: &str,
+        values: impl Params,
+        to_value: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, IndexError> {
+        self.read(|index| index.connection.prepare(statement)?.query_map(values, to_value)?.collect())
+    }
+
+    fn read<T>(&self, query: impl FnOnce(&Self) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+        query(self).map_err(|source| self.reader.refused("read", source))
+    }
+
+    fn read_digests(&self, statement: &str, values: impl Params) -> Result<BTreeMap<String, Digest>, IndexError> {
+        let rows = self.read_rows(statement, values, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        rows.into_iter().map(|(name, digest)| Ok((name, self.reader.word("digest", digest)?))).collect()
+    }
+
+    fn read_runs(&self, statement: &str, values: impl Params) -> Result<Vec<IndexedRun>, IndexError> {
+        let rows = self.read_rows(statement, values, RawRun::read)?;
+        rows.into_iter().map(|row| self.to_run(row)).collect()
+    }
+
+    fn to_run(&self, raw: RawRun) -> Result<IndexedRun, IndexError> {
+        let reader = &self.reader;
+        Ok(IndexedRun {
+            sequence: Sequence(from_integer(raw.sequence)),
+            run_id: reader.word("run id", raw.run_id)?,
+            task: reader.word("task id", raw.task)?,
+            started: Timestamp::from_millis(raw.started),
+            ended: raw.ended.map(Timestamp::from_millis),
+            status: reader.word("status", raw.status)?,
+            result: reader.optional_word("verdict", raw.result)?,
+            blocking: raw.blocking,
+            tree_digest: reader.optional_word("digest", raw.tree_digest)?,
+            environment_digest: reader.optional_word("digest", raw.environment_digest)?,
+            plan_digest: reader.optional_word("digest", raw.plan_digest)?,
+            report_hash: reader.optional_word("digest", raw.report_hash)?,
+            manifest_hash: reader.optional_word("digest", raw.manifest_hash)?,
+            route: raw.route.map(|text| reader.json("route", text)).transpose()?,
+        })
+    }
+}
+
+impl RawRun {
+    /// Reads a row of [`RUN_COLUMNS`].
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            sequence: row.get(0)?,
+            run_id: row.get(1)?,
+            task: row.get(2)?,
+            started: row.get(3)?,
+            ended: row.get(4)?,
+            status: row.get(5)?,
+            result: row.get(6)?,
+            blocking: row.get(7)?,
+            tree_digest: row.get(8)?,
+            environment_digest: row.get(9)?,
+            plan_digest: row.get(10)?,
+            report_hash: row.get(11)?,
+            manifest_hash: row.get(12)?,
+            route: row.get(13)?,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! The tables, and how a file of an older version becomes one of the newest.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// One step per version: a file whose `user_version` is `n` has had the first `n` of them. Steps are never edited, only added.
+///
+/// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
+/// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1];
+
+const VERSION_1: &str = "
+CREATE TABLE positions (
+    project TEXT PRIMARY KEY,
+    applied_sequence INTEGER NOT NULL,
+    applied_offset INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE projects (
+    id TEXT PRIMARY KEY,
+    path TEXT NOT NULL,
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    git_common_directory TEXT,
+    plan_digest TEXT NOT NULL,
+    registered_sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+    project TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    status TEXT NOT NULL,
+    counts INTEGER NOT NULL,
+    result TEXT,
+    blocking INTEGER NOT NULL,
+    tree_digest TEXT,
+    environment_digest TEXT,
+    plan_digest TEXT,
+    report_hash TEXT,
+    manifest_hash TEXT,
+    route TEXT,
+    PRIMARY KEY (project, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runs_by_id ON runs (project, run_id);
+CREATE INDEX runs_by_task ON runs (project, task, sequence);
+
+CREATE TABLE tdd (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    state TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE prerequisites (
+    project TEXT NOT NULL,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE configuration (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (project, task, path)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Every table, for forgetting a project: its name and the column that holds the project's id.
+pub(super) const TABLES: [(&str, &str); 6] = [
+    ("positions", "project"),
+    ("projects", "id"),
+    ("runs", "project"),
+    ("tdd", "project"),
+    ("prerequisites", "project"),
+    ("configuration", "project"),
+];
+
+/// Reads the version of a file; a new one has 0.
+pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Carries out the steps a file has not had yet, in one transaction. Somebody else may just have done it.
+pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version = read_version(&transaction)?;
+    for step in migrations.iter().skip(version as usize) {
+        transaction.execute_batch(step)?;
+    }
+    let newest = u32::try_from(migrations.len()).expect("there are few migrations");
+    if version < newest {
+        transaction.pragma_update(None, "user_version", newest)?;
+    }
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gets_only_the_steps_it_has_not_had() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let first = "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);";
+        let second = "ALTER TABLE a ADD COLUMN y INTEGER DEFAULT 7;";
+        migrate(&mut connection, &[first]).unwrap();
+        migrate(&mut connection, &[first, second]).unwrap();
+        migrate(&mut connection, &[first, second]).unwrap();
+        let row = connection.query_row("SELECT x, y FROM a", [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+        assert_eq!((row.unwrap(), read_version(&connection).unwrap()), ((1, 7), 2));
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert!(migrate(&mut connection, &["CREATE TABLE a (x INTEGER); nonsense;"]).is_err());
+        assert_eq!(read_version(&connection).unwrap(), 0);
+        assert!(connection.query_row("SELECT count(*) FROM a", [], |row| row.get::<_, i64>(0)).is_err());
+    }
+
+    #[test]
+    fn every_table_is_known_by_name() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, MIGRATIONS).unwrap();
+        let count =
+            connection.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get::<_, i64>(0));
+        assert_eq!(count, Ok(TABLES.len() as i64));
+        for (table, column) in TABLES {
+            connection.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What the tests of this folder share: an index and ledger lines for it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::model::{
+    Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunId, RunRecord,
+    Sequence, TaskId, Timestamp,
+};
+use crate::store::Index;
+
+pub(super) struct TestIndex {
+    pub(super) index: Index,
+    pub(super) lines: BTreeMap<ProjectId, Vec<(u64, LedgerLine)>>,
+    pub(super) path: PathBuf,
+    pub(super) _directory: TempDir,
+}
+
+pub(super) fn project(id: &str) -> ProjectId {
+    ProjectId::try_from(id).expect("a project id")
+}
+
+pub(super) fn task(id: &str) -> TaskId {
+    TaskId::try_from(id).expect("a task id")
+}
+
+pub(super) fn run_id(number: u64) -> RunId {
+    RunId::new(Timestamp::from_millis(0), number)
+}
+
+pub(super) fn registration(id: &str, path: &str, inode: u64, git: Option<&str>) -> LedgerBody {
+    LedgerBody::Registered(RegistrationRecord {
+        project_id: project(id),
+        path: path.to_owned(),
+        device: 1,
+        inode,
+        git_common_directory: git.map(str::to_owned),
+        plan_digest: Digest::of(b"plan"),
+    })
+}
+
+pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> RunRecord {
+    RunRecord {
+        run_id: run_id(number),
+        task: task(task_id),
+        report_hash: Digest::of(b"report"),
+        manifest_hash: Digest::of(b"manifest"),
+        tree_digest: None,
+        environment_digest: None,
+        plan_digest: None,
+        overall_status: status,
+        overall_result: None,
+        blocking: 0,
+        route: None,
+        tdd: None,
+        prerequisites: BTreeMap::new(),
+        configuration: BTreeMap::new(),
+        started: Timestamp::from_millis(1),
+        ended: Timestamp::from_millis(2),
+        signature: None,
+    }
+}
+
+/// Returns the line of a ledger that has `before` lines, each 100 bytes long.
+pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
+    let sequence = before as u64 + 1;
+    let line = LedgerLine {
+        schema: LEDGER_SCHEMA.to_owned(),
+        sequence: Sequence(sequence),
+        previous: Digest::of(b""),
+        time: Timestamp::from_millis(0),
+        asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
+        body,
+    };
+    (sequence * 100, line)
+}
+
+impl TestIndex {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let path = directory.path().join("state.db");
+        let index = Index::open(&path).expect("a new index opens").index;
+        Self { index, lines: BTreeMap::new(), path, _directory: directory }
+    }
+
+    /// Adds a line to a project's ledger and applies it.
+    pub(super) fn append(&mut self, id: &str, body: LedgerBody) {
+        let lines = self.lines.entry(project(id)).or_default();
+        lines.push(line(lines.len(), body));
+        self.index.apply(&project(id), &lines[lines.len() - 1..]).expect("the line follows");
+    }
+
+    pub(super) fn append_run(&mut self, id: &str, record: RunRecord) {
+        self.append(id, LedgerBody::Run(Box::new(record)));
+    }
+}
