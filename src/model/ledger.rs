@@ -108,7 +108,8 @@ pub struct RunRecord {
     pub route: Option<RouteEntry>,
     /// The task's TDD state after the run; none where the run does not touch it.
     pub tdd: Option<TddState>,
-    /// Prerequisites that succeeded in it or were unchanged, by name, with the digest of what they depend on.
+    /// Prerequisites that need not run again, by name, with the digest of what they depend on and make. The whole truth:
+    /// one that is not named here has failed, or its success is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// Digests of configuration files that can change what a run means, by path (`configurationChanged`).
@@ -132,6 +133,9 @@ pub struct SupersededRecord {
     pub task: TaskId,
     /// The tree it was testing.
     pub tree_digest: TreeDigest,
+    /// Prerequisites that succeeded in it or were unchanged, as in [`RunRecord::prerequisites`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prerequisites: BTreeMap<String, Digest>,
     /// When it began.
     pub started: Timestamp,
 }

@@ -73,21 +73,26 @@ fn write_position(connection: &Connection, project: &ProjectId, applied: Sequenc
 fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -> rusqlite::Result<()> {
     let sequence = line.sequence;
     match &line.body {
-        LedgerBody::Registered(record) => write_project(connection, project, record, sequence),
+        LedgerBody::Registered(record) => {
+            // A prerequisite runs once per registration.
+            write_prerequisites(connection, project, &BTreeMap::new(), sequence)?;
+            write_project(connection, project, record, sequence)
+        }
         LedgerBody::Run(record) => {
             write_run(connection, project, record, sequence)?;
             if let Some(state) = &record.tdd {
                 write_tdd(connection, project, &record.task, state, sequence)?;
             }
-            for (name, digest) in &record.prerequisites {
-                write_prerequisite(connection, project, name, digest, sequence)?;
-            }
+            write_prerequisites(connection, project, &record.prerequisites, sequence)?;
             if record_says_configuration(record) {
                 write_configuration(connection, project, record)?;
             }
             Ok(())
         }
-        LedgerBody::Superseded(record) => write_superseded(connection, project, record, sequence),
+        LedgerBody::Superseded(record) => {
+            write_prerequisites(connection, project, &record.prerequisites, sequence)?;
+            write_superseded(connection, project, record, sequence)
+        }
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
     }
@@ -186,18 +191,22 @@ fn write_tdd(
     )
 }
 
-fn write_prerequisite(
+/// A line says what need not run again; whatever it does not name has failed, or its success is not known.
+fn write_prerequisites(
     connection: &Connection,
     project: &ProjectId,
-    name: &str,
-    digest: &Digest,
+    met: &BTreeMap<String, Digest>,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
-    execute(
-        connection,
-        "INSERT OR REPLACE INTO prerequisites (project, name, digest, sequence) VALUES (?1, ?2, ?3, ?4)",
-        params![project.as_str(), name, digest.hex(), to_integer(sequence.0)],
-    )
+    execute(connection, "DELETE FROM prerequisites WHERE project = ?1", params![project.as_str()])?;
+    for (name, digest) in met {
+        execute(
+            connection,
+            "INSERT INTO prerequisites (project, name, digest, sequence) VALUES (?1, ?2, ?3, ?4)",
+            params![project.as_str(), name, digest.hex(), to_integer(sequence.0)],
+        )?;
+    }
+    Ok(())
 }
 
 fn write_configuration(connection: &Connection, project: &ProjectId, record: &RunRecord) -> rusqlite::Result<()> {

@@ -17,6 +17,7 @@
 
 mod apply;
 mod error;
+mod file_digests;
 mod open;
 mod project_match;
 mod query;

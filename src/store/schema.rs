@@ -70,6 +70,12 @@ CREATE TABLE configuration (
     digest TEXT NOT NULL,
     PRIMARY KEY (project, task, path)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE file_digests (
+    path TEXT PRIMARY KEY,
+    stamp TEXT NOT NULL,
+    digest TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
