@@ -12,7 +12,7 @@ use crate::report::{
     TestRunV1, environment_record, excerpt,
 };
 
-/// The name and version of [`RunStartV1`].
+/// The name and version of `run.json`.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
 /// The name and version of [`ActionRecordV1`].
 pub const ACTION_SCHEMA: &str = "proctor-action-v1";
