@@ -1,1 +1,56 @@
-//! The wire shape of the report, building it, canonical JSON.
+//! The file people and agents read: the wire shape of the execution report and of the records beside it, and how they are built.
+//!
+//! Owns the keys (seed 004's, with the additions of E15), what is shown of a command's output, the names of evidence files, and
+//! the report's hash. Everything here is a pure function of what it is given: it reads no clock and no file, judges nothing, and
+//! claims nothing that was not seen. A key that cannot be filled truthfully is absent; [`UNFILLED_KEYS`] lists those of the seed
+//! with the reason. Equal inputs give equal bytes.
+//!
+//! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
+
+mod build;
+mod build_action;
+mod bytes;
+mod ending;
+mod environment;
+mod excerpt;
+mod facts;
+mod file_names;
+mod hash;
+mod interrupted;
+mod plain_text;
+mod records;
+mod sums;
+mod unfilled;
+mod wire;
+
+pub use build::{GENERATED_BY, build, test_specification};
+pub use bytes::{ReportError, parse, parse_run_start, to_bytes};
+pub use environment::{environment_record, looks_like_a_secret};
+pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
+pub use facts::{
+    ActionDisposition, ActionFacts, ActionRecordFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts, IsolationFacts,
+    ProgramFacts, RecoveryFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
+};
+pub use file_names::{ActionFiles, EXECUTION_REPORT_FILE, NamedFile, RUN_START_FILE, describe_found_file};
+pub use hash::{report_hash, seal_hash};
+pub use interrupted::interrupted_report;
+pub use plain_text::plain_text;
+pub use records::{
+    ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
+    test_results_record,
+};
+pub use unfilled::{UNFILLED_KEYS, UnfilledKey};
+pub use wire::{
+    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActionTypeV2, AuthenticityV2, ByteRangeV2,
+    CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, CustodyV2, DiagnosticsRecordV1,
+    DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2, ExecutionReportV2, ExecutionSummaryV2,
+    ExecutionV1, ImpactV2, IsolationLevel, IsolationV2, OutputV1, PrerequisiteExecutionV2, ProgramV1, ProjectV2,
+    RecordAuthenticityV1, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, TddV2,
+    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TreeIssueV2, TreeV2,
+    ValidationCriteriaV2,
+};
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! From facts to the report: each key of seed 004 from what `run/` knows, in the seed's order.
+//!
+//! It judges nothing. Where the facts have nothing to say, the key is absent.
+
+use crate::model::{ActionPhase, Classification, Digest, EvidenceFile, Plan, PlanNote, RunId, TreeIssue};
+use crate::report::build_action::build_action;
+use crate::report::sums::{
+    are_all_met, compute_action_counts, compute_action_results, compute_step_pass_rate, compute_test_totals,
+};
+use crate::report::{
+    ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, CustodyV2, EnvironmentV2,
+    ExecutionReportV2, ExecutionSummaryV2, IsolationV2, PrerequisiteExecutionV2, ProjectV2, RouteFacts, RouteV2, RunFacts,
+    StepExecutionV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+};
+
+/// The version of the report's shape.
+pub(super) const REPORT_VERSION: &str = "2.0.0";
+/// What builds reports and records.
+pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
+/// How many moved paths the report lists; the count beside them is of all.
+const LISTED_MOVED_PATHS: usize = 200;
+
+/// Returns the report of a run. Its hash is set by [`crate::report::seal_hash`] when nothing is added any more.
+pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
+    ExecutionReportV2 {
+        report_version: REPORT_VERSION.to_owned(),
+        generated_at: facts.generated_at,
+        generated_by: GENERATED_BY.to_owned(),
+        project: ProjectV2 { id: facts.project_id.clone(), name: Some(facts.plan.project_name.clone()) },
+        test_specification: test_specification(&facts.plan, facts.plan_digest, facts.specification_file.clone()),
+        trigger: Some(facts.trigger.clone()),
+        execution_summary: build_summary(facts),
+        prerequisite_execution: PrerequisiteExecutionV2 {
+            all_met: Some(are_all_met(&facts.actions)),
+            results: build_phase(facts, ActionPhase::Prerequisite),
+        },
+        step_execution: StepExecutionV2 { results: build_phase(facts, ActionPhase::Step) },
+        cleanup_execution: CleanupExecutionV2 {
+            executed: Some(facts.actions.iter().any(|action| action.action.phase == ActionPhase::Cleanup && is_executed(action))),
+            results: build_phase(facts, ActionPhase::Cleanup),
+        },
+        validation_criteria_evaluation: ValidationCriteriaV2 {
+            overall_result: facts.overall_result,
+            reason: facts.overall_reason.clone(),
+        },
+        completion_criteria_evaluation: CompletionV2 {
+            actual_pass_rate: compute_step_pass_rate(&facts.actions),
+            completion_status: facts.completion.status,
+            task_status: facts.completion.task_status,
+            partial_reason: facts.completion.partial_reason,
+            reason: facts.completion.reason.clone(),
+        },
+        route: facts.route.as_ref().map(build_route),
+        tdd: facts.tdd.as_ref().map(build_tdd),
+        tree: Some(build_tree(&facts.tree)),
+        isolation: Some(build_isolation(facts)),
+        environment: Some(build_environment(facts)),
+        configuration_changed: facts.configuration_changed.clone(),
+        custody: CustodyV2::SameUser,
+        limit: facts.actions.iter().filter_map(classification_of).find_map(|classification| classification.limit),
+        lost_events: facts.lost_events.clone(),
+        notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
+        evidence_files: sorted_by_name(&facts.evidence_files),
+        authenticity: unsealed(facts.run_id.clone(), Some(facts.process_id)),
+    }
+}
+
+/// Returns what was asked for, as report and start record name it.
+pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>) -> TestSpecificationV2 {
+    TestSpecificationV2 { file, task_id: plan.task.clone(), origin: Some(plan.origin.clone()), plan_digest: Some(plan_digest) }
+}
+
+/// Returns where a report comes from, before it is sealed.
+pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2 {
+    AuthenticityV2 {
+        execution_id: run_id,
+        generator_version: GENERATED_BY.to_owned(),
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: std::env::consts::OS.to_owned(),
+        process_id,
+        signature_algorithm: None,
+        signature: None,
+        report_hash: None,
+    }
+}
+
+/// Returns evidence files in the order reports and manifests list them.
+pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
+    let mut files = files.to_vec();
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files
+}
+
+/// Returns an entry that is named instead of digested, as the wire has it.
+fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
+    TreeIssueV2 { path: issue.path.to_string(), kind: issue.kind }
+}
+
+fn build_summary(facts: &RunFacts) -> ExecutionSummaryV2 {
+    ExecutionSummaryV2 {
+        overall_status: facts.overall_status,
+        start_time: facts.started,
+        end_time: Some(facts.ended),
+        total_duration: Some(facts.duration),
+        action_counts: Some(compute_action_counts(&facts.actions)),
+        action_results: Some(compute_action_results(&facts.actions)),
+        test_results: compute_test_totals(&facts.actions),
+    }
+}
+
+fn build_phase(facts: &RunFacts, phase: ActionPhase) -> Vec<ActionResultV2> {
+    let of_phase = facts.actions.iter().filter(|action| action.action.phase == phase);
+    of_phase.map(|action| build_action(action, &facts.actions, &facts.evidence_files)).collect()
+}
+
+fn is_executed(facts: &ActionFacts) -> bool {
+    matches!(facts.disposition, ActionDisposition::Executed(_))
+}
+
+fn classification_of(facts: &ActionFacts) -> Option<&Classification> {
+    match &facts.disposition {
+        ActionDisposition::Executed(executed) => Some(&executed.classification),
+        ActionDisposition::Skipped(_) => None,
+    }
+}
+
+fn build_route(facts: &RouteFacts) -> RouteV2 {
+    let destination = &facts.entry.destination;
+    RouteV2 {
+        next_node: destination.next_node,
+        reason: destination.reason.clone(),
+        requires_human: destination.requires_human,
+        retry_allowed: destination.retry_allowed,
+        kind: facts.entry.kind,
+        phase: facts.entry.phase,
+        exit_code: facts.entry.exit_code,
+        exit_code_source: facts.entry.exit_code_source,
+        override_of: facts.override_of,
+    }
+}
+
+fn build_tdd(facts: &TddFacts) -> TddV2 {
+    TddV2 {
+        started: facts.started,
+        phase: facts.phase,
+        phase_after: facts.phase_after,
+        attempts: facts.attempts,
+        paused: facts.paused.clone(),
+    }
+}
+
+fn build_tree(facts: &TreeFacts) -> TreeV2 {
+    let comparison = facts.comparison.as_ref();
+    let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
+    TreeV2 {
+        before: facts.before,
+        after: comparison.map(|comparison| comparison.after),
+        moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),
+        moved_count: comparison.map(|comparison| comparison.moved.len() as u64),
+        files: comparison.map(|comparison| comparison.files),
+        issues: facts.issues.iter().map(build_issue).collect(),
+    }
+}
+
+fn build_isolation(facts: &RunFacts) -> IsolationV2 {
+    let survivors = facts.actions.iter().map(|action| match &action.disposition {
+        ActionDisposition::Executed(executed) => executed.ended.survivors.len() as u64,
+        ActionDisposition::Skipped(_) => 0,
+    });
+    IsolationV2 {
+        level: facts.isolation.level,
+        killed_by: facts.isolation.killed_by.clone(),
+        survivors: survivors.sum(),
+        open_channels: facts.isolation.open_channels.clone(),
+    }
+}
+
+fn build_environment(facts: &RunFacts) -> EnvironmentV2 {
+    let mut names = facts.environment.names.clone();
+    names.sort();
+    names.dedup();
+    EnvironmentV2 { digest: facts.environment.digest, names, components: facts.environment.components.clone() }
+}

@@ -1,0 +1,147 @@
+//! One action's entry in the report.
+
+use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, ResultType, TestResults};
+use crate::report::ending::Ending;
+use crate::report::excerpt::Excerpt;
+use crate::report::{
+    ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, ActionTypeV2, DispositionV2, ExecutedFacts,
+    ImpactV2, ShownV2, SkipReason, excerpt,
+};
+
+/// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
+const LISTED_FINDINGS: usize = 500;
+
+/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
+pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[EvidenceFile]) -> ActionResultV2 {
+    let action = &facts.action;
+    let evidence_files = names_of(action, files);
+    let log = ActionFiles::of(action).log.name;
+    let mut entry = ActionResultV2 {
+        action_id: action.id.clone(),
+        name: action.name.clone(),
+        action_type: ActionTypeV2::TerminalCommand,
+        tool: action.tool.report_name().to_owned(),
+        disposition: DispositionV2::Skipped,
+        skip_reason: None,
+        status: None,
+        blocking: None,
+        description: action.description.clone(),
+        command: action.command.display.clone(),
+        duration: None,
+        evidence: evidence_files.contains(&log).then_some(log),
+        evidence_files,
+        result: None,
+        classification: None,
+        impact: None,
+        debt_generation: None,
+        agent_action: None,
+    };
+    match &facts.disposition {
+        ActionDisposition::Skipped(reason) => entry.skip_reason = Some(*reason),
+        ActionDisposition::Executed(executed) => {
+            entry.disposition = match executed.status() {
+                ResultType::SpecificationError => DispositionV2::Invalid,
+                ResultType::Success
+                | ResultType::TestFailure
+                | ResultType::ExecutionError
+                | ResultType::ValidationFailure
+                | ResultType::Timeout
+                | ResultType::PrerequisiteFailure => DispositionV2::Executed,
+            };
+            entry.status = Some(executed.status());
+            entry.blocking = Some(executed.blocking == Blocking::Blocks);
+            entry.duration = Some(executed.ended.duration);
+            entry.result = Some(build_outcome(action, executed));
+            entry.classification = Some(executed.classification.clone());
+            entry.impact = build_impact(action, executed, all);
+            entry.debt_generation = Some(executed.debt.clone());
+            entry.agent_action = Some(executed.agent_action.clone());
+        }
+    }
+    entry
+}
+
+fn names_of(action: &Action, files: &[EvidenceFile]) -> Vec<String> {
+    let own = files.iter().filter(|file| file.action_id.as_deref() == Some(action.id.as_str()));
+    let mut names: Vec<_> = own.map(|file| file.name.clone()).collect();
+    names.sort();
+    names
+}
+
+fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
+    let ended = &executed.ended;
+    let interpretation = &executed.interpretation;
+    let ending = Ending::of(&ended.end);
+    let stdout = excerpt(&ended.captured.stdout);
+    let stderr = excerpt(&ended.captured.stderr);
+    let was_started = ending.error.is_none() || stdout.shown.total_bytes + stderr.shown.total_bytes > 0;
+    let hit_limit = ending.limit.is_some();
+    let mut warnings = interpretation.warnings.clone();
+    let test_results = interpretation.test_results.as_ref().map(|results| limit_failures(action, results, &mut warnings));
+    let diagnostics = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
+    note_what_is_left_out(action, "diagnostics", executed.diagnostics.len(), &mut warnings);
+    ActionOutcomeV2 {
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        killed: ending.killed,
+        error: ending.error,
+        timeout: hit_limit.then(|| DurationMs::from(action.timeout)),
+        actual_duration: hit_limit.then_some(ended.duration),
+        partial_output: if hit_limit { last_words(&stdout, &stderr) } else { None },
+        last_update: if hit_limit { ended.captured.last_output } else { None },
+        test_results,
+        diagnostics,
+        summary: executed.summary,
+        coverage: finite(interpretation.coverage),
+        report_channel: interpretation.report_channel.map(str::to_owned),
+        warnings,
+        survivors: ended.survivors.clone(),
+        pipes_left_open: ended.captured.pipes_left_open.then_some(true),
+        stdout: was_started.then_some(stdout.text),
+        stdout_shown: shown(stdout.shown),
+        stderr: was_started.then_some(stderr.text),
+        stderr_shown: shown(stderr.shown),
+    }
+}
+
+fn shown(shown: ShownV2) -> Option<ShownV2> {
+    (shown.total_bytes > 0).then_some(shown)
+}
+
+/// Returns the last line with something in it of what was printed: enough to see how far it came.
+fn last_words(stdout: &Excerpt, stderr: &Excerpt) -> Option<String> {
+    let last = |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+    last(&stdout.text).or_else(|| last(&stderr.text))
+}
+
+fn limit_failures(action: &Action, results: &TestResults, warnings: &mut Vec<String>) -> TestResults {
+    note_what_is_left_out(action, "failed tests", results.failures.len(), warnings);
+    let failures = results.failures.iter().take(LISTED_FINDINGS).cloned().collect();
+    TestResults { counts: results.counts, total: results.total, failures }
+}
+
+fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &mut Vec<String>) {
+    if found > LISTED_FINDINGS {
+        let files = ActionFiles::of(action);
+        let place = files.findings.unwrap_or(files.log).name;
+        warnings.push(format!("{LISTED_FINDINGS} of {found} {what} are listed here, all of them in `{place}`"));
+    }
+}
+
+/// Returns the coverage where both its numbers are numbers: JSON has no others.
+pub(super) fn finite(coverage: Option<Coverage>) -> Option<Coverage> {
+    coverage.filter(|coverage| coverage.percent.is_finite() && coverage.required.is_finite())
+}
+
+fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {
+    if action.phase != ActionPhase::Prerequisite || executed.status() == ResultType::Success {
+        return None;
+    }
+    let steps = || all.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
+    let skipped = steps().filter(|facts| facts.disposition == ActionDisposition::Skipped(SkipReason::PrerequisiteFailed)).count();
+    (skipped > 0).then(|| ImpactV2 {
+        subsequent_steps_skipped: skipped as u64,
+        test_execution_aborted: skipped == steps().count(),
+        reason: format!("the checks need `{}`, which did not succeed", action.name),
+    })
+}

@@ -1,0 +1,100 @@
+//! Bytes of reports and records, and reading our own back: strict, so that a key nobody knows is never passed over (G4).
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::report::build::REPORT_VERSION;
+use crate::report::records::RUN_SCHEMA;
+use crate::report::{ExecutionReportV2, RunStartV1};
+
+/// Says why bytes are not the document they should be.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// They are not JSON, or not of the shape.
+    #[error("failed to read the {document}; if nobody edited it, it was written by another version of proctor")]
+    Shape {
+        /// What was read.
+        document: &'static str,
+        /// What the parser said, with line and column.
+        source: serde_json::Error,
+    },
+    /// They are of a version this program does not know.
+    #[error("the {document} is of version `{found}`, and this proctor reads `{known}`; read it with the version that wrote it")]
+    Version {
+        /// What was read.
+        document: &'static str,
+        /// The version it names.
+        found: String,
+        /// The version that is read.
+        known: &'static str,
+    },
+    /// They hold something that proctor does not write there.
+    #[error("the {document} has something at `{path}` that proctor does not write there; it was edited or is damaged")]
+    Foreign {
+        /// What was read.
+        document: &'static str,
+        /// Where: keys and positions, for example `stepExecution.results[2].classification.note`.
+        path: String,
+    },
+}
+
+/// What is read, and where it names its version.
+struct Kind {
+    document: &'static str,
+    version_key: &'static str,
+    known: &'static str,
+}
+
+/// Returns a report or record as it is written: indented JSON with a newline at the end. Equal values give equal bytes.
+pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(document).expect("the wire types have text keys");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Reads an execution report back. It does not check the hash: [`crate::report::report_hash`] does.
+pub fn parse(bytes: &[u8]) -> Result<ExecutionReportV2, ReportError> {
+    read(bytes, &Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION })
+}
+
+/// Reads a start record back.
+pub fn parse_run_start(bytes: &[u8]) -> Result<RunStartV1, ReportError> {
+    read(bytes, &Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA })
+}
+
+fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<Document, ReportError> {
+    let document = kind.document;
+    let value: Value = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
+    if let Some(found) = value.get(kind.version_key).and_then(Value::as_str)
+        && found != kind.known
+    {
+        return Err(ReportError::Version { document, found: found.to_owned(), known: kind.known });
+    }
+    // From the bytes again, not from the value: a key that is there twice is seen only here.
+    let read: Document = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
+    let known = serde_json::to_value(&read).expect("the wire types have text keys");
+    match first_difference(&value, &known, String::new()) {
+        None => Ok(read),
+        Some(path) => Err(ReportError::Foreign { document, path }),
+    }
+}
+
+/// Returns where two values first differ. Types of the model pass unknown keys over; this does not.
+fn first_difference(found: &Value, known: &Value, path: String) -> Option<String> {
+    match (found, known) {
+        (Value::Object(found), Value::Object(known)) => {
+            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            let keys = found.keys().chain(known.keys().filter(|key| !found.contains_key(*key)));
+            keys.into_iter().find_map(|key| match (found.get(key), known.get(key)) {
+                (Some(found), Some(known)) => first_difference(found, known, below(key)),
+                (Some(_), None) | (None, Some(_)) | (None, None) => Some(below(key)),
+            })
+        }
+        (Value::Array(found), Value::Array(known)) if found.len() == known.len() => {
+            let pairs = found.iter().zip(known).enumerate();
+            pairs.into_iter().find_map(|(position, (found, known))| first_difference(found, known, format!("{path}[{position}]")))
+        }
+        (found, known) => (found != known).then_some(path),
+    }
+}

@@ -1,0 +1,248 @@
+//! What the builder is told: everything `run/` knows about one run, in the model's types.
+//!
+//! Plain data. Whoever fills it has judged already: nothing here is classified, routed or counted again, except the sums.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    Action, AgentAction, Blocking, Classification, CompletionStatus, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
+    DurationMs, Ended, EvidenceFile, Interpretation, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase,
+    Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest,
+    TreeIssue, Trigger,
+};
+use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2, IsolationLevel, RunStartV1, SkipReason};
+
+/// Everything the report of one run is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFacts {
+    /// The run.
+    pub run_id: RunId,
+    /// The project.
+    pub project_id: ProjectId,
+    /// The plan that was carried out.
+    pub plan: Plan,
+    /// Its digest.
+    pub plan_digest: Digest,
+    /// The file it came from, relative to the project.
+    pub specification_file: Option<String>,
+    /// What became of each of the plan's actions, in the plan's order.
+    pub actions: Vec<ActionFacts>,
+    /// When the run began.
+    pub started: Timestamp,
+    /// When its last process had ended.
+    pub ended: Timestamp,
+    /// How long it took, by a clock that cannot step.
+    pub duration: DurationMs,
+    /// When the report is built.
+    pub generated_at: Timestamp,
+    /// The process that carried the run out.
+    pub process_id: u32,
+    /// What happened.
+    pub overall_status: OverallStatus,
+    /// The verdict; none where there is none (E17).
+    pub overall_result: Option<OverallResult>,
+    /// Why the verdict is what it is.
+    pub overall_reason: String,
+    /// Whether the task may be ticked off.
+    pub completion: CompletionFacts,
+    /// What started the run.
+    pub trigger: Trigger,
+    /// The tree.
+    pub tree: TreeFacts,
+    /// How the run was kept apart.
+    pub isolation: IsolationFacts,
+    /// What the commands ran in.
+    pub environment: EnvironmentFacts,
+    /// Configuration files that differ from the last sealed run of the task.
+    pub configuration_changed: Vec<ConfigurationChangeV2>,
+    /// Where the task goes next; none where nothing was routed.
+    pub route: Option<RouteFacts>,
+    /// The task's TDD state; none where the run does not touch it.
+    pub tdd: Option<TddFacts>,
+    /// The other files of the run; never the manifest, the ledger or the report.
+    pub evidence_files: Vec<EvidenceFile>,
+    /// Why file events may have been missed before the run.
+    pub lost_events: Vec<String>,
+    /// What a person should know about the run. The plan's own notes are added by the builder, before these.
+    pub notes: Vec<PlanNote>,
+}
+
+/// What became of one action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionFacts {
+    /// The action.
+    pub action: Action,
+    /// What became of it.
+    pub disposition: ActionDisposition,
+}
+
+/// What became of one action.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ActionDisposition {
+    /// It was carried out.
+    Executed(Box<ExecutedFacts>),
+    /// It was not run.
+    Skipped(SkipReason),
+}
+
+/// An action that was carried out, and what it was judged to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutedFacts {
+    /// How it ended and what it printed.
+    pub ended: Ended,
+    /// What its tool's interpreter found.
+    pub interpretation: Interpretation,
+    /// Its errors and warnings, as the policy left them (C24).
+    pub diagnostics: Vec<Diagnostic>,
+    /// Counts over them; none where nothing was looked for.
+    pub summary: Option<DiagnosticSummary>,
+    /// The classification; its category is the action's status.
+    pub classification: Classification,
+    /// Whether it decides the verdict.
+    pub blocking: Blocking,
+    /// Whether it becomes a debt item.
+    pub debt: DebtGeneration,
+    /// What to do about it.
+    pub agent_action: AgentAction,
+}
+
+/// Whether the task may be ticked off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompletionFacts {
+    /// COMPLETE or INCOMPLETE.
+    pub status: CompletionStatus,
+    /// The task's status; none where there is no verdict.
+    pub task_status: Option<TaskStatus>,
+    /// Why it is PARTIAL.
+    pub partial_reason: Option<PartialReason>,
+    /// Why the task may or may not be ticked off.
+    pub reason: String,
+}
+
+/// The tree that was tested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFacts {
+    /// Its digest when the run began.
+    pub before: TreeDigest,
+    /// The second look after the last process had ended; none where it was not taken.
+    pub comparison: Option<TreeComparison>,
+    /// Entries that are named instead of digested.
+    pub issues: Vec<TreeIssue>,
+}
+
+/// How the run was kept apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IsolationFacts {
+    /// The level that was reached.
+    pub level: IsolationLevel,
+    /// By what means whatever was left of an action was ended.
+    pub killed_by: Option<String>,
+    /// The channels by which a command could reach outside the run.
+    pub open_channels: Vec<String>,
+}
+
+/// What the commands ran in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentFacts {
+    /// The digest over all of it.
+    pub digest: Digest,
+    /// The names of the variables that were handed on.
+    pub names: Vec<String>,
+    /// What else the digest was made of.
+    pub components: Vec<EnvironmentComponentV2>,
+}
+
+/// A route, and what it overrides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteFacts {
+    /// The decision.
+    pub entry: RouteEntry,
+    /// Where the table alone would have sent it, where another rule decided.
+    pub override_of: Option<NextNode>,
+}
+
+/// The task's TDD state around the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TddFacts {
+    /// Whether a cycle is started.
+    pub started: bool,
+    /// The phase the run was judged in.
+    pub phase: Phase,
+    /// The phase after it.
+    pub phase_after: Phase,
+    /// Attempts in the phase, this one included.
+    pub attempts: u32,
+    /// Set while the task waits for a person.
+    pub paused: Option<PauseRecord>,
+}
+
+/// What `run.json` is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunStartFacts<'a> {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The plan that is going to be carried out.
+    pub plan: &'a Plan,
+    /// Its digest.
+    pub plan_digest: Digest,
+    /// The file it came from, relative to the project.
+    pub specification_file: Option<String>,
+    /// The tree it is going to test.
+    pub tree_digest: TreeDigest,
+    /// What started it.
+    pub trigger: Trigger,
+    /// When it began.
+    pub started: Timestamp,
+    /// The process that carries it out.
+    pub process_id: u32,
+}
+
+/// What is known of a run whose process died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryFacts {
+    /// The run.
+    pub run_id: RunId,
+    /// Its project.
+    pub project_id: ProjectId,
+    /// Its task.
+    pub task: TaskId,
+    /// Its start record; none where it is missing or damaged.
+    pub start: Option<RunStartV1>,
+    /// When it was found.
+    pub recovered_at: Timestamp,
+    /// The files it left, hashed when it was found.
+    pub evidence_files: Vec<EvidenceFile>,
+}
+
+/// What the record of one action is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRecordFacts<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// The action.
+    pub action: &'a Action,
+    /// How it ended and what it printed.
+    pub ended: &'a Ended,
+    /// Where it ran, absolute.
+    pub working_directory: String,
+    /// The program that was found for it.
+    pub program: Option<ProgramFacts>,
+    /// All variables it was given.
+    pub environment: &'a BTreeMap<String, String>,
+}
+
+/// The program file that was executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramFacts {
+    /// Its path, links resolved.
+    pub path: String,
+    /// Its SHA-256; none where it may not be read.
+    pub sha256: Option<Digest>,
+}
+
+impl ExecutedFacts {
+    /// Returns the action's status.
+    pub fn status(&self) -> ResultType {
+        self.classification.category
+    }
+}

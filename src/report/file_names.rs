@@ -1,0 +1,154 @@
+//! The names of evidence files: one table from tool to slugs, which yields seed 004's names (E16).
+
+use crate::model::{Action, ActionId, Digest, EvidenceFile, EvidenceKind, Tool, ToolClass};
+
+/// The report's file name.
+pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
+/// The start record's file name.
+pub const RUN_START_FILE: &str = "run.json";
+
+/// A coverage report's file name after the action's id.
+const COVERAGE_REPORT: &str = "coverage.json";
+
+/// A row of the table.
+struct Slugs {
+    tool: Tool,
+    /// Of log, frames and action record.
+    log: &'static str,
+    /// Of what the interpreter found.
+    findings: Option<&'static str>,
+    /// Of the report the tool wrote.
+    tool_report: Option<&'static str>,
+}
+
+/// Tool to slugs. Seed 004's own example names are those of the tests below.
+const SLUGS: [Slugs; 4] = [
+    Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
+    Slugs { tool: Tool::Tsc, log: "typescript-compilation", findings: Some("typescript-diagnostics.json"), tool_report: None },
+    Slugs { tool: Tool::Eslint, log: "eslint", findings: Some("eslint-report.json"), tool_report: None },
+    Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
+];
+
+/// A file's name and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Its name in the run directory.
+    pub name: String,
+    /// What it is.
+    pub kind: EvidenceKind,
+}
+
+/// The files an action may leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionFiles {
+    /// The exact bytes of both streams, in order of arrival.
+    pub log: NamedFile,
+    /// Which bytes came from which stream, and when.
+    pub frames: NamedFile,
+    /// The action's record.
+    pub record: NamedFile,
+    /// What the tool's interpreter found; none for tools without one.
+    pub findings: Option<NamedFile>,
+    /// The report the tool wrote, as it was; none for tools that write none.
+    pub tool_report: Option<NamedFile>,
+    /// The coverage report the check names, as it was; none where it names none.
+    pub coverage_report: Option<NamedFile>,
+}
+
+impl ActionFiles {
+    /// Returns the names of an action's files. Ids are unique in a plan, so names are unique in a run.
+    pub fn of(action: &Action) -> Self {
+        let slugs = SLUGS.iter().find(|row| row.tool == action.tool).expect("a test walks the table over all tools");
+        let file = |rest: String, kind| NamedFile { name: format!("{}-{rest}", action.id), kind };
+        let (log_kind, findings_kind) = match action.class {
+            ToolClass::Test => (EvidenceKind::TestExecutionLog, EvidenceKind::TestExecutionLog),
+            ToolClass::Validation | ToolClass::Generic => (EvidenceKind::TerminalOutput, EvidenceKind::Diagnostics),
+        };
+        Self {
+            log: file(format!("{}.log", slugs.log), log_kind),
+            frames: file(format!("{}.frames", slugs.log), EvidenceKind::Frames),
+            record: file(format!("{}.json", slugs.log), EvidenceKind::ActionRecord),
+            findings: slugs.findings.map(|rest| file(rest.to_owned(), findings_kind)),
+            tool_report: slugs.tool_report.map(|rest| file(rest.to_owned(), EvidenceKind::ToolReport)),
+            coverage_report: action.coverage.as_ref().map(|_| file(COVERAGE_REPORT.to_owned(), EvidenceKind::ToolReport)),
+        }
+    }
+}
+
+/// Describes a file of a run that died by its name alone. What the table does not know is `error-logs`.
+pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
+    let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
+    let kind = match known {
+        None if name == RUN_START_FILE => EvidenceKind::ActionRecord,
+        None => EvidenceKind::ErrorLogs,
+        Some((_, rest)) => kind_of_slug(rest),
+    };
+    let action_id = known.map(|(id, _)| id.to_owned());
+    EvidenceFile { name: name.to_owned(), kind, action_id, bytes, sha256 }
+}
+
+/// Returns what a file is, by its name without the action's id.
+fn kind_of_slug(rest: &str) -> EvidenceKind {
+    for row in &SLUGS {
+        let is_test = row.tool.class() == ToolClass::Test;
+        if row.findings == Some(rest) {
+            return if is_test { EvidenceKind::TestExecutionLog } else { EvidenceKind::Diagnostics };
+        }
+        if row.tool_report == Some(rest) || rest == COVERAGE_REPORT {
+            return EvidenceKind::ToolReport;
+        }
+        match rest.strip_prefix(row.log) {
+            Some(".log") if is_test => return EvidenceKind::TestExecutionLog,
+            Some(".log") => return EvidenceKind::TerminalOutput,
+            Some(".frames") => return EvidenceKind::Frames,
+            Some(".json") => return EvidenceKind::ActionRecord,
+            Some(_) | None => {}
+        }
+    }
+    EvidenceKind::ErrorLogs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{ActionFiles, describe_found_file};
+    use crate::model::{ActionPhase, Digest, EvidenceKind, Tool};
+    use crate::report::samples::action;
+
+    #[test]
+    fn the_seeds_names_come_out_of_the_table() {
+        let names = |phase, number, tool| {
+            let files = ActionFiles::of(&action(phase, number, tool));
+            [Some(files.log), files.findings, files.tool_report].into_iter().flatten().map(|file| file.name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(ActionPhase::Step, 3, Tool::Tsc),
+            ["STEP.3-typescript-compilation.log", "STEP.3-typescript-diagnostics.json"]
+        );
+        assert_eq!(
+            names(ActionPhase::Step, 4, Tool::Pytest),
+            ["STEP.4-pytest.log", "STEP.4-test-results.json", "STEP.4-junit.xml"]
+        );
+        assert_eq!(names(ActionPhase::Step, 11, Tool::Eslint), ["STEP.11-eslint.log", "STEP.11-eslint-report.json"]);
+        assert_eq!(names(ActionPhase::Prerequisite, 2, Tool::Generic), ["PREREQ.2-terminal-output.log"]);
+        assert_eq!(names(ActionPhase::Cleanup, 1, Tool::Generic), ["CLEANUP.1-terminal-output.log"]);
+    }
+
+    #[test]
+    fn all_files_of_an_action_have_different_names_and_are_known_by_them() {
+        for tool in [Tool::Pytest, Tool::Tsc, Tool::Eslint, Tool::Generic] {
+            let files = ActionFiles::of(&action(ActionPhase::Step, 1, tool));
+            let of_tool = [files.findings, files.tool_report, files.coverage_report].into_iter().flatten();
+            let all: Vec<_> = [files.log, files.frames, files.record].into_iter().chain(of_tool).collect();
+            let names: BTreeSet<_> = all.iter().map(|file| file.name.as_str()).collect();
+            assert_eq!(names.len(), all.len(), "{tool:?}");
+            for file in &all {
+                let found = describe_found_file(&file.name, 1, Digest::of(b""));
+                assert_eq!((found.kind, found.action_id.as_deref()), (file.kind, Some("STEP.1")), "{}", file.name);
+            }
+        }
+        let damaged = describe_found_file("recovered-STEP.1-pytest.log", 1, Digest::of(b""));
+        assert_eq!((damaged.kind, damaged.action_id), (EvidenceKind::ErrorLogs, None));
+    }
+}

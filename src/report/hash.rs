@@ -1,0 +1,61 @@
+//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON, without the two keys that cannot cover themselves.
+
+use serde_json::Value;
+
+use crate::model::Digest;
+use crate::report::ExecutionReportV2;
+
+/// Keys of `authenticity` that the hash leaves out.
+const NOT_COVERED: [&str; 2] = ["reportHash", "signature"];
+
+/// Returns the hash of a report, sealed or not.
+///
+/// Numbers are compared as RFC 8785 writes them, as IEEE doubles: whole numbers above 2^53 are not told apart.
+pub fn report_hash(report: &Value) -> Digest {
+    let mut covered = report.clone();
+    if let Some(authenticity) = covered.get_mut("authenticity").and_then(Value::as_object_mut) {
+        for key in NOT_COVERED {
+            authenticity.remove(key);
+        }
+    }
+    Digest::of(&serde_json_canonicalizer::to_vec(&covered).expect("a JSON value has text keys and finite numbers"))
+}
+
+/// Returns the report with its hash in `authenticity.reportHash`.
+pub fn seal_hash(mut report: ExecutionReportV2) -> ExecutionReportV2 {
+    let value = serde_json::to_value(&report).expect("the report's types have text keys");
+    report.authenticity.report_hash = Some(report_hash(&value));
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::report_hash;
+    use crate::model::Digest;
+
+    #[test]
+    fn the_canonical_form_is_that_of_rfc_8785() {
+        // RFC 8785, 3.2.2 and 3.2.3: numbers, escapes, and the order of keys by UTF-16 code units.
+        let input = r#"{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],
+            "string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#;
+        let canonical = "{\"literals\":[null,true,false],\"numbers\":[333333333.3333333,1e+30,4.5,0.002,1e-27],\
+            \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}";
+        let value: Value = serde_json::from_str(input).expect("the RFC's own example");
+        assert_eq!(report_hash(&value), Digest::of(canonical.as_bytes()));
+        let order = json!({"\u{20ac}": 1, "\r": 2, "\u{fb33}": 3, "1": 4, "\u{1f600}": 5, "\u{80}": 6, "\u{f6}": 7});
+        let canonical = "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"\u{f6}\":7,\"\u{20ac}\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}";
+        assert_eq!(report_hash(&order), Digest::of(canonical.as_bytes()));
+    }
+
+    #[test]
+    fn only_the_hash_and_the_signature_are_left_out() {
+        let bare = json!({"a": 1, "authenticity": {"executionId": "x"}});
+        let sealed = json!({"a": 1, "authenticity": {"executionId": "x", "reportHash": "00", "signature": "s"}});
+        assert_eq!(report_hash(&bare), report_hash(&sealed));
+        let signed_otherwise = json!({"a": 1, "authenticity": {"executionId": "x", "signatureAlgorithm": "none"}});
+        assert_ne!(report_hash(&bare), report_hash(&signed_otherwise));
+        assert_ne!(report_hash(&bare), report_hash(&json!({"a": 1, "reportHash": "00", "authenticity": {"executionId": "x"}})));
+    }
+}

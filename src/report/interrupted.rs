@@ -1,0 +1,110 @@
+//! The report of a run whose process died: what its start record says, the files it left, and nothing else.
+
+use crate::model::{CompletionStatus, OverallStatus, PlanNote, RunId, Timestamp};
+use crate::report::build::{GENERATED_BY, REPORT_VERSION, sorted_by_name, unsealed};
+use crate::report::{
+    CleanupExecutionV2, CompletionV2, CustodyV2, ExecutionReportV2, ExecutionSummaryV2, PrerequisiteExecutionV2, ProjectV2,
+    RecoveryFacts, StepExecutionV2, TestSpecificationV2, TreeV2, ValidationCriteriaV2,
+};
+
+const REASON: &str = "the run was cut short: the process that carried it out ended before the run did";
+
+/// Returns the report of a run that never wrote its own (S2, E17): INTERRUPTED, without a verdict and without counts.
+///
+/// When it ended is not known, so no end and no duration are claimed; `evidenceFiles` are as they were found. Without a readable
+/// start record, tree, trigger, plan and process are not known either, and the beginning is the one the run's id names.
+pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
+    let details = recovery.start.as_ref().map(|start| &start.details);
+    let mut notes = Vec::new();
+    let start_time = details.map(|details| details.started).or_else(|| start_named_by(&recovery.run_id)).unwrap_or_else(|| {
+        notes.push(note("the start record cannot be read and the run's id names no time; startTime is when the run was found"));
+        recovery.recovered_at
+    });
+    let specification = details.map(|details| details.test_specification.clone());
+    ExecutionReportV2 {
+        report_version: REPORT_VERSION.to_owned(),
+        generated_at: recovery.recovered_at,
+        generated_by: GENERATED_BY.to_owned(),
+        project: details
+            .map(|details| details.project.clone())
+            .unwrap_or_else(|| ProjectV2 { id: recovery.project_id.clone(), name: None }),
+        test_specification: specification.unwrap_or_else(|| TestSpecificationV2 {
+            file: None,
+            task_id: recovery.task.clone(),
+            origin: None,
+            plan_digest: None,
+        }),
+        trigger: details.map(|details| details.trigger.clone()),
+        execution_summary: summary_of_unknown(start_time),
+        prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: Vec::new() },
+        step_execution: StepExecutionV2 { results: Vec::new() },
+        cleanup_execution: CleanupExecutionV2 { executed: None, results: Vec::new() },
+        validation_criteria_evaluation: ValidationCriteriaV2 { overall_result: None, reason: REASON.to_owned() },
+        completion_criteria_evaluation: CompletionV2 {
+            actual_pass_rate: None,
+            completion_status: CompletionStatus::Incomplete,
+            task_status: None,
+            partial_reason: None,
+            reason: REASON.to_owned(),
+        },
+        route: None,
+        tdd: None,
+        tree: details.map(|details| TreeV2 {
+            before: details.tree_digest,
+            after: None,
+            moved: Vec::new(),
+            moved_count: None,
+            files: None,
+            issues: Vec::new(),
+        }),
+        isolation: None,
+        environment: None,
+        configuration_changed: Vec::new(),
+        custody: CustodyV2::SameUser,
+        limit: None,
+        lost_events: Vec::new(),
+        notes,
+        evidence_files: sorted_by_name(&recovery.evidence_files),
+        authenticity: unsealed(recovery.run_id.clone(), details.map(|details| details.process_id)),
+    }
+}
+
+fn summary_of_unknown(start_time: Timestamp) -> ExecutionSummaryV2 {
+    ExecutionSummaryV2 {
+        overall_status: OverallStatus::Interrupted,
+        start_time,
+        end_time: None,
+        total_duration: None,
+        action_counts: None,
+        action_results: None,
+        test_results: None,
+    }
+}
+
+fn note(message: &str) -> PlanNote {
+    PlanNote { subject: "run".to_owned(), message: message.to_owned() }
+}
+
+/// Returns the time a run's id names: `exec-20260304T093000.120Z-000042` began at 2026-03-04T09:30:00.120Z.
+fn start_named_by(run_id: &RunId) -> Option<Timestamp> {
+    let stamp = run_id.as_str().strip_prefix("exec-")?.split('-').next()?;
+    let (date, time) = stamp.split_once('T')?;
+    let part = |text: &str, from: usize, to: usize| text.get(from..to).map(str::to_owned);
+    let date = format!("{}-{}-{}", part(date, 0, 4)?, part(date, 4, 6)?, part(date, 6, 8)?);
+    let time = format!("{}:{}:{}", part(time, 0, 2)?, part(time, 2, 4)?, time.get(4..)?);
+    Timestamp::try_from(format!("{date}T{time}")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::start_named_by;
+    use crate::model::{RunId, Timestamp};
+
+    #[test]
+    fn a_runs_id_names_its_beginning() {
+        let start = Timestamp::from_millis(1_772_616_600_120);
+        assert_eq!(start_named_by(&RunId::new(start, 42)), Some(start));
+        let no_time = RunId::try_from("exec-20269904T093000.120Z-000042").expect("digits are all that is checked");
+        assert_eq!(start_named_by(&no_time), None);
+    }
+}

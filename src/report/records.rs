@@ -1,0 +1,169 @@
+//! The records beside the report, from what `run/` knows of one action or of a run that begins.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Action, Diagnostic, DiagnosticSummary, Ended, Interpretation, RunId, TestCase, TestFailure};
+use crate::report::build::{GENERATED_BY, test_specification};
+use crate::report::build_action::finite;
+use crate::report::ending::Ending;
+use crate::report::{
+    ActionFiles, ActionRecordFacts, ActionRecordV1, ActionTypeV2, DiagnosticsRecordV1, ExecutionV1, OutputV1, ProgramV1,
+    ProjectV2, RecordAuthenticityV1, RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1,
+    TestRunV1, environment_record, excerpt,
+};
+
+/// The name and version of `run.json`.
+pub const RUN_SCHEMA: &str = "proctor-run-v1";
+/// The name and version of [`ActionRecordV1`].
+pub const ACTION_SCHEMA: &str = "proctor-action-v1";
+/// The name and version of [`TestResultsRecordV1`].
+pub const TEST_RESULTS_SCHEMA: &str = "proctor-test-results-v1";
+/// The name and version of [`DiagnosticsRecordV1`].
+pub const DIAGNOSTICS_SCHEMA: &str = "proctor-diagnostics-v1";
+
+/// Returns the start record of a run without the keys that the run directory adds: `schema`, `runId`, `task`.
+pub fn run_start_details(facts: RunStartFacts<'_>) -> RunStartDetailsV1 {
+    RunStartDetailsV1 {
+        generated_by: GENERATED_BY.to_owned(),
+        project: ProjectV2 { id: facts.project_id, name: Some(facts.plan.project_name.clone()) },
+        test_specification: test_specification(facts.plan, facts.plan_digest, facts.specification_file),
+        tree_digest: facts.tree_digest,
+        trigger: facts.trigger,
+        started: facts.started,
+        process_id: facts.process_id,
+    }
+}
+
+/// Returns the record of an action that was carried out.
+pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
+    let action = facts.action;
+    ActionRecordV1 {
+        schema: ACTION_SCHEMA.to_owned(),
+        run_id: facts.run_id.clone(),
+        action_id: action.id.clone(),
+        action_type: ActionTypeV2::TerminalCommand,
+        name: action.name.clone(),
+        command: action.command.display.clone(),
+        argv: action.command.argv.clone(),
+        shell: action.command.shell,
+        working_directory: facts.working_directory,
+        program: facts.program.map(|program| ProgramV1 { path: program.path, sha256: program.sha256 }),
+        execution: execution(facts.ended),
+        output: output(action, facts.ended),
+        environment: environment_record(facts.environment, &action.environment),
+        usage: facts.ended.usage,
+        survivors: facts.ended.survivors.clone(),
+        authenticity: authenticity(facts.ended),
+    }
+}
+
+/// Returns the record of every test of an action; none where no report of tests was read.
+pub fn test_results_record(
+    run_id: &RunId,
+    action: &Action,
+    ended: &Ended,
+    interpretation: &Interpretation,
+) -> Option<TestResultsRecordV1> {
+    let results = interpretation.test_results.as_ref()?;
+    let failures = results.failures.iter().map(|failure| (failure.test_name.as_str(), failure)).collect();
+    Some(TestResultsRecordV1 {
+        schema: TEST_RESULTS_SCHEMA.to_owned(),
+        run_id: run_id.clone(),
+        action_id: action.id.clone(),
+        action_type: ActionTypeV2::TerminalCommand,
+        test_framework: action.tool.report_name().to_owned(),
+        execution: execution(ended),
+        results: TestRunV1 {
+            num_total_tests: results.total,
+            num_passed_tests: results.counts.passed,
+            num_failed_tests: results.counts.failed,
+            num_pending_tests: results.counts.skipped,
+            test_results: interpretation.cases.iter().map(|case| test_record(case, &failures)).collect(),
+        },
+        coverage: finite(interpretation.coverage),
+        report_channel: interpretation.report_channel.map(str::to_owned),
+        authenticity: authenticity(ended),
+    })
+}
+
+/// Returns the record of every finding of an action, as the policy left them.
+pub fn diagnostics_record(
+    run_id: &RunId,
+    action: &Action,
+    ended: &Ended,
+    diagnostics: &[Diagnostic],
+    summary: DiagnosticSummary,
+) -> DiagnosticsRecordV1 {
+    DiagnosticsRecordV1 {
+        schema: DIAGNOSTICS_SCHEMA.to_owned(),
+        run_id: run_id.clone(),
+        action_id: action.id.clone(),
+        action_type: ActionTypeV2::TerminalCommand,
+        tool: action.tool.report_name().to_owned(),
+        execution: execution(ended),
+        diagnostics: diagnostics.to_vec(),
+        summary,
+        authenticity: authenticity(ended),
+    }
+}
+
+fn execution(ended: &Ended) -> ExecutionV1 {
+    let ending = Ending::of(&ended.end);
+    ExecutionV1 {
+        start_time: ended.started,
+        end_time: ended.ended,
+        duration: ended.duration,
+        exit_code: ending.exit_code,
+        signal: ending.signal,
+        killed: ending.killed.unwrap_or(false),
+        exit_code_after_stop: ending.exit_code_after_stop,
+        stop_signal: ending.stop_signal,
+        limit: ending.limit,
+        error: ending.error,
+    }
+}
+
+fn output(action: &Action, ended: &Ended) -> OutputV1 {
+    let files = ActionFiles::of(action);
+    let captured = &ended.captured;
+    let stdout = excerpt(&captured.stdout);
+    let stderr = excerpt(&captured.stderr);
+    OutputV1 {
+        log: files.log.name,
+        log_bytes: captured.log_bytes,
+        log_sha256: captured.log_digest,
+        frames: files.frames.name,
+        frames_bytes: captured.frames_bytes,
+        frames_sha256: captured.frames_digest,
+        last_output: captured.last_output,
+        pipes_left_open: captured.pipes_left_open,
+        stdout: stdout.text,
+        stdout_shown: stdout.shown,
+        stderr: stderr.text,
+        stderr_shown: stderr.shown,
+    }
+}
+
+fn authenticity(ended: &Ended) -> RecordAuthenticityV1 {
+    RecordAuthenticityV1 { captured_by: GENERATED_BY.to_owned(), timestamp: ended.ended, output_hash: ended.captured.log_digest }
+}
+
+fn test_record(case: &TestCase, failures: &BTreeMap<&str, &TestFailure>) -> TestRecordV1 {
+    let full_name = if case.ancestor_titles.is_empty() {
+        case.title.clone()
+    } else {
+        format!("{}::{}", case.ancestor_titles.join("."), case.title)
+    };
+    let location = failures
+        .get(full_name.as_str())
+        .and_then(|failure| failure.test_file.as_ref().map(|file| TestLocationV1 { file: file.clone(), line: failure.line }));
+    TestRecordV1 {
+        ancestor_titles: case.ancestor_titles.clone(),
+        full_name,
+        status: case.status,
+        title: case.title.clone(),
+        duration: case.duration,
+        failure_messages: case.failure_messages.clone(),
+        location,
+    }
+}

@@ -1,0 +1,388 @@
+//! Facts that the tests of this folder build reports from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::model::BlockOn;
+use crate::model::{
+    Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
+    CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
+    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, LimitKind, NextNode,
+    OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId,
+    ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor,
+    TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
+    TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+};
+use crate::report::{
+    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2,
+    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, IsolationLevel, RouteFacts, RunFacts, SkipReason,
+    TddFacts, TreeFacts,
+};
+
+/// 2026-03-04T09:30:00.120Z.
+pub(super) const BASE: i64 = 1_772_616_600_120;
+
+pub(super) fn at(offset: i64) -> Timestamp {
+    Timestamp::from_millis(BASE + offset)
+}
+
+/// An action of a tool, with the command the bundled project has for it.
+pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
+    let (name, display) = match tool {
+        Tool::Pytest => ("pytest", ".venv/bin/python -m pytest"),
+        Tool::Tsc => ("tsc", "./node_modules/.bin/tsc --noEmit -p web"),
+        Tool::Eslint => ("eslint", "./node_modules/.bin/eslint web"),
+        Tool::Generic => ("node packages", "npm ci --no-audit --no-fund"),
+    };
+    Action {
+        id: ActionId::numbered(phase.prefix(), number),
+        phase,
+        name: name.to_owned(),
+        description: format!("runs `{display}`"),
+        tool,
+        class: tool.class(),
+        command_is_ours: false,
+        command: CommandLine { argv: display.split(' ').map(str::to_owned).collect(), display: display.to_owned(), shell: false },
+        directory: PathBuf::new(),
+        environment: BTreeMap::from([("QUOTES_MODE".to_owned(), "strict".to_owned())]),
+        timeout: Duration::from_secs(120),
+        grace: Duration::from_secs(5),
+        paths: Vec::new(),
+        once: None,
+        policy: None,
+        coverage: (tool.class() == ToolClass::Test)
+            .then(|| CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() }),
+        expected_exit_codes: vec![0],
+        on_survivors: OnSurvivors::Report,
+    }
+}
+
+pub(super) fn stream(text: &str) -> StreamExcerpt {
+    StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() }
+}
+
+pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
+    let log = [stdout, stderr].concat();
+    Ended {
+        end,
+        started: at(100),
+        ended: at(2200),
+        duration: DurationMs(2100),
+        captured: Captured {
+            log_bytes: log.len() as u64,
+            log_digest: Digest::of(log.as_bytes()),
+            frames_bytes: 40,
+            frames_digest: Digest::of(b"frames"),
+            stdout: stream(stdout),
+            stderr: stream(stderr),
+            last_output: Some(at(2100)),
+            pipes_left_open: false,
+        },
+        survivors: Vec::new(),
+        usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
+    }
+}
+
+fn executed(
+    action: Action,
+    ended: Ended,
+    interpretation: Interpretation,
+    category: ResultType,
+    blocking: Blocking,
+) -> ActionFacts {
+    let classification = Classification::plain(category, interpretation.category, interpretation.reason.clone());
+    let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
+    let executed = ExecutedFacts {
+        ended,
+        diagnostics: interpretation.diagnostics.clone(),
+        summary: looked.then(|| DiagnosticSummary::of(&interpretation.diagnostics)),
+        interpretation,
+        classification,
+        blocking,
+        debt: DebtGeneration::none("nothing is wrong"),
+        agent_action: AgentAction { required: false, action: "CONTINUE".to_owned(), message: "go on".to_owned() },
+    };
+    ActionFacts { action, disposition: ActionDisposition::Executed(Box::new(executed)) }
+}
+
+fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFacts)) {
+    match &mut facts.disposition {
+        ActionDisposition::Executed(executed) => change(executed),
+        ActionDisposition::Skipped(_) => panic!("only an action that was carried out can be edited"),
+    }
+}
+
+/// pytest with one failure of three tests.
+pub(super) fn failed_tests() -> ActionFacts {
+    let failure = TestFailure {
+        test_name: "tests.test_quote::test_the_last_day_counts[day2-True]".to_owned(),
+        test_file: Some("tests/test_quote.py".to_owned()),
+        error: "assert False is True".to_owned(),
+        stack: Some("quote = Quote(...)\n\ntests/test_quote.py:46: AssertionError".to_owned()),
+        line: Some(46),
+        ..TestFailure::default()
+    };
+    let case = |title: &str, status, messages: &[&str]| TestCase {
+        title: title.to_owned(),
+        ancestor_titles: vec!["tests.test_quote".to_owned()],
+        status,
+        duration: Some(3),
+        failure_messages: messages.iter().map(|message| (*message).to_owned()).collect(),
+    };
+    let interpretation = Interpretation {
+        test_results: Some(TestResults {
+            counts: Counts { passed: 1, failed: 1, skipped: 1 },
+            total: 3,
+            failures: vec![failure],
+        }),
+        cases: vec![
+            case("test_totals_of_two_lines", TestOutcome::Passed, &[]),
+            case("test_the_last_day_counts[day2-True]", TestOutcome::Failed, &["assert False is True"]),
+            case("test_on_another_platform", TestOutcome::Skipped, &[]),
+        ],
+        coverage: Some(Coverage { percent: 91.5, required: 80.0 }),
+        warnings: vec!["pytest reports 2 warnings".to_owned()],
+        report_channel: Some("argument"),
+        ..Interpretation::plain(CategoryCode::TestsFailed, "1 of 3 tests failed")
+    };
+    let stdout = "\u{1b}[31mFAILED\u{1b}[0m tests/test_quote.py::test_the_last_day_counts[day2-True]\n";
+    let ended = ended(ActionEnd::Exited { code: 1 }, stdout, "");
+    let mut facts =
+        executed(action(ActionPhase::Step, 1, Tool::Pytest), ended, interpretation, ResultType::TestFailure, Blocking::Blocks);
+    edit(&mut facts, |executed| {
+        let classification = &mut executed.classification;
+        classification.tool_succeeded = Some(true);
+        classification.tests_ran = Some(true);
+        classification.is_expected_failure = Some(false);
+        classification.is_tdd_red_phase = Some(false);
+        executed.debt = DebtGeneration {
+            should_generate: true,
+            category: Some(DebtCategory::BusinessLogicError),
+            severity: Some(Severity::High),
+            title: Some("1 of 3 tests fails".to_owned()),
+            specific_file: Some("tests/test_quote.py".to_owned()),
+            specific_line: Some(46),
+            ..DebtGeneration::none("a test failed that was not expected to")
+        };
+        executed.agent_action =
+            AgentAction { required: true, action: "IMPLEMENT_FIX".to_owned(), message: "make the test pass".to_owned() };
+        executed.ended.survivors = vec![Survivor { pid: 4321, argv: vec!["python".to_owned(), "-m".to_owned()] }];
+    });
+    facts
+}
+
+/// eslint with one warning that the policy allows.
+pub(super) fn warned_lint() -> ActionFacts {
+    let warning = Diagnostic {
+        file: Some("web/src/table.ts".to_owned()),
+        line: Some(19),
+        column: Some(31),
+        rule_id: Some("no-console".to_owned()),
+        severity: FindingLevel::Warning,
+        message: "Unexpected console statement".to_owned(),
+        fixable: Some(false),
+        ..Diagnostic::default()
+    };
+    let interpretation =
+        Interpretation { diagnostics: vec![warning], ..Interpretation::plain(CategoryCode::Findings, "1 eslint warning") };
+    let mut facts = executed(
+        action(ActionPhase::Step, 3, Tool::Eslint),
+        ended(ActionEnd::Exited { code: 0 }, "web/src/table.ts\n", ""),
+        interpretation,
+        ResultType::ValidationFailure,
+        Blocking::Allowed,
+    );
+    edit(&mut facts, |executed| {
+        let classification = &mut executed.classification;
+        classification.tool_succeeded = Some(true);
+        classification.code_has_issues = Some(true);
+        classification.issue_type = Some("LINT_WARNING".to_owned());
+        classification.severity = Some(Severity::Medium);
+        classification.fixable = Some(false);
+        let source = PolicySource::Configured("proctor.toml:44".to_owned());
+        classification.policy_applied = Some(PolicyApplied::of(BlockOn::ErrorsOnly, source, Blocking::Allowed, "1 warning"));
+    });
+    facts
+}
+
+/// tsc stopped by its time limit.
+pub(super) fn timed_out_types() -> ActionFacts {
+    let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: None, signal: Some(15) };
+    let mut facts = executed(
+        action(ActionPhase::Step, 2, Tool::Tsc),
+        ended(end, "checking 4 files\n", ""),
+        Interpretation::plain(CategoryCode::TimedOut, "it ran longer than 120 s"),
+        ResultType::Timeout,
+        Blocking::Blocks,
+    );
+    edit(&mut facts, |executed| {
+        executed.classification.limit = Some(LimitKind::Wall);
+        executed.classification.timeout_value = Some(DurationMs(120_000));
+        executed.classification.actual_duration = Some(DurationMs(120_050));
+        executed.ended.duration = DurationMs(120_050);
+    });
+    facts
+}
+
+/// A command of a phase that ended with 0.
+pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionFacts {
+    executed(
+        action(phase, number, Tool::Generic),
+        ended(ActionEnd::Exited { code: 0 }, "added 109 packages\n", ""),
+        Interpretation::plain(CategoryCode::ExpectedExit, "it ended with 0"),
+        ResultType::Success,
+        Blocking::Allowed,
+    )
+}
+
+/// A prerequisite whose program does not exist.
+pub(super) fn failed_prerequisite() -> ActionFacts {
+    let failure = SpawnFailure::ProgramNotFound { program: "npm".to_owned(), searched: vec!["/usr/bin".to_owned()] };
+    let mut facts = executed(
+        action(ActionPhase::Prerequisite, 1, Tool::Generic),
+        ended(ActionEnd::NotStarted(failure), "", ""),
+        Interpretation::plain(CategoryCode::ToolNotFound, "there is no program `npm`"),
+        ResultType::PrerequisiteFailure,
+        Blocking::Blocks,
+    );
+    edit(&mut facts, |executed| {
+        executed.ended.usage = None;
+        executed.ended.captured.last_output = None;
+        let classification = &mut executed.classification;
+        classification.tool_failed = Some(true);
+        classification.error_type = Some("TOOL_NOT_FOUND".to_owned());
+        classification.underlying = Some(ResultType::ExecutionError);
+        classification.can_continue = Some(false);
+        classification.possible_causes = vec!["node is not installed".to_owned()];
+        classification.recoverable_action = Some("install node".to_owned());
+    });
+    facts
+}
+
+pub(super) fn skipped(action: Action, reason: SkipReason) -> ActionFacts {
+    ActionFacts { action, disposition: ActionDisposition::Skipped(reason) }
+}
+
+fn files_of(actions: &[ActionFacts]) -> Vec<EvidenceFile> {
+    let mut files = vec![EvidenceFile {
+        name: "run.json".to_owned(),
+        kind: EvidenceKind::ActionRecord,
+        action_id: None,
+        bytes: 3,
+        sha256: Digest::of(b"run"),
+    }];
+    for facts in actions.iter().filter(|facts| matches!(facts.disposition, ActionDisposition::Executed(_))) {
+        let named = ActionFiles::of(&facts.action);
+        let all = [Some(named.log), Some(named.frames), Some(named.record), named.findings, named.tool_report];
+        files.extend(all.into_iter().flatten().map(|file| EvidenceFile {
+            sha256: Digest::of(file.name.as_bytes()),
+            name: file.name,
+            kind: file.kind,
+            action_id: Some(facts.action.id.to_string()),
+            bytes: 120,
+        }));
+    }
+    files
+}
+
+/// A run of these actions, FAILED, of a plan of these actions.
+pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
+    let of = |phase| actions.iter().filter(|facts| facts.action.phase == phase).map(|facts| facts.action.clone()).collect();
+    let tree = TreeDigest(Digest::of(b"tree"));
+    RunFacts {
+        run_id: RunId::new(at(0), 42),
+        project_id: ProjectId::mint("quotes", 0x0a1b_2c3d),
+        plan: Plan {
+            task: TaskId::default_task(),
+            project_name: "quotes".to_owned(),
+            origin: PlanOrigin::Configured,
+            prerequisites: of(ActionPhase::Prerequisite),
+            steps: of(ActionPhase::Step),
+            cleanup: of(ActionPhase::Cleanup),
+            notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
+        },
+        plan_digest: Digest::of(b"plan"),
+        specification_file: Some("proctor.toml".to_owned()),
+        evidence_files: files_of(&actions),
+        actions,
+        started: at(0),
+        ended: at(6500),
+        duration: DurationMs(6500),
+        generated_at: at(6600),
+        process_id: 4242,
+        overall_status: OverallStatus::PartialSuccess,
+        overall_result: Some(OverallResult::Failed),
+        overall_reason: "2 of 3 checks block: pytest, tsc".to_owned(),
+        completion: CompletionFacts {
+            status: CompletionStatus::Incomplete,
+            task_status: Some(TaskStatus::Failed),
+            partial_reason: None,
+            reason: "2 results block".to_owned(),
+        },
+        trigger: Trigger { kind: TriggerKind::Save, paths: vec!["quotes/quote.py".to_owned()] },
+        tree: TreeFacts {
+            before: tree,
+            comparison: Some(TreeComparison { before: tree, after: tree, moved: Vec::new(), files: 22 }),
+            issues: vec![TreeIssue {
+                path: TreePath::try_from("web/socket").expect("a clean path"),
+                kind: TreeIssueKind::Special,
+            }],
+        },
+        isolation: IsolationFacts {
+            level: IsolationLevel::ProcessGroup,
+            killed_by: Some("SIGKILL to the process group".to_owned()),
+            open_channels: vec!["the user's files".to_owned(), "the network".to_owned()],
+        },
+        environment: EnvironmentFacts {
+            digest: Digest::of(b"environment"),
+            names: vec!["PATH".to_owned(), "HOME".to_owned()],
+            components: vec![EnvironmentComponentV2 { name: "requirements.txt".to_owned(), sha256: Digest::of(b"pytest") }],
+        },
+        configuration_changed: vec![ConfigurationChangeV2 {
+            path: "pyproject.toml".to_owned(),
+            change: ConfigurationChangeKind::Modified,
+        }],
+        route: Some(RouteFacts {
+            entry: RouteEntry {
+                phase: Phase::Green,
+                exit_code: Some(1),
+                exit_code_source: ExitCodeSource::Process,
+                kind: RouteKind::Routed,
+                destination: RouteDestination {
+                    next_node: NextNode::N3,
+                    reason: "Tests failed in Green phase".to_owned(),
+                    requires_human: false,
+                    retry_allowed: true,
+                },
+            },
+            override_of: None,
+        }),
+        tdd: Some(TddFacts { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
+        lost_events: vec!["the kernel's queue overflowed".to_owned()],
+        notes: Vec::new(),
+    }
+}
+
+/// A run with something of everything but a failed prerequisite.
+pub(super) fn mixed_run() -> RunFacts {
+    run_of(vec![
+        skipped(action(ActionPhase::Prerequisite, 1, Tool::Generic), SkipReason::Unchanged),
+        succeeded(ActionPhase::Prerequisite, 2),
+        failed_tests(),
+        timed_out_types(),
+        warned_lint(),
+        succeeded(ActionPhase::Cleanup, 1),
+    ])
+}
+
+/// A run whose checks could not run.
+pub(super) fn aborted_run() -> RunFacts {
+    let step = |number, tool| skipped(action(ActionPhase::Step, number, tool), SkipReason::PrerequisiteFailed);
+    let mut run =
+        run_of(vec![failed_prerequisite(), step(1, Tool::Pytest), step(2, Tool::Tsc), succeeded(ActionPhase::Cleanup, 1)]);
+    run.overall_status = OverallStatus::Failed;
+    run.route = None;
+    run.tdd = None;
+    run
+}

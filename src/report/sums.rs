@@ -1,0 +1,114 @@
+//! The report's arithmetic: every count is derived from the list it counts (C61–C63, C65).
+
+use crate::model::{ActionPhase, ResultType};
+use crate::report::{ActionCountsV2, ActionDisposition, ActionFacts, ActionResultsV2, SkipReason, TestTotalsV2};
+
+/// Returns how many actions there were and what became of them (C62).
+pub(super) fn compute_action_counts(actions: &[ActionFacts]) -> ActionCountsV2 {
+    let mut counts = ActionCountsV2::default();
+    for facts in actions {
+        counts.total += 1;
+        match facts.action.phase {
+            ActionPhase::Prerequisite => counts.prerequisites += 1,
+            ActionPhase::Step => counts.steps += 1,
+            ActionPhase::Cleanup => counts.cleanup += 1,
+        }
+        match status_of(facts) {
+            None => counts.skipped += 1,
+            // Nothing was run: it is in the results, and not among the executed (C62).
+            Some(ResultType::SpecificationError) => {}
+            Some(
+                ResultType::Success
+                | ResultType::TestFailure
+                | ResultType::ExecutionError
+                | ResultType::ValidationFailure
+                | ResultType::Timeout
+                | ResultType::PrerequisiteFailure,
+            ) => counts.executed += 1,
+        }
+    }
+    counts
+}
+
+/// Returns how many actions ended as what (C61).
+pub(super) fn compute_action_results(actions: &[ActionFacts]) -> ActionResultsV2 {
+    let mut results = ActionResultsV2::default();
+    for status in actions.iter().filter_map(status_of) {
+        let count = match status {
+            ResultType::Success => &mut results.success,
+            ResultType::TestFailure => &mut results.test_failure,
+            ResultType::ExecutionError => &mut results.execution_error,
+            ResultType::ValidationFailure => &mut results.validation_failure,
+            ResultType::Timeout => &mut results.timeout,
+            ResultType::PrerequisiteFailure => &mut results.prerequisite_failure,
+            ResultType::SpecificationError => &mut results.specification_error,
+        };
+        *count += 1;
+    }
+    results
+}
+
+/// Returns the tests of all actions together; none where no report of tests was read.
+pub(super) fn compute_test_totals(actions: &[ActionFacts]) -> Option<TestTotalsV2> {
+    let mut totals: Option<TestTotalsV2> = None;
+    for facts in actions {
+        let ActionDisposition::Executed(executed) = &facts.disposition else { continue };
+        let Some(results) = &executed.interpretation.test_results else { continue };
+        let totals = totals.get_or_insert_with(TestTotalsV2::default);
+        totals.passed += results.counts.passed;
+        totals.failed += results.counts.failed;
+        totals.skipped += results.counts.skipped;
+        totals.total += results.total;
+    }
+    totals.map(|totals| TestTotalsV2 { pass_rate: compute_rate(totals.passed, totals.passed + totals.failed), ..totals })
+}
+
+/// Returns the share of checks that are SUCCESS, of all checks of the plan: one that did not run has not passed (C63).
+pub(super) fn compute_step_pass_rate(actions: &[ActionFacts]) -> Option<f64> {
+    let steps = || actions.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
+    let passed = steps().filter(|facts| status_of(facts) == Some(ResultType::Success)).count();
+    compute_rate(passed as u64, steps().count() as u64)
+}
+
+/// Returns whether each prerequisite succeeded or was unchanged since it did.
+pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
+    actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| match &facts.disposition {
+        ActionDisposition::Executed(executed) => executed.status() == ResultType::Success,
+        ActionDisposition::Skipped(SkipReason::Unchanged) => true,
+        ActionDisposition::Skipped(SkipReason::PrerequisiteFailed | SkipReason::Stopped) => false,
+    })
+}
+
+fn status_of(facts: &ActionFacts) -> Option<ResultType> {
+    match &facts.disposition {
+        ActionDisposition::Executed(executed) => Some(executed.status()),
+        ActionDisposition::Skipped(_) => None,
+    }
+}
+
+/// Returns a share in per cent, half up to one decimal, computed in whole numbers; none of nothing.
+fn compute_rate(part: u64, whole: u64) -> Option<f64> {
+    if whole == 0 {
+        return None;
+    }
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let tenths = (part * 2000 + whole) / (2 * whole);
+    Some(u32::try_from(tenths).map_or(f64::from(u32::MAX), f64::from) / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compute_rate;
+
+    #[test]
+    fn rates_are_rounded_half_up_to_one_decimal() {
+        assert_eq!(compute_rate(8, 15), Some(53.3));
+        assert_eq!(compute_rate(10, 16), Some(62.5));
+        assert_eq!(compute_rate(1, 2000), Some(0.1));
+        assert_eq!(compute_rate(1, 2001), Some(0.0));
+        assert_eq!(compute_rate(1999, 2000), Some(100.0));
+        assert_eq!(compute_rate(2, 3), Some(66.7));
+        assert_eq!(compute_rate(0, 0), None);
+        assert_eq!(compute_rate(u64::MAX, u64::MAX), Some(100.0));
+    }
+}

@@ -1,0 +1,5 @@
+//! The report as a whole: golden bytes, round trips, the seed's keys, sums, hashes.
+
+mod golden;
+mod properties;
+mod seed_keys;

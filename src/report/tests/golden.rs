@@ -1,0 +1,229 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::model::{DiagnosticSummary, Digest, OverallStatus};
+use crate::report::samples::{aborted_run, at, failed_tests, mixed_run, warned_lint};
+use crate::report::{
+    ActionDisposition, ActionFacts, ActionRecordFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts, ReportError,
+    RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse, parse_run_start, report_hash,
+    run_start_details, seal_hash, test_results_record, to_bytes,
+};
+
+/// The report of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
+const GOLDEN: &str = include_str!("../golden/execution-report.json");
+
+fn value(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("we wrote JSON")
+}
+
+fn executed(facts: &ActionFacts) -> &ExecutedFacts {
+    match &facts.disposition {
+        ActionDisposition::Executed(executed) => executed,
+        ActionDisposition::Skipped(_) => panic!("the sample was carried out"),
+    }
+}
+
+#[test]
+fn the_report_is_the_golden_file_byte_for_byte() {
+    let bytes = to_bytes(&seal_hash(build(&mixed_run())));
+    let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+    for (number, (ours, golden)) in text.lines().zip(GOLDEN.lines()).enumerate() {
+        assert_eq!(ours, golden, "line {}", number + 1);
+    }
+    assert_eq!(text.len(), GOLDEN.len());
+}
+
+#[test]
+fn the_golden_file_reads_back_and_its_hash_is_right() {
+    let report = parse(GOLDEN.as_bytes()).expect("the golden report is ours");
+    assert_eq!(report, seal_hash(build(&mixed_run())));
+    assert_eq!(to_bytes(&report), GOLDEN.as_bytes());
+    assert_eq!(report.authenticity.report_hash, Some(report_hash(&value(GOLDEN.as_bytes()))));
+}
+
+#[test]
+fn equal_facts_give_equal_bytes_and_files_in_any_order_too() {
+    let mut shuffled = mixed_run();
+    shuffled.evidence_files.reverse();
+    shuffled.environment.names.reverse();
+    assert_eq!(to_bytes(&build(&shuffled)), to_bytes(&build(&mixed_run())));
+}
+
+#[test]
+fn a_key_nobody_writes_is_refused_wherever_it_stands() {
+    let cases: [(&str, &str, &str); 5] = [
+        ("/", "extra", "extra"),
+        ("/executionSummary/actionResults", "MAYBE", "MAYBE"),
+        ("/stepExecution/results/0/classification", "note", "stepExecution.results[0].classification.note"),
+        ("/stepExecution/results/0/result/testResults", "rerun", "stepExecution.results[0].result.testResults.rerun"),
+        ("/trigger", "who", "trigger.who"),
+    ];
+    for (place, key, named) in cases {
+        let mut report = value(GOLDEN.as_bytes());
+        let object = if place == "/" { Some(&mut report) } else { report.pointer_mut(place) };
+        object.and_then(Value::as_object_mut).expect("the place is there").insert(key.to_owned(), json!(1));
+        let error = parse(&to_bytes(&report)).expect_err(place);
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(format!("{error} {cause}").contains(named), "{place}: {error} {cause}");
+    }
+}
+
+#[test]
+fn another_version_and_other_bytes_are_refused_by_name() {
+    let newer = GOLDEN.replace("\"reportVersion\": \"2.0.0\"", "\"reportVersion\": \"3.0.0\"");
+    assert!(matches!(parse(newer.as_bytes()), Err(ReportError::Version { found, .. }) if found == "3.0.0"));
+    assert!(matches!(parse(b""), Err(ReportError::Shape { .. })));
+    assert!(matches!(parse(&GOLDEN.as_bytes()[..500]), Err(ReportError::Shape { .. })));
+    let twice = GOLDEN.replacen("\"reportVersion\"", "\"custody\": \"same-user\", \"reportVersion\"", 1);
+    assert!(matches!(parse(twice.as_bytes()), Err(ReportError::Shape { .. })), "a key that is there twice");
+}
+
+#[test]
+fn every_file_an_action_names_is_in_the_list_of_files() {
+    for facts in [mixed_run(), aborted_run()] {
+        let report = build(&facts);
+        let known: Vec<_> = report.evidence_files.iter().map(|file| file.name.as_str()).collect();
+        let phases = [&report.prerequisite_execution.results, &report.step_execution.results, &report.cleanup_execution.results];
+        for entry in phases.into_iter().flatten() {
+            assert!(entry.evidence.iter().chain(&entry.evidence_files).all(|name| known.contains(&name.as_str())), "{entry:?}");
+            assert_eq!(entry.evidence.is_some(), entry.status.is_some(), "{entry:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_prerequisite_says_what_it_kept_from_running() {
+    let report = value(&to_bytes(&build(&aborted_run())));
+    let entry = &report["prerequisiteExecution"]["results"][0];
+    assert_eq!(entry["impact"]["subsequentStepsSkipped"], 2);
+    assert_eq!(entry["impact"]["testExecutionAborted"], true);
+    assert_eq!(entry["result"]["error"]["code"], "ENOENT");
+    assert_eq!(entry["result"].get("stdout"), None, "it never ran");
+    assert_eq!(report["prerequisiteExecution"]["allMet"], false);
+    let step = &report["stepExecution"]["results"][0];
+    assert_eq!((step.get("status"), &step["skipReason"]), (Some(&Value::Null), &json!("prerequisite-failed")));
+    assert_eq!(report["completionCriteriaEvaluation"]["actualPassRate"], 0.0);
+    assert_eq!(report["executionSummary"].get("testResults"), None, "no tests were counted, so none are claimed");
+}
+
+#[test]
+fn findings_beyond_the_list_are_named_and_not_lost() {
+    let mut facts = mixed_run();
+    let ActionDisposition::Executed(lint) = &mut facts.actions[4].disposition else { panic!("eslint was carried out") };
+    lint.diagnostics = vec![lint.diagnostics[0].clone(); 501];
+    lint.summary = Some(DiagnosticSummary::of(&lint.diagnostics));
+    let report = build(&facts);
+    let result = report.step_execution.results[2].result.as_ref().expect("it was carried out");
+    assert_eq!((result.diagnostics.len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
+    assert_eq!(result.warnings, ["500 of 501 diagnostics are listed here, all of them in `STEP.3-eslint-report.json`"]);
+}
+
+#[test]
+fn the_record_of_an_action_names_its_command_end_output_and_variables() {
+    let facts = failed_tests();
+    let run_id = mixed_run().run_id;
+    let variables = BTreeMap::from([("PATH", "/usr/bin"), ("QUOTES_MODE", "strict"), ("API_TOKEN", "hush")])
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let record = value(&to_bytes(&action_record(ActionRecordFacts {
+        run_id: &run_id,
+        action: &facts.action,
+        ended: &executed(&facts).ended,
+        working_directory: "/home/dev/quotes".to_owned(),
+        program: Some(ProgramFacts { path: "/usr/bin/python3.11".to_owned(), sha256: Some(Digest::of(b"python")) }),
+        environment: &variables,
+    })));
+    assert_eq!(record["schema"], "proctor-action-v1");
+    assert_eq!(record["argv"], json!([".venv/bin/python", "-m", "pytest"]));
+    assert_eq!((&record["execution"]["exitCode"], record["execution"].get("signal")), (&json!(1), Some(&Value::Null)));
+    assert_eq!(record["output"]["log"], "STEP.1-pytest.log");
+    assert_eq!(record["output"]["stdout"], "FAILED tests/test_quote.py::test_the_last_day_counts[day2-True]\n");
+    assert_eq!(record["environment"]["values"], json!({"PATH": "/usr/bin", "QUOTES_MODE": "strict"}));
+    assert_eq!(record["authenticity"]["outputHash"], record["output"]["logSha256"]);
+    assert!(!record.to_string().contains("hush"));
+}
+
+#[test]
+fn the_records_of_tests_and_diagnostics_hold_every_finding() {
+    let run_id = mixed_run().run_id;
+    let tests = failed_tests();
+    let of_tests = executed(&tests);
+    let record = test_results_record(&run_id, &tests.action, &of_tests.ended, &of_tests.interpretation).expect("tests ran");
+    let record = value(&to_bytes(&record));
+    assert_eq!((&record["schema"], &record["testFramework"]), (&json!("proctor-test-results-v1"), &json!("pytest")));
+    let counts =
+        ["numTotalTests", "numPassedTests", "numFailedTests", "numPendingTests"].map(|key| record["results"][key].clone());
+    assert_eq!(counts, [3, 1, 1, 1].map(|count| json!(count)));
+    assert_eq!(record["results"]["testResults"][1]["location"], json!({"file": "tests/test_quote.py", "line": 46}));
+
+    let lint = warned_lint();
+    let of_lint = executed(&lint);
+    let summary = of_lint.summary.expect("it looked");
+    let record = diagnostics_record(&run_id, &lint.action, &of_lint.ended, &of_lint.diagnostics, summary);
+    let record = value(&to_bytes(&record));
+    assert_eq!(record["summary"], json!({"errors": 0, "warnings": 1, "fixable": 0, "totalFiles": 1}));
+    assert_eq!(record["diagnostics"][0]["ruleId"], "no-console");
+    assert_eq!(test_results_record(&run_id, &lint.action, &of_lint.ended, &of_lint.interpretation), None);
+}
+
+fn started() -> RunStartV1 {
+    let facts = mixed_run();
+    let details = run_start_details(RunStartFacts {
+        project_id: facts.project_id.clone(),
+        plan: &facts.plan,
+        plan_digest: facts.plan_digest,
+        specification_file: facts.specification_file.clone(),
+        tree_digest: facts.tree.before,
+        trigger: facts.trigger.clone(),
+        started: facts.started,
+        process_id: facts.process_id,
+    });
+    RunStartV1 { schema: RUN_SCHEMA.to_owned(), run_id: facts.run_id, task: facts.plan.task, details }
+}
+
+fn recovery(start: Option<RunStartV1>) -> RecoveryFacts {
+    let facts = mixed_run();
+    RecoveryFacts {
+        run_id: facts.run_id,
+        project_id: facts.project_id,
+        task: facts.plan.task,
+        start,
+        recovered_at: at(90_000),
+        evidence_files: facts.evidence_files,
+    }
+}
+
+#[test]
+fn a_start_record_reads_back_and_only_as_it_was_written() {
+    let start = started();
+    assert_eq!(parse_run_start(&to_bytes(&start)).expect("our own start record"), start);
+    let mut edited = value(&to_bytes(&start));
+    edited["extra"] = json!(1);
+    assert!(matches!(parse_run_start(&to_bytes(&edited)), Err(ReportError::Foreign { path, .. }) if path == "extra"));
+    assert!(parse_run_start(&to_bytes(&start)[..100]).is_err());
+}
+
+#[test]
+fn a_run_that_died_is_reported_from_its_start_record_without_inventing_anything() {
+    let facts = mixed_run();
+    let report = seal_hash(interrupted_report(&recovery(Some(started()))));
+    assert_eq!(parse(&to_bytes(&report)).expect("our own report"), report);
+    assert_eq!(report.test_specification, build(&facts).test_specification);
+    assert_eq!(report.execution_summary.overall_status, OverallStatus::Interrupted);
+    assert_eq!((report.execution_summary.end_time, report.execution_summary.action_counts), (None, None));
+    assert_eq!((report.validation_criteria_evaluation.overall_result, report.route.clone()), (None, None));
+    assert_eq!(report.tree.map(|tree| (tree.before, tree.after)), Some((facts.tree.before, None)));
+}
+
+#[test]
+fn a_run_that_died_before_its_start_record_was_whole_is_reported_too() {
+    let report = seal_hash(interrupted_report(&recovery(None)));
+    assert_eq!(parse(&to_bytes(&report)).expect("our own report"), report);
+    assert_eq!(report.execution_summary.start_time, at(0), "its id says so");
+    let unknown = value(&to_bytes(&report));
+    for key in ["/tree", "/trigger", "/testSpecification/planDigest", "/authenticity/processId", "/project/name", "/notes"] {
+        assert_eq!(unknown.pointer(key), None, "{key}");
+    }
+}

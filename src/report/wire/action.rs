@@ -1,0 +1,204 @@
+//! One action of a run, as the report shows it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    ActionId, AgentAction, Classification, Coverage, DebtGeneration, Diagnostic, DiagnosticSummary, DurationMs, ResultType,
+    Survivor, TestResults, Timestamp,
+};
+
+/// What kind of action it is (E8); plans of `proctor.toml` and of discovery have one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ActionTypeV2 {
+    /// A command.
+    TerminalCommand,
+}
+
+/// Whether an action was carried out, apart from how it ended (C62).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DispositionV2 {
+    /// It was started, or starting it was tried.
+    Executed,
+    /// It was not run; `skipReason` says why, `status` is null. An unchanged prerequisite is this with `unchanged`.
+    Skipped,
+    /// Its specification is wrong; nothing was run.
+    Invalid,
+}
+
+/// Why an action was not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// A prerequisite: nothing it depends on has changed since it last succeeded, and what it makes is there.
+    Unchanged,
+    /// A prerequisite did not succeed.
+    PrerequisiteFailed,
+    /// The run was stopped before it was its turn.
+    Stopped,
+}
+
+/// One action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionResultV2 {
+    /// `STEP.3`.
+    pub action_id: ActionId,
+    /// Its name in the configuration (addition).
+    pub name: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub action_type: ActionTypeV2,
+    /// The tool whose output was read, as seed 004 names it (addition).
+    pub tool: String,
+    /// Whether it was carried out (addition, C62).
+    pub disposition: DispositionV2,
+    /// Why it was not (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip_reason: Option<SkipReason>,
+    /// How it ended; null exactly when it was skipped.
+    pub status: Option<ResultType>,
+    /// Whether it decides the verdict (addition); absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocking: Option<bool>,
+    /// What it does.
+    pub description: String,
+    /// The command as the user wrote it (addition).
+    pub command: String,
+    /// How long it took; absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<DurationMs>,
+    /// Its log: a file name in the report's own directory, where the file lies wherever the directory is moved or linked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// All its files, named likewise (addition). Their hashes are in the report's `evidenceFiles`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub evidence_files: Vec<String>,
+    /// What came of it; absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<ActionOutcomeV2>,
+    /// Why it is what it is; absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classification: Option<Classification>,
+    /// What its failure kept from running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impact: Option<ImpactV2>,
+    /// Whether it becomes a debt item; absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debt_generation: Option<DebtGeneration>,
+    /// What to do about it; absent when it was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_action: Option<AgentAction>,
+}
+
+/// What came of an action that was carried out.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionOutcomeV2 {
+    /// The exit status of a process that ended by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it or, where we stopped it and it exited, the last one we sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Whether we stopped it; absent where it was never started or its end is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub killed: Option<bool>,
+    /// Why it could not be started, or why its end is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<SpawnErrorV2>,
+    /// The limit it hit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<DurationMs>,
+    /// How long it really took; with `timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual_duration: Option<DurationMs>,
+    /// The last of what it printed before it was stopped; with `timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial_output: Option<String>,
+    /// When it last printed something; with `timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_update: Option<Timestamp>,
+    /// What the tests amount to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_results: Option<TestResults>,
+    /// Errors and warnings, as the policy left them; the first 500.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub diagnostics: Vec<Diagnostic>,
+    /// Counts over all diagnostics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<DiagnosticSummary>,
+    /// The coverage that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// How the test report was asked for (E5): `argument`, `own`, `inherited`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_channel: Option<String>,
+    /// What changes nothing and must be seen.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub warnings: Vec<String>,
+    /// Processes it left behind; they were killed (E14).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub survivors: Vec<Survivor>,
+    /// Set when something still held a pipe when reading ended: later output is in no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipes_left_open: Option<bool>,
+    /// First and last of standard output, as plain text (E11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
+    /// Which bytes of standard output that is; absent when there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_shown: Option<ShownV2>,
+    /// First and last of standard error, as plain text (E11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    /// Which bytes of standard error that is; absent when there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_shown: Option<ShownV2>,
+}
+
+/// Which bytes of a stream an excerpt shows. Positions count the stream's own bytes, not those of the log (E11).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShownV2 {
+    /// How many bytes the stream had.
+    pub total_bytes: u64,
+    /// The ranges that are shown, ascending.
+    pub ranges: Vec<ByteRangeV2>,
+}
+
+/// Bytes `from..to`: `to` is the first that is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ByteRangeV2 {
+    /// The first byte that is shown, from 0.
+    pub from: u64,
+    /// The first byte after it that is not.
+    pub to: u64,
+}
+
+/// Why a command could not be started, or why its end is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SpawnErrorV2 {
+    /// The system's name of the error (`ENOENT`), or `STATUS_LOST`.
+    pub code: String,
+    /// The system's number of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
+    /// The sentence for people.
+    pub message: String,
+}
+
+/// What a failed prerequisite kept from running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImpactV2 {
+    /// How many checks did not run because of it.
+    pub subsequent_steps_skipped: u64,
+    /// Whether that were all of them.
+    pub test_execution_aborted: bool,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,167 @@
+//! What surrounds a run: project, tree, isolation, environment, route, TDD state (E15).
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Digest, ExitCodeSource, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest, TreeIssueKind};
+
+/// The project that was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProjectV2 {
+    /// Its id in the store.
+    pub id: ProjectId,
+    /// Its name for people; absent where the start record of a run that died is damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// The tree that was tested (S5, S6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TreeV2 {
+    /// Its digest when the run began.
+    pub before: TreeDigest,
+    /// Its digest after the last process had ended; absent where that second look was not taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<TreeDigest>,
+    /// The first 200 paths that moved during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub moved: Vec<String>,
+    /// How many paths moved; absent where the second look was not taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_count: Option<u64>,
+    /// How many files belong to the tree; absent likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Entries that are named instead of digested.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub issues: Vec<TreeIssueV2>,
+}
+
+/// An entry that could not take part in the digest as it should.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TreeIssueV2 {
+    /// The entry, relative to the project.
+    pub path: String,
+    /// What is wrong with it.
+    pub kind: TreeIssueKind,
+}
+
+/// What kept the commands of a run apart from everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsolationLevel {
+    /// Each action is a process group; files and network are shared with the user's other processes.
+    ProcessGroup,
+}
+
+/// How a run was kept apart, and what stayed open (S8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IsolationV2 {
+    /// The level that was reached.
+    pub level: IsolationLevel,
+    /// By what means whatever was left of an action was ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub killed_by: Option<String>,
+    /// How many processes were alive when their action's leader had ended (E14).
+    pub survivors: u64,
+    /// The channels by which a command could reach outside the run.
+    pub open_channels: Vec<String>,
+}
+
+/// What the commands ran in: its digest, and what it was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EnvironmentV2 {
+    /// The digest over everything below.
+    pub digest: Digest,
+    /// The names of the variables that were handed on, sorted.
+    pub names: Vec<String>,
+    /// What else the digest was made of.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub components: Vec<EnvironmentComponentV2>,
+}
+
+/// A tool, a lock file or another thing that the environment's digest covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EnvironmentComponentV2 {
+    /// What it is: a path, or a path and what was read of it.
+    pub name: String,
+    /// Its SHA-256.
+    pub sha256: Digest,
+}
+
+/// How a configuration file differs from the last sealed run's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigurationChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// Its content is another.
+    Modified,
+}
+
+/// A file that can change what the checks mean, and did change (S7).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConfigurationChangeV2 {
+    /// The file, relative to the project.
+    pub path: String,
+    /// How it differs.
+    pub change: ConfigurationChangeKind,
+}
+
+/// Who is able to write and sign evidence (S8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CustodyV2 {
+    /// The same user whose code is tested.
+    SameUser,
+}
+
+/// Where the task goes next (R1). Outside a started cycle it is advice (R2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RouteV2 {
+    /// The node to go to.
+    pub next_node: NextNode,
+    /// Why.
+    pub reason: String,
+    /// Whether a person is needed.
+    pub requires_human: bool,
+    /// Whether an automatic retry is permitted.
+    pub retry_allowed: bool,
+    /// Which rule decided (addition).
+    pub kind: RouteKind,
+    /// The phase it was decided in (addition).
+    pub phase: Phase,
+    /// The exit code that was routed; null where there was none (addition).
+    pub exit_code: Option<i32>,
+    /// Where the code came from (addition).
+    pub exit_code_source: ExitCodeSource,
+    /// Where the table alone would have sent it, where another rule decided (R7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub override_of: Option<NextNode>,
+}
+
+/// The task's TDD state, as far as a reader of the report needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TddV2 {
+    /// Whether a cycle is started. Without one nothing is counted (R2).
+    pub started: bool,
+    /// The phase the run was judged in.
+    pub phase: Phase,
+    /// The phase after it.
+    pub phase_after: Phase,
+    /// Attempts in the phase, this one included.
+    pub attempts: u32,
+    /// Set while the task waits for a person (R9).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PauseRecord>,
+}

@@ -1,0 +1,25 @@
+//! The shapes on disk: the execution report 2.0.0 (`…V2`) and the records beside it (`…V1`).
+//!
+//! Owns keys and their presence, nothing else. Types of ours refuse unknown keys; findings, classifications and routes keep the
+//! shape the model gives them. `Option` keys are absent when there is nothing to say, except those that say `null` by contract.
+
+mod action;
+mod context;
+mod record;
+mod report;
+
+pub use action::{
+    ActionOutcomeV2, ActionResultV2, ActionTypeV2, ByteRangeV2, DispositionV2, ImpactV2, ShownV2, SkipReason, SpawnErrorV2,
+};
+pub use context::{
+    ConfigurationChangeKind, ConfigurationChangeV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationLevel,
+    IsolationV2, ProjectV2, RouteV2, TddV2, TreeIssueV2, TreeV2,
+};
+pub use record::{
+    ActionRecordV1, DiagnosticsRecordV1, EnvironmentRecordV1, ExecutionV1, OutputV1, ProgramV1, RecordAuthenticityV1,
+    RunStartDetailsV1, RunStartV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,
+};
+pub use report::{
+    ActionCountsV2, ActionResultsV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, ExecutionReportV2, ExecutionSummaryV2,
+    PrerequisiteExecutionV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2, ValidationCriteriaV2,
+};
