@@ -1,1 +1,47 @@
-//! The launcher, capture, the stop ladder.
+//! Starts commands, captures what they print, stops them, and proves that nothing of them is left.
+//!
+//! ```text
+//!   run ──► supervise ──► capture ──► log, frames (files it is given)
+//!              │  ▲
+//!        asks  │  │ tells          progress: decides (pure)     ladder, frames, excerpt: pure
+//!              ▼  │
+//!           launcher ──► one process group per action
+//! ```
+//!
+//! Owns the launcher process and its protocol, capture, the stop ladder (E10), survivors (E14), and the program's clocks. It
+//! knows nothing of tests and judges no exit status; a command's failure is a [`crate::model::ActionEnd`], never an error. Only
+//! `group` signals, only `descriptors` is unsafe, only [`clock`] reads clocks.
+//!
+//! Where to look next: isolation goes in at `child` (what is started) and at `launcher` (what is signalled); the protocol's
+//! descriptor roles have room for a status descriptor and a lifeline. `supervise` and `progress` need not know of it.
+
+mod capture;
+mod channel;
+#[expect(clippy::disallowed_methods, reason = "the launcher starts its children here")]
+mod child;
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads clocks")]
+pub mod clock;
+mod control;
+#[expect(unsafe_code, reason = "close_range, waitid with usage and received descriptors have no safe form in nix")]
+mod descriptors;
+mod excerpt;
+mod frames;
+#[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
+mod group;
+#[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
+mod handle;
+mod ladder;
+mod launcher;
+mod process_table;
+mod program;
+mod progress;
+mod protocol;
+mod supervise;
+
+pub use capture::{CaptureError, Sinks};
+pub use channel::ChannelError;
+pub use control::{Control, ControlError, ControlHandle};
+pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
+pub use launcher::launcher_main;
+pub use program::resolve_program;
+pub use supervise::{SuperviseError, supervise};

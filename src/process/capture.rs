@@ -1,0 +1,258 @@
+//! Reads a child's two streams, keeps every byte in the log, and hashes while it writes.
+//!
+//! It writes only to the files it is given, never decodes, and holds bounded memory whatever the child prints. The order of the
+//! log is the order in which the bytes were read: where both streams have bytes at the same moment, standard output comes first.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{Captured, Digest, Timestamp};
+use crate::process::excerpt::ExcerptBuilder;
+use crate::process::frames::{FrameLines, Stream};
+
+/// What is asked of the kernel for each pipe: the default limit for users (`pipe(7)`), so a fast child waits seldom.
+const PIPE_BYTES: i32 = 1024 * 1024;
+
+/// What is read at once; above this reading gets no faster and the caches get colder.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Finished frames are written when they fill this much.
+const FRAME_BYTES: usize = 64 * 1024;
+
+/// Where the output goes: two files that are open for writing and empty. Nothing is synced.
+#[derive(Debug)]
+pub struct Sinks {
+    /// Takes the exact bytes of both streams in order of arrival.
+    pub log: File,
+    /// Takes the lines that say which bytes came from which stream, and when.
+    pub frames: File,
+}
+
+/// Why output could not be kept: always our own fault, never the child's.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The pipes.
+    #[error("cannot make the pipes for the output of a command")]
+    Pipe(#[source] io::Error),
+    /// Reading.
+    #[error("cannot read the output of a command")]
+    Read(#[source] io::Error),
+    /// The log.
+    #[error("cannot write the log of a command")]
+    Log(#[source] io::Error),
+    /// The frames.
+    #[error("cannot write the frames of a command's log")]
+    Frames(#[source] io::Error),
+}
+
+/// The ends of the pipes that the child gets.
+#[derive(Debug)]
+pub(super) struct ChildEnds {
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+}
+
+/// What one look at a stream brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    Bytes,
+    Nothing,
+}
+
+/// A file that is hashed and measured while it is written.
+#[derive(Debug)]
+struct HashedFile {
+    file: File,
+    hasher: Sha256,
+    bytes: u64,
+}
+
+/// One stream: its pipe, while something may still come, and its excerpt.
+#[derive(Debug)]
+struct Side {
+    pipe: Option<PipeReader>,
+    excerpt: ExcerptBuilder,
+}
+
+/// The capture of one action.
+#[derive(Debug)]
+pub(super) struct Capture {
+    log: HashedFile,
+    frames: HashedFile,
+    lines: FrameLines,
+    stdout: Side,
+    stderr: Side,
+    buffer: Vec<u8>,
+    last_output: Option<Timestamp>,
+}
+
+impl HashedFile {
+    fn new(file: File) -> Self {
+        Self { file, hasher: Sha256::new(), bytes: 0 }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Capture {
+    /// Makes the pipes; nothing is read yet.
+    pub(super) fn open(sinks: Sinks) -> Result<(Self, ChildEnds), CaptureError> {
+        let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
+        let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
+        let capture = Self {
+            log: HashedFile::new(sinks.log),
+            frames: HashedFile::new(sinks.frames),
+            lines: FrameLines::default(),
+            stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default() },
+            stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default() },
+            buffer: vec![0; READ_BYTES],
+            last_output: None,
+        };
+        Ok((capture, ChildEnds { stdout, stderr }))
+    }
+
+    /// Returns what to wait for; none for a stream that is closed.
+    pub(super) fn descriptor(&self, stream: Stream) -> Option<BorrowedFd<'_>> {
+        self.side(stream).pipe.as_ref().map(PipeReader::as_fd)
+    }
+
+    /// Returns whether either stream may still give bytes.
+    pub(super) fn is_open(&self) -> bool {
+        self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
+    }
+
+    /// Gives up reading.
+    pub(super) fn close(&mut self) {
+        self.stdout.pipe = None;
+        self.stderr.pipe = None;
+    }
+
+    /// Takes at most one buffer of a stream, `ms` milliseconds after the action's start.
+    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<Reading, CaptureError> {
+        let side = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let Some(pipe) = &mut side.pipe else {
+            return Ok(Reading::Nothing);
+        };
+        let count = match pipe.read(&mut self.buffer) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(Reading::Nothing),
+            Err(error) => return Err(CaptureError::Read(error)),
+        };
+        if count == 0 {
+            side.pipe = None;
+            return Ok(Reading::Nothing);
+        }
+        let bytes = &self.buffer[..count];
+        side.excerpt.push(bytes);
+        self.last_output = Some(now);
+        self.log.append(bytes).map_err(CaptureError::Log)?;
+        self.lines.push(stream, count as u64, ms);
+        if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames().map(|()| Reading::Bytes) } else { Ok(Reading::Bytes) }
+    }
+
+    /// Writes the last frames and returns what was captured.
+    pub(super) fn finish(mut self) -> Result<Captured, CaptureError> {
+        let pipes_left_open = self.is_open();
+        self.lines.close();
+        self.flush_frames()?;
+        Ok(Captured {
+            log_bytes: self.log.bytes,
+            log_digest: Digest::from_hasher(self.log.hasher),
+            frames_bytes: self.frames.bytes,
+            frames_digest: Digest::from_hasher(self.frames.hasher),
+            stdout: self.stdout.excerpt.finish(),
+            stderr: self.stderr.excerpt.finish(),
+            last_output: self.last_output,
+            pipes_left_open,
+        })
+    }
+
+    fn side(&self, stream: Stream) -> &Side {
+        match stream {
+            Stream::Stdout => &self.stdout,
+            Stream::Stderr => &self.stderr,
+        }
+    }
+
+    fn flush_frames(&mut self) -> Result<(), CaptureError> {
+        self.frames.append(self.lines.lines()).map_err(CaptureError::Frames)?;
+        self.lines.clear();
+        Ok(())
+    }
+}
+
+/// Our end does not block; the child's end does, as every program expects of its output.
+fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    // A user near the limit on pipe pages gets the default size: slower, not wrong.
+    let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
+    Ok((reader, writer))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn null() -> File {
+        fs::OpenOptions::new().write(true).open("/dev/null").expect("the null device")
+    }
+
+    #[test]
+    fn bytes_arrive_exactly_and_are_hashed_on_the_way() {
+        let root = tempfile::tempdir().expect("a directory");
+        let (log, frames) = (root.path().join("a.log"), root.path().join("a.frames"));
+        let sinks = Sinks { log: File::create_new(&log).expect("created"), frames: File::create_new(&frames).expect("created") };
+        let (mut capture, mut ends) = Capture::open(sinks).expect("pipes");
+        let now = Timestamp::from_millis(5);
+        ends.stdout.write_all(b"one\0\xff").expect("written");
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Nothing);
+        ends.stderr.write_all(b"two").expect("written");
+        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), Reading::Bytes);
+        drop(ends);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), Reading::Nothing);
+        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), Reading::Nothing);
+        assert!(!capture.is_open());
+        let captured = capture.finish().expect("finished");
+        let (log, frames) = (fs::read(log).expect("read"), fs::read(frames).expect("read"));
+        assert_eq!(log, b"one\0\xfftwo");
+        assert_eq!((captured.log_bytes, captured.log_digest), (8, Digest::of(&log)));
+        assert_eq!((captured.frames_bytes, captured.frames_digest), (frames.len() as u64, Digest::of(&frames)));
+        assert_eq!((captured.stdout.head, captured.stderr.head), (b"one\0\xff".to_vec(), b"two".to_vec()));
+        assert_eq!(captured.last_output, Some(now));
+        assert!(!captured.pipes_left_open);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_log() {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
+        let (mut capture, mut ends) = Capture::open(Sinks { log: full, frames: null() }).expect("pipes");
+        ends.stdout.write_all(b"lost").expect("written");
+        let error = capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect_err("the disk is full");
+        assert!(matches!(error, CaptureError::Log(_)), "{error:?}");
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_frames() {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
+        let (mut capture, mut ends) = Capture::open(Sinks { log: null(), frames: full }).expect("pipes");
+        ends.stdout.write_all(b"lost").expect("written");
+        capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect("read");
+        assert!(matches!(capture.finish(), Err(CaptureError::Frames(_))));
+    }
+}

@@ -1,0 +1,228 @@
+//! Carries messages and descriptors over a Unix stream socket: a length, a count of descriptors, then JSON.
+//!
+//! It knows nothing of what the messages say. Descriptors travel with the first byte of their message (`unix(7)`,
+//! `SCM_RIGHTS`), so when a message is complete its descriptors are there.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::process::descriptors;
+
+/// Length and count of descriptors, both little-endian.
+const HEADER_BYTES: usize = 8;
+
+/// An argument vector with environment is at most 2 MiB (`execve(2)`), four times that as JSON.
+const MESSAGE_CAP: usize = 16 * 1024 * 1024;
+
+/// As many descriptors as one message may carry.
+const DESCRIPTORS_CAP: usize = 8;
+
+/// How much is read at once; enough for every message but a start with a long environment.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// A socket on which whole messages are exchanged.
+#[derive(Debug)]
+pub(super) struct Channel {
+    socket: UnixStream,
+    buffer: Vec<u8>,
+    received: Vec<u8>,
+    descriptors: VecDeque<OwnedFd>,
+}
+
+/// What came of one look at the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// Bytes: there may be a message now.
+    Bytes,
+    /// Nothing at the moment.
+    Nothing,
+    /// The other side is gone.
+    Closed,
+}
+
+/// Why a message could not be exchanged.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The other side is gone.
+    #[error("the other side of the launcher's socket is gone")]
+    Closed,
+    /// The socket did not take it.
+    #[error("cannot send on the launcher's socket")]
+    Send(#[source] io::Error),
+    /// The socket did not give it.
+    #[error("cannot receive on the launcher's socket")]
+    Receive(#[source] io::Error),
+    /// A message is longer than the cap.
+    #[error("a message of {0} bytes is too long for the launcher's socket")]
+    TooLong(usize),
+    /// A message's content is not what this side understands.
+    #[error("a message on the launcher's socket is not understood")]
+    Malformed(#[source] serde_json::Error),
+    /// A message came with fewer descriptors than it says.
+    #[error("a message on the launcher's socket lacks its descriptors")]
+    DescriptorsMissing,
+}
+
+impl Channel {
+    /// Returns a channel on a connected socket.
+    pub(super) fn new(socket: UnixStream) -> Self {
+        Self { socket, buffer: vec![0; BUFFER_BYTES], received: Vec::new(), descriptors: VecDeque::new() }
+    }
+
+    /// Sends one message with its descriptors, waiting while the socket is full.
+    pub(super) fn send<T: Serialize>(&self, message: &T, descriptors: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        serde_json::to_writer(&mut bytes, message).map_err(ChannelError::Malformed)?;
+        let length = bytes.len() - HEADER_BYTES;
+        let too_long = || ChannelError::TooLong(length);
+        if length > MESSAGE_CAP {
+            return Err(too_long());
+        }
+        bytes[..4].copy_from_slice(&u32::try_from(length).map_err(|_| too_long())?.to_le_bytes());
+        bytes[4..8].copy_from_slice(&u32::try_from(descriptors.len()).map_err(|_| too_long())?.to_le_bytes());
+        let raw: Vec<RawFd> = descriptors.iter().map(BorrowedFd::as_raw_fd).collect();
+        let rights = [ControlMessage::ScmRights(&raw)];
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let control: &[ControlMessage<'_>] = if sent == 0 && !raw.is_empty() { &rights } else { &[] };
+            let rest = [IoSlice::new(&bytes[sent..])];
+            match sendmsg::<()>(self.socket.as_raw_fd(), &rest, control, MsgFlags::MSG_NOSIGNAL, None) {
+                Ok(count) => sent += count,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(ChannelError::Closed),
+                Err(errno) => return Err(ChannelError::Send(errno.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the other side that nothing more will come, or that nothing more is taken.
+    pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.socket.shutdown(how)
+    }
+
+    /// Takes what is there at the moment, without waiting.
+    pub(super) fn receive(&mut self) -> Result<Arrival, ChannelError> {
+        let mut space = cmsg_space!([RawFd; DESCRIPTORS_CAP]);
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
+        let mut target = [IoSliceMut::new(&mut self.buffer)];
+        let count = match recvmsg::<()>(self.socket.as_raw_fd(), &mut target, Some(&mut space), flags) {
+            Ok(message) => {
+                let control = message.cmsgs().map_err(|errno| ChannelError::Receive(errno.into()))?;
+                for item in control {
+                    if let ControlMessageOwned::ScmRights(raw) = item {
+                        self.descriptors.extend(raw.into_iter().map(descriptors::adopt_received));
+                    }
+                }
+                message.bytes
+            }
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(Arrival::Nothing),
+            Err(Errno::ECONNRESET) => return Ok(Arrival::Closed),
+            Err(errno) => return Err(ChannelError::Receive(errno.into())),
+        };
+        if count == 0 {
+            return Ok(Arrival::Closed);
+        }
+        self.received.extend_from_slice(&self.buffer[..count]);
+        Ok(Arrival::Bytes)
+    }
+
+    /// Takes the next complete message, if there is one.
+    pub(super) fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<OwnedFd>)>, ChannelError> {
+        let Some((header, rest)) = self.received.split_first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let [l0, l1, l2, l3, c0, c1, c2, c3] = *header;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        let count = u32::from_le_bytes([c0, c1, c2, c3]) as usize;
+        if length > MESSAGE_CAP {
+            return Err(ChannelError::TooLong(length));
+        }
+        let Some(body) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let message = serde_json::from_slice(body).map_err(ChannelError::Malformed)?;
+        if count > self.descriptors.len() {
+            return Err(ChannelError::DescriptorsMissing);
+        }
+        let descriptors = self.descriptors.drain(..count).collect();
+        self.received.drain(..HEADER_BYTES + length);
+        Ok(Some((message, descriptors)))
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    fn pair() -> (Channel, Channel) {
+        let (one, other) = UnixStream::pair().expect("a socket pair");
+        (Channel::new(one), Channel::new(other))
+    }
+
+    #[test]
+    fn messages_keep_their_order_and_their_descriptors() {
+        let (one, mut other) = pair();
+        let (mut first_reader, first_writer) = std::io::pipe().expect("a pipe");
+        let (mut second_reader, second_writer) = std::io::pipe().expect("a pipe");
+        one.send(&"none", &[]).expect("sent");
+        one.send(&"first", &[first_writer.as_fd()]).expect("sent");
+        one.send(&"second", &[second_writer.as_fd()]).expect("sent");
+        drop((first_writer, second_writer));
+        let mut seen = Vec::new();
+        while other.receive().expect("received") == Arrival::Bytes {
+            while let Some((name, descriptors)) = other.next_message::<String>().expect("a message") {
+                for descriptor in descriptors {
+                    std::fs::File::from(descriptor).write_all(name.as_bytes()).expect("the pipe takes it");
+                }
+                seen.push(name);
+            }
+        }
+        assert_eq!(seen, ["none", "first", "second"]);
+        let mut text = String::new();
+        first_reader.read_to_string(&mut text).expect("read");
+        second_reader.read_to_string(&mut text).expect("read");
+        assert_eq!(text, "firstsecond");
+    }
+
+    #[test]
+    fn a_message_longer_than_the_socket_arrives_in_pieces() {
+        let (one, mut other) = pair();
+        let long = "x".repeat(3 * 1024 * 1024);
+        let sender = std::thread::spawn(move || one.send(&long, &[]).map(|()| long.len()));
+        let message = loop {
+            if let Some((message, _)) = other.next_message::<String>().expect("a message") {
+                break message;
+            }
+            assert_ne!(other.receive().expect("received"), Arrival::Closed);
+        };
+        assert_eq!(sender.join().expect("no panic").expect("sent"), message.len());
+    }
+
+    #[test]
+    fn a_closed_socket_and_a_mad_length_are_told_apart() {
+        let (mut one, other) = pair();
+        drop(other);
+        assert_eq!(one.receive().expect("an end"), Arrival::Closed);
+        assert!(matches!(one.send(&"late", &[]), Err(ChannelError::Closed)));
+        one.received = vec![0xff; 8];
+        assert!(matches!(one.next_message::<String>(), Err(ChannelError::TooLong(_))));
+    }
+}

@@ -1,0 +1,57 @@
+//! The one place that reads clocks.
+//!
+//! Everything else takes `now` as an argument (house style S2). Wall-clock times are for people and records; durations and
+//! deadlines are taken from a clock that cannot step.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::model::Timestamp;
+
+/// A point of a clock that never steps: `CLOCK_MONOTONIC`, which stands still while the machine sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Monotonic(Instant);
+
+/// Returns the wall-clock time.
+pub fn now() -> Timestamp {
+    let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
+    };
+    Timestamp::from_millis(millis)
+}
+
+/// Returns the present point of the clock that never steps.
+pub fn monotonic() -> Monotonic {
+    Monotonic(Instant::now())
+}
+
+impl Monotonic {
+    /// Returns the point `duration` later; none if that is further away than the clock can say.
+    pub fn plus(self, duration: Duration) -> Option<Self> {
+        self.0.checked_add(duration).map(Self)
+    }
+
+    /// Returns how long after `earlier` this is; zero if it is not after it.
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_does_not_go_back_and_far_points_are_none() {
+        let first = monotonic();
+        let second = monotonic();
+        assert!(second >= first);
+        assert_eq!(first.since(first.plus(Duration::from_secs(1)).expect("a near point")), Duration::ZERO);
+        assert_eq!(first.plus(Duration::MAX), None);
+    }
+
+    #[test]
+    fn the_wall_clock_is_after_this_program_was_written() {
+        assert!(now() > Timestamp::from_millis(1_767_225_600_000));
+    }
+}

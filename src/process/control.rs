@@ -1,0 +1,206 @@
+//! How other threads and signal handlers ask a supervisor to stop what it runs.
+//!
+//! Requests are bytes in pipes, because a byte can be written from a signal handler and a pipe can be waited for beside the
+//! child's output. A request stays in force until it is acknowledged, so none is lost between two actions.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::unistd::{read, write};
+
+use crate::model::StopReason;
+
+/// As many bytes are taken from a source at once; what is left is taken the next time.
+const TAKEN_AT_ONCE: usize = 64;
+
+/// Every reason, the weakest first: a stronger one replaces a weaker one as the reason of a stop. Its place is its byte.
+const REASONS: [StopReason; 3] = [StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
+
+/// The receiving side: whoever supervises looks at it.
+#[derive(Debug)]
+pub struct Control {
+    own: OwnedFd,
+    /// Held so that the pipe never reports an end when the last handle is dropped.
+    handle: ControlHandle,
+    signals: Vec<SignalSource>,
+    in_force: AtomicU8,
+}
+
+/// The asking side; clones ask the same supervisor.
+#[derive(Debug, Clone)]
+pub struct ControlHandle {
+    pipe: Arc<OwnedFd>,
+}
+
+/// A descriptor of which every byte is a request for the same reason.
+#[derive(Debug)]
+struct SignalSource {
+    descriptor: OwnedFd,
+    reason: StopReason,
+    ended: AtomicBool,
+}
+
+/// Says that the pipes of a control could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The pipe between handle and supervisor.
+    #[error("cannot make the pipe for stop requests")]
+    Pipe(#[source] io::Error),
+    /// A descriptor that was handed in.
+    #[error("cannot read stop requests from a descriptor")]
+    Source(#[source] io::Error),
+}
+
+impl Control {
+    /// Returns a control and the handle to ask it with.
+    pub fn new() -> Result<(Self, ControlHandle), ControlError> {
+        let (reader, writer) = io::pipe().map_err(ControlError::Pipe)?;
+        let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
+        set_nonblocking(&reader).map_err(ControlError::Pipe)?;
+        set_nonblocking(&writer).map_err(ControlError::Pipe)?;
+        let handle = ControlHandle { pipe: Arc::new(writer) };
+        let control = Self { own: reader, handle: handle.clone(), signals: Vec::new(), in_force: AtomicU8::new(0) };
+        Ok((control, handle))
+    }
+
+    /// Adds a descriptor of which every byte is a request for `reason`: the reading end of a pipe whose other end a signal
+    /// handler writes to. It is made non-blocking and read to the end of its life by this control alone.
+    pub fn with_source(mut self, descriptor: OwnedFd, reason: StopReason) -> Result<Self, ControlError> {
+        set_nonblocking(&descriptor).map_err(ControlError::Source)?;
+        self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });
+        Ok(self)
+    }
+
+    /// Returns a further handle.
+    pub fn handle(&self) -> ControlHandle {
+        self.handle.clone()
+    }
+
+    /// Returns the strongest reason asked for and not yet acknowledged.
+    pub fn requested(&self) -> Option<StopReason> {
+        let _noted_as_in_force = self.take_requests();
+        self.in_force()
+    }
+
+    /// Forgets what was asked for so far: the next action is not stopped by it.
+    pub fn acknowledge(&self) {
+        let _forgotten = self.take_requests();
+        self.in_force.store(0, Ordering::SeqCst);
+    }
+
+    /// Returns the reason in force without looking at the descriptors.
+    pub(super) fn in_force(&self) -> Option<StopReason> {
+        let place = self.in_force.load(Ordering::SeqCst).checked_sub(1)?;
+        REASONS.get(usize::from(place)).copied()
+    }
+
+    /// Takes the requests that have arrived since the last look, in order of their sources.
+    pub(super) fn take_requests(&self) -> Vec<StopReason> {
+        let mut requests = Vec::new();
+        let mut bytes = [0; TAKEN_AT_ONCE];
+        if let Ok(count) = read(&self.own, &mut bytes) {
+            requests.extend(bytes[..count].iter().filter_map(|byte| REASONS.get(usize::from(*byte))));
+        }
+        for source in self.signals.iter().filter(|source| !source.ended.load(Ordering::SeqCst)) {
+            match read(&source.descriptor, &mut bytes) {
+                Ok(0) => source.ended.store(true, Ordering::SeqCst),
+                Ok(count) => requests.extend(std::iter::repeat_n(source.reason, count)),
+                Err(Errno::EAGAIN | Errno::EINTR) => {}
+                Err(_) => source.ended.store(true, Ordering::SeqCst),
+            }
+        }
+        for reason in &requests {
+            self.in_force.fetch_max(strength(*reason), Ordering::SeqCst);
+        }
+        requests
+    }
+
+    /// Returns what to wait for: readable when there may be a request.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let open = self.signals.iter().filter(|source| !source.ended.load(Ordering::SeqCst));
+        std::iter::once(self.own.as_fd()).chain(open.map(|source| source.descriptor.as_fd()))
+    }
+}
+
+impl ControlHandle {
+    /// Asks for a stop. The first request begins the stop ladder, a further one kills at once (a further `Superseded` does
+    /// not: saves may come in numbers).
+    pub fn stop(&self, reason: StopReason) {
+        // A full pipe holds thousands of requests that nobody has read yet: one more would change nothing.
+        let _full = write(&self.pipe, &[strength(reason) - 1]);
+    }
+}
+
+/// Returns the stronger of two reasons.
+pub(super) fn stronger(one: StopReason, other: StopReason) -> StopReason {
+    if strength(other) > strength(one) { other } else { one }
+}
+
+fn strength(reason: StopReason) -> u8 {
+    match reason {
+        StopReason::Superseded => 1,
+        StopReason::Interrupted => 2,
+        StopReason::Terminated => 3,
+    }
+}
+
+fn set_nonblocking(descriptor: &OwnedFd) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
+    fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_reason_is_its_byte() {
+        for (place, reason) in REASONS.iter().enumerate() {
+            assert_eq!(usize::from(strength(*reason)), place + 1);
+        }
+    }
+
+    #[test]
+    fn a_request_stays_in_force_until_it_is_acknowledged_and_the_stronger_wins() {
+        let (control, handle) = Control::new().expect("pipes");
+        assert_eq!(control.requested(), None);
+        handle.stop(StopReason::Interrupted);
+        handle.clone().stop(StopReason::Superseded);
+        drop(handle);
+        assert_eq!(control.requested(), Some(StopReason::Interrupted));
+        assert_eq!(control.requested(), Some(StopReason::Interrupted));
+        control.handle().stop(StopReason::Terminated);
+        assert_eq!(control.requested(), Some(StopReason::Terminated));
+        control.acknowledge();
+        assert_eq!(control.requested(), None);
+    }
+
+    #[test]
+    fn every_byte_of_a_source_is_a_request_and_its_end_is_none() {
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        let (control, _handle) = Control::new().expect("pipes");
+        let control = control.with_source(reader.into(), StopReason::Terminated).expect("a source");
+        writer.write_all(b"XX").expect("written");
+        assert_eq!(control.take_requests(), [StopReason::Terminated, StopReason::Terminated]);
+        drop(writer);
+        assert_eq!(control.descriptors().count(), 2);
+        assert_eq!(control.take_requests(), []);
+        assert_eq!(control.descriptors().count(), 1);
+    }
+
+    #[test]
+    fn a_full_pipe_does_not_block_the_asker() {
+        let (control, handle) = Control::new().expect("pipes");
+        for _ in 0..100_000 {
+            handle.stop(StopReason::Superseded);
+        }
+        assert_eq!(control.requested(), Some(StopReason::Superseded));
+    }
+}

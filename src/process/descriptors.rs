@@ -1,0 +1,135 @@
+//! The crate's only unsafe code: the calls on descriptors and on children that nix does not offer safely.
+//!
+//! Nothing here decides anything; each function is one system call with its types made safe.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::time::Duration;
+
+use nix::libc;
+use nix::unistd::Pid;
+
+use crate::model::Usage;
+use crate::process::protocol::LeaderStatus;
+
+/// What `waitid(2)` says of a child that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EndedChild {
+    /// Its status.
+    pub(super) status: LeaderStatus,
+    /// What it and the descendants it waited for have used.
+    pub(super) usage: Usage,
+}
+
+/// Whether a child that has ended stays a zombie after it was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reaping {
+    /// It stays: its process id and group id cannot be used again (P2).
+    Keep,
+    /// It is reaped.
+    Reap,
+}
+
+/// Marks every descriptor from `first` on close-on-exec, whoever opened it.
+pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
+    // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so no owner is cheated.
+    let outcome = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    // The flag is new in Linux 5.11 (`close_range(2)`).
+    if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }
+}
+
+/// Does the same one by one, with the list in `/proc`.
+fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        if let Some(number) = number.filter(|number| *number >= first) {
+            // SAFETY: fcntl takes three integers here and no pointer, and F_SETFD closes nothing.
+            let outcome = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+            if outcome != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes the ownership of a descriptor the kernel has just handed over by `SCM_RIGHTS`.
+pub(super) fn adopt_received(descriptor: RawFd) -> OwnedFd {
+    // SAFETY: recvmsg(2) has installed this descriptor for this process and nobody else has been told of it; the one
+    // caller is the loop over a control message's descriptors, which hands each of them over once.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
+}
+
+/// Asks whether a child has ended, without waiting; none while it has not.
+///
+/// The system call is used because glibc's `waitid` hides its last argument, the usage.
+pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<EndedChild>> {
+    let mut information = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    let keep = match reaping {
+        Reaping::Keep => libc::WNOWAIT,
+        Reaping::Reap => 0,
+    };
+    // SAFETY: both pointers are to writable memory of the types the call writes, and both live until it has returned.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_waitid,
+            libc::P_PID,
+            child.as_raw(),
+            information.as_mut_ptr(),
+            libc::WEXITED | libc::WNOHANG | keep,
+            usage.as_mut_ptr(),
+        )
+    };
+    if outcome != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both were zeroed, all-zero bytes are valid values of these plain C structures, and the call may have filled them.
+    let (information, usage) = unsafe { (information.assume_init(), usage.assume_init()) };
+    // SAFETY: for WEXITED the kernel fills the SIGCHLD members, or leaves the whole structure zero when nothing has ended.
+    let (pid, value) = unsafe { (information.si_pid(), information.si_status()) };
+    if pid == 0 {
+        return Ok(None);
+    }
+    let status = if information.si_code == libc::CLD_EXITED {
+        LeaderStatus::Exited { code: value }
+    } else {
+        LeaderStatus::Signalled { signal: value }
+    };
+    Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
+}
+
+fn to_usage(usage: &libc::rusage) -> Usage {
+    let duration = |time: libc::timeval| {
+        let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+        seconds + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+    };
+    Usage {
+        user: duration(usage.ru_utime).into(),
+        system: duration(usage.ru_stime).into(),
+        peak_memory_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use nix::fcntl::{FcntlArg, fcntl};
+
+    use super::*;
+
+    #[test]
+    fn a_descriptor_is_marked_on_old_kernels_too() {
+        let (reader, _writer) = io::pipe().expect("a pipe");
+        fcntl(&reader, FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).expect("cleared");
+        mark_listed_close_on_exec_from(reader.as_raw_fd()).expect("marked");
+        assert_eq!(fcntl(&reader, FcntlArg::F_GETFD), Ok(libc::FD_CLOEXEC));
+    }
+
+    #[test]
+    fn what_is_no_child_is_an_error() {
+        assert!(wait_child(Pid::from_raw(1), Reaping::Keep).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! Keeps the first and the last bytes of a stream in bounded memory (E11). Pure; it never decodes.
+
+use crate::model::StreamExcerpt;
+
+/// A stream's excerpt while the stream goes on: at most head cap and twice the tail cap are held.
+#[derive(Debug, Default)]
+pub(super) struct ExcerptBuilder {
+    total: u64,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl ExcerptBuilder {
+    /// Takes the stream's next bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = StreamExcerpt::HEAD_CAP - self.head.len();
+        let (to_head, to_tail) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(to_head);
+        let kept = &to_tail[to_tail.len().saturating_sub(StreamExcerpt::TAIL_CAP)..];
+        if self.tail.len() + kept.len() > 2 * StreamExcerpt::TAIL_CAP {
+            self.tail.drain(..self.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
+        }
+        self.tail.extend_from_slice(kept);
+    }
+
+    /// Returns the excerpt of the whole stream.
+    pub(super) fn finish(mut self) -> StreamExcerpt {
+        self.tail.drain(..self.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
+        StreamExcerpt { total: self.total, head: self.head, tail: self.tail }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(length: usize) -> Vec<u8> {
+        (0..length).map(|index| u8::try_from(index % 251).expect("below 251")).collect()
+    }
+
+    #[test]
+    fn head_and_tail_are_the_streams_ends_however_it_is_cut() {
+        let (head, tail) = (StreamExcerpt::HEAD_CAP, StreamExcerpt::TAIL_CAP);
+        for length in [0, 1, head - 1, head, head + 1, head + tail, head + tail + 1, head + 3 * tail + 17] {
+            let bytes = stream(length);
+            for piece in [977, tail, tail + 1, 2 * tail + 1, head, usize::MAX] {
+                let mut builder = ExcerptBuilder::default();
+                for part in bytes.chunks(piece) {
+                    builder.push(part);
+                    assert!(builder.tail.len() <= 2 * tail);
+                }
+                let excerpt = builder.finish();
+                let cut = length.min(head);
+                assert_eq!(excerpt.total, length as u64);
+                assert!(excerpt.head == bytes[..cut], "length {length}, piece {piece}");
+                assert!(excerpt.tail == bytes[cut.max(length.saturating_sub(tail))..], "length {length}, piece {piece}");
+                assert_eq!(excerpt.is_complete(), length <= head + tail);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The only place that signals: always a whole process group, never our own, never a special id (P1).
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, getpgrp};
+
+use crate::model::StopStage;
+
+/// A process group that may be signalled.
+///
+/// It does not guarantee that the group still exists; whoever holds one keeps its leader unreaped (P2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group(Pid);
+
+/// Why an id cannot be signalled as a group.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum GroupError {
+    /// 0 means our own group and 1 everybody; negative ids mean something else altogether.
+    #[error("`{0}` is not the id of a group that may be signalled")]
+    Special(i32),
+    /// It is the group proctor itself is in.
+    #[error("`{0}` is proctor's own process group")]
+    Own(i32),
+}
+
+impl Group {
+    /// Returns the group with this id, if it is one that may be signalled.
+    pub(super) fn try_from_id(id: i32) -> Result<Self, GroupError> {
+        if id <= 1 {
+            return Err(GroupError::Special(id));
+        }
+        if id == getpgrp().as_raw() {
+            return Err(GroupError::Own(id));
+        }
+        Ok(Self(Pid::from_raw(id)))
+    }
+
+    /// Returns the id, which is also the leader's process id.
+    pub(super) fn id(self) -> Pid {
+        self.0
+    }
+
+    /// Sends a rung's signal to every process of the group. A group without processes is no error: that is what was wanted.
+    pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
+        let signal = match stage {
+            StopStage::Sigint => Signal::SIGINT,
+            StopStage::Sigterm => Signal::SIGTERM,
+            StopStage::Sigkill => Signal::SIGKILL,
+        };
+        match killpg(self.0, signal) {
+            Ok(()) | Err(Errno::ESRCH) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_ids_and_our_own_group_are_refused() {
+        for id in [i32::MIN, -2, -1, 0, 1] {
+            assert_eq!(Group::try_from_id(id), Err(GroupError::Special(id)));
+        }
+        let own = getpgrp().as_raw();
+        assert_eq!(Group::try_from_id(own), Err(GroupError::Own(own)));
+    }
+}

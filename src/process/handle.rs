@@ -1,0 +1,255 @@
+//! The supervisor's side of the launcher: starts it, asks it, hears of it, and cleans up when it is gone.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+
+use crate::model::{StopStage, Survivor};
+use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::group::Group;
+use crate::process::process_table::{NAMED_CAP, read_live_processes, read_survivor};
+use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Request, Start};
+
+/// The hidden argument that makes an executable of ours the launcher.
+pub const LAUNCHER_ARGUMENT: &str = "__launcher";
+
+/// How long the launcher gets to end when its handle is dropped, in milliseconds.
+const FAREWELL_MS: u16 = 1000;
+
+/// How often that wait is begun again because a signal interrupted it.
+const FAREWELLS: usize = 5;
+
+/// How often a lost launcher's session is searched; processes that fork meanwhile are found the next time.
+const SWEEPS: usize = 3;
+
+/// A child as it is to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchRequest {
+    /// The absolute path of the program; [`crate::process::resolve_program`] finds it.
+    pub program: PathBuf,
+    /// The argument vector, its own name first.
+    pub argv: Vec<OsString>,
+    /// The whole environment: nothing else is inherited.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The absolute path of the working directory.
+    pub directory: PathBuf,
+}
+
+/// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.
+#[derive(Debug)]
+pub struct LauncherHandle {
+    process: Child,
+    channel: Channel,
+    next_number: u64,
+    state: LauncherState,
+}
+
+/// Whether the launcher can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LauncherState {
+    Up,
+    Lost,
+}
+
+/// Whether the launcher ended when it was told to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Farewell {
+    Taken,
+    Missed,
+}
+
+/// What the supervisor hears.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// It has seen these.
+    Events(Vec<Event>),
+    /// It is gone. Whatever it ran has been killed and is named.
+    Lost { why: String, survivors: Vec<Survivor> },
+}
+
+/// Why the launcher could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum LauncherError {
+    /// The socket to it.
+    #[error("cannot make the launcher's socket")]
+    Socket(#[source] io::Error),
+    /// The process.
+    #[error("cannot start the launcher `{executable}`")]
+    Spawn {
+        /// The executable.
+        executable: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl LauncherHandle {
+    /// Starts `executable __launcher` with a socket as its standard input and returns without waiting for it: the first request
+    /// waits in the socket.
+    ///
+    /// To be called once, before any other thread exists: the launcher inherits what this process is at that moment.
+    pub fn start(executable: &Path) -> Result<Self, LauncherError> {
+        let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
+        let process = Command::new(executable)
+            .arg(LAUNCHER_ARGUMENT)
+            // Children get exactly what a request names; the launcher itself needs nothing and should hold no secret.
+            .env_clear()
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|source| LauncherError::Spawn { executable: executable.to_owned(), source })?;
+        Ok(Self { process, channel: Channel::new(ours), next_number: 1, state: LauncherState::Up })
+    }
+
+    /// Returns the launcher's process id, which is also the session id of everything it starts.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Returns whether the launcher is gone; a new one must then be started. It is only noticed while something is supervised.
+    pub fn is_lost(&self) -> bool {
+        self.state == LauncherState::Lost
+    }
+
+    /// Asks for a child and returns the number of its action.
+    pub(super) fn ask_start(
+        &mut self,
+        request: &LaunchRequest,
+        descriptors: &[(DescriptorRole, BorrowedFd<'_>)],
+    ) -> Result<ActionNumber, ChannelError> {
+        let number = ActionNumber(self.next_number);
+        self.next_number += 1;
+        let start = Start {
+            number,
+            program: request.program.clone().into_os_string(),
+            argv: request.argv.clone(),
+            environment: request.environment.clone(),
+            directory: request.directory.clone().into_os_string(),
+            descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
+        };
+        let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
+        self.channel.send(&Request::Start(Box::new(start)), &borrowed)?;
+        Ok(number)
+    }
+
+    /// Asks for a signal to everything of an action.
+    pub(super) fn ask_signal(&self, number: ActionNumber, stage: StopStage) -> Result<(), ChannelError> {
+        self.channel.send(&Request::Signal { number, stage }, &[])
+    }
+
+    /// Says that the supervisor is done with an action.
+    pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
+        self.channel.send(&Request::Release { number }, &[])
+    }
+
+    /// Returns what to wait for; none once the launcher is lost.
+    pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self.state {
+            LauncherState::Up => Some(self.channel.as_fd()),
+            LauncherState::Lost => None,
+        }
+    }
+
+    /// Takes what the launcher has said so far about an action, without waiting.
+    pub(super) fn hear(&mut self, number: ActionNumber) -> News {
+        let mut events = Vec::new();
+        loop {
+            let arrival = match self.channel.receive() {
+                Ok(arrival) => arrival,
+                Err(error) => return self.abandon(&error),
+            };
+            loop {
+                match self.channel.next_message::<Event>() {
+                    // Events of an action that was given up are of no interest any more.
+                    Ok(Some((event, _))) if event.number() == number => events.push(event),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(error) => return self.abandon(&error),
+                }
+            }
+            match arrival {
+                Arrival::Bytes => {}
+                // What was said before the end counts; the end is heard the next time.
+                Arrival::Closed if events.is_empty() => return self.abandon(&ChannelError::Closed),
+                Arrival::Nothing | Arrival::Closed => return News::Events(events),
+            }
+        }
+    }
+
+    /// Waits until the launcher has closed its side, which it does by ending.
+    fn wait_for_close(&self) -> Farewell {
+        for _ in 0..FAREWELLS {
+            // POLLHUP is reported whatever is asked for.
+            let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::empty())];
+            match poll(&mut watched, PollTimeout::from(FAREWELL_MS)) {
+                Ok(0) => return Farewell::Missed,
+                Ok(_) => return Farewell::Taken,
+                // Handles are often dropped because a signal came, and more may come.
+                Err(Errno::EINTR) => {}
+                Err(_) => return Farewell::Missed,
+            }
+        }
+        Farewell::Missed
+    }
+
+    /// Kills the launcher and everything of its session, and says how it had ended.
+    pub(super) fn abandon(&mut self, error: &ChannelError) -> News {
+        self.state = LauncherState::Lost;
+        // It may be gone already; then this does nothing. It is not reaped yet, so its session id is still its own.
+        let _gone = self.process.kill();
+        let survivors = kill_session(self.process.id());
+        let why = match (error, self.process.wait()) {
+            (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {status}"),
+            (_, Ok(_) | Err(_)) => format!("the launcher was given up: {error}"),
+        };
+        News::Lost { why, survivors }
+    }
+}
+
+/// Kills every group of a session but its leader's, and names who was there. Only descendants of its leader can be in a session,
+/// so nobody else is hit, save for an id that is used again between the look and the signal.
+fn kill_session(session: u32) -> Vec<Survivor> {
+    let mut named = Vec::new();
+    let Ok(session) = i32::try_from(session).map(Pid::from_raw) else {
+        return named;
+    };
+    for _ in 0..SWEEPS {
+        let mut found = read_live_processes();
+        found.retain(|process| process.session == session && process.pid != session);
+        if found.is_empty() {
+            break;
+        }
+        if named.is_empty() {
+            named = found.iter().take(NAMED_CAP).map(read_survivor).collect();
+        }
+        let groups: BTreeSet<i32> = found.iter().map(|process| process.group.as_raw()).collect();
+        for group in groups.into_iter().filter_map(|id| Group::try_from_id(id).ok()) {
+            // A process of another user (set-user-id) refuses; nothing more can be done about it from here.
+            let _refused = group.signal(StopStage::Sigkill);
+        }
+    }
+    named
+}
+
+impl Drop for LauncherHandle {
+    fn drop(&mut self) {
+        if self.state == LauncherState::Lost {
+            return;
+        }
+        let _gone = self.channel.shutdown(Shutdown::Write);
+        if self.wait_for_close() == Farewell::Missed {
+            let _abandoned = self.abandon(&ChannelError::Closed);
+        } else {
+            let _reaped = self.process.wait();
+        }
+    }
+}

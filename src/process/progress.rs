@@ -1,0 +1,236 @@
+//! Decides, from what has been seen of one action, what to do next and how the action ended.
+//!
+//! Pure: events, requests and the time go in, a [`Step`] comes out. [`mod@crate::process::supervise`] carries it out. The order of
+//! a stop is E10's: it is recorded first, and after that no status can turn the result into anything else.
+
+use std::time::Duration;
+
+use crate::model::{ActionEnd, ActionLimits, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage};
+use crate::process::clock::Monotonic;
+use crate::process::control::stronger;
+use crate::process::ladder::StopLadder;
+use crate::process::protocol::{Event, LeaderStatus};
+
+/// How long a pipe must be silent after the action is over before we stop reading it (P4).
+pub(super) const QUIET: Duration = Duration::from_millis(200);
+
+/// How long a pipe is read at most after the action is over (P4).
+pub(super) const DRAIN: Duration = Duration::from_secs(1);
+
+/// How long we wait for the end of what was sent SIGKILL; a process the kernel does not let go must not hold a run.
+pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is to be done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Step {
+    /// Signal everything of the action, then ask again.
+    Signal(StopStage),
+    /// Wait for something to happen, at most until then.
+    Wait(Option<Monotonic>),
+    /// Nothing more will come.
+    Finish,
+}
+
+/// What is known of the leader.
+#[derive(Debug)]
+enum Leader {
+    /// It was asked for or runs.
+    Open,
+    /// It could not be started.
+    NotStarted(SpawnFailure),
+    /// It has ended.
+    Ended { status: LeaderStatus, usage: Usage },
+    /// Its launcher is gone.
+    Lost { why: String },
+}
+
+/// Why we stop the action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Limit(LimitKind),
+    Request(StopReason),
+    OwnFault,
+}
+
+/// A stop that was recorded.
+#[derive(Debug)]
+struct Stop {
+    cause: Cause,
+    requests: u32,
+    ladder: StopLadder,
+}
+
+/// One action, from the request to start it to its end.
+#[derive(Debug)]
+pub(super) struct Progress<'limits> {
+    limits: &'limits ActionLimits,
+    deadline: Option<Monotonic>,
+    leader: Leader,
+    stop: Option<Stop>,
+    killed: Option<Monotonic>,
+    over: Option<Monotonic>,
+    last_output: Option<Monotonic>,
+    survivors: Vec<Survivor>,
+}
+
+/// How the action ended, as far as the processes tell.
+#[derive(Debug)]
+pub(super) struct Conclusion {
+    pub(super) end: ActionEnd,
+    pub(super) usage: Option<Usage>,
+    pub(super) survivors: Vec<Survivor>,
+}
+
+impl<'limits> Progress<'limits> {
+    /// Returns an action that is asked for now; its time runs from here.
+    pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
+        Self {
+            limits,
+            deadline: now.plus(limits.timeout),
+            leader: Leader::Open,
+            stop: None,
+            killed: None,
+            over: None,
+            last_output: None,
+            survivors: Vec::new(),
+        }
+    }
+
+    /// Notes what the launcher has seen.
+    pub(super) fn note_event(&mut self, now: Monotonic, event: Event) {
+        match event {
+            Event::Started { .. } => {}
+            Event::NotStarted { failure, .. } => {
+                self.leader = Leader::NotStarted(failure);
+                self.over = Some(now);
+            }
+            Event::Ended { status, usage, survivors, .. } => {
+                self.leader = Leader::Ended { status, usage };
+                self.over = survivors.is_empty().then_some(now);
+                self.survivors = survivors;
+            }
+            Event::Emptied { .. } => self.over = self.over.or(Some(now)),
+        }
+    }
+
+    /// Notes that the launcher is gone; what was found of the action has been killed.
+    pub(super) fn note_lost(&mut self, now: Monotonic, why: String, survivors: Vec<Survivor>) {
+        if matches!(self.leader, Leader::Open) {
+            self.leader = Leader::Lost { why };
+            self.survivors = survivors;
+        }
+        self.over = self.over.or(Some(now));
+    }
+
+    /// Notes a request to stop: the first begins the ladder, a further one goes to SIGKILL, unless it is only another save.
+    pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
+        if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
+            return;
+        }
+        let stop = self.stop_for(now, Cause::Request(reason));
+        stop.requests += 1;
+        if let Cause::Request(known) = stop.cause {
+            stop.cause = Cause::Request(stronger(known, reason));
+        }
+        let is_insisting = match reason {
+            StopReason::Superseded => false,
+            StopReason::Interrupted | StopReason::Terminated => stop.requests > 1,
+        };
+        if is_insisting {
+            stop.ladder.hurry();
+        }
+    }
+
+    /// Notes that the output cannot be kept any more: everything is killed.
+    pub(super) fn note_own_fault(&mut self, now: Monotonic) {
+        self.stop_for(now, Cause::OwnFault).ladder.hurry();
+    }
+
+    /// Notes that bytes arrived.
+    pub(super) fn note_output(&mut self, now: Monotonic) {
+        self.last_output = Some(now);
+    }
+
+    /// Says what to do next. `pipes_open` says whether either stream may still give bytes.
+    pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> Step {
+        if self.killed.is_some_and(|killed| now.since(killed) >= KILL_PATIENCE) {
+            self.over = self.over.or(Some(now));
+        }
+        if let Some(over) = self.over {
+            return self.drain_step(now, over, pipes_open);
+        }
+        if matches!(self.leader, Leader::Open) && self.deadline.is_some_and(|deadline| now >= deadline) {
+            let _recorded = self.stop_for(now, Cause::Limit(LimitKind::Wall));
+        }
+        // Whoever is left when the leader has ended by itself gets no grace: its work has no reader any more (E14).
+        let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
+        let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
+        if let Some(stage) = stage {
+            if stage == StopStage::Sigkill {
+                self.killed = Some(now);
+            }
+            return Step::Signal(stage);
+        }
+        Step::Wait(self.next_deadline())
+    }
+
+    /// Returns how the action ended. What was recorded first decides: our stop, then what the launcher saw.
+    pub(super) fn conclude(self) -> Conclusion {
+        let (code, signal, usage) = match &self.leader {
+            Leader::Ended { status: LeaderStatus::Exited { code }, usage } => (Some(*code), None, Some(*usage)),
+            Leader::Ended { status: LeaderStatus::Signalled { signal }, usage } => (None, Some(*signal), Some(*usage)),
+            Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => (None, None, None),
+        };
+        let stop = self.stop.map(|stop| (stop.cause, stop.ladder.last_taken()));
+        let end = match (self.leader, stop) {
+            (Leader::NotStarted(failure), _) => ActionEnd::NotStarted(failure),
+            (_, Some((Cause::Limit(limit), stage))) => ActionEnd::TimedOut { limit, stage, code, signal },
+            (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
+            (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
+            (Leader::Ended { status: LeaderStatus::Exited { code }, .. }, None) => ActionEnd::Exited { code },
+            (Leader::Ended { status: LeaderStatus::Signalled { signal }, .. }, None) => ActionEnd::Signalled { signal },
+            (Leader::Lost { why }, None) => ActionEnd::Lost { why },
+            (Leader::Open, None) => ActionEnd::Lost { why: "its end was never seen".to_owned() },
+        };
+        Conclusion { end, usage, survivors: self.survivors }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self.leader {
+            Leader::Ended { .. } => true,
+            Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => false,
+        }
+    }
+
+    fn stop_for(&mut self, now: Monotonic, cause: Cause) -> &mut Stop {
+        let ladder = || StopLadder::begin(now, self.limits);
+        self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
+    }
+
+    /// The deadline of whatever comes next without an event.
+    fn next_deadline(&self) -> Option<Monotonic> {
+        let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
+        let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));
+        let limit = if self.stop.is_none() && !self.has_ended() { self.deadline } else { None };
+        [rung, patience, limit].into_iter().flatten().min()
+    }
+
+    fn drain_step(&self, now: Monotonic, over: Monotonic, pipes_open: bool) -> Step {
+        let has_output = match self.leader {
+            Leader::NotStarted(_) => false,
+            Leader::Open | Leader::Ended { .. } | Leader::Lost { .. } => true,
+        };
+        if !pipes_open || !has_output {
+            return Step::Finish;
+        }
+        let quiet_since = self.last_output.map_or(over, |last| last.max(over));
+        match [quiet_since.plus(QUIET), over.plus(DRAIN)].into_iter().flatten().min() {
+            Some(until) if now < until => Step::Wait(Some(until)),
+            Some(_) | None => Step::Finish,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

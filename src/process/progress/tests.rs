@@ -1,0 +1,185 @@
+use crate::process::clock;
+use crate::process::protocol::ActionNumber;
+
+use super::*;
+
+const NUMBER: ActionNumber = ActionNumber(1);
+const PYTEST: [StopStage; 2] = [StopStage::Sigint, StopStage::Sigterm];
+
+fn limits(timeout_ms: u64, grace_ms: u64, ladder: &[StopStage]) -> ActionLimits {
+    ActionLimits { timeout: Duration::from_millis(timeout_ms), grace: Duration::from_millis(grace_ms), ladder: ladder.to_vec() }
+}
+
+fn base() -> Monotonic {
+    clock::monotonic()
+}
+
+fn at(base: Monotonic, millis: u64) -> Monotonic {
+    base.plus(Duration::from_millis(millis)).expect("near")
+}
+
+fn survivor() -> Survivor {
+    Survivor { pid: 4711, argv: vec!["sleep".to_owned()] }
+}
+
+fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> Event {
+    Event::Ended { number: NUMBER, status, usage: Usage::default(), survivors }
+}
+
+fn exited(code: i32) -> Event {
+    ended(LeaderStatus::Exited { code }, Vec::new())
+}
+
+#[test]
+fn an_exit_with_closed_pipes_is_finished_at_once() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    assert_eq!(progress.next_step(base, true), Step::Wait(Some(at(base, 1000))));
+    progress.note_event(at(base, 5), Event::Started { number: NUMBER, pid: 9 });
+    progress.note_event(at(base, 9), exited(3));
+    assert_eq!(progress.next_step(at(base, 9), false), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 3 });
+}
+
+#[test]
+fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
+    let (base, limits) = (base(), limits(10, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(at(base, 11), exited(0));
+    assert_eq!(progress.next_step(at(base, 11), false), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+}
+
+#[test]
+fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
+    let (base, limits) = (base(), limits(10, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigint));
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 60))));
+    assert_eq!(progress.next_step(at(base, 60), true), Step::Signal(StopStage::Sigterm));
+    progress.note_event(at(base, 61), exited(0));
+    assert_eq!(progress.next_step(at(base, 61), false), Step::Finish);
+    let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: Some(0), signal: None };
+    assert_eq!(progress.conclude().end, end);
+}
+
+#[test]
+fn the_ladder_goes_on_while_members_outlive_the_leader() {
+    let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
+    let mut progress = Progress::begin(base, &limits);
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
+    progress.note_event(at(base, 12), ended(LeaderStatus::Signalled { signal: 15 }, vec![survivor()]));
+    assert_eq!(progress.next_step(at(base, 12), true), Step::Wait(Some(at(base, 110))));
+    assert_eq!(progress.next_step(at(base, 110), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 110), true), Step::Wait(Some(at(base, 2110))));
+    progress.note_event(at(base, 111), Event::Emptied { number: NUMBER });
+    assert_eq!(progress.next_step(at(base, 111), false), Step::Finish);
+    let conclusion = progress.conclude();
+    assert_eq!(conclusion.survivors, [survivor()]);
+    let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: Some(15) };
+    assert_eq!(conclusion.end, end);
+}
+
+#[test]
+fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
+    let (base, limits) = (base(), limits(10_000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(at(base, 5), ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
+    assert_eq!(progress.next_step(at(base, 5), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 5), true), Step::Wait(Some(at(base, 2005))));
+    progress.note_event(at(base, 6), Event::Emptied { number: NUMBER });
+    assert_eq!(progress.next_step(at(base, 6), true), Step::Wait(Some(at(base, 206))));
+    assert_eq!(progress.next_step(at(base, 206), true), Step::Finish);
+    let conclusion = progress.conclude();
+    assert_eq!((conclusion.end, conclusion.survivors), (ActionEnd::Exited { code: 0 }, vec![survivor()]));
+}
+
+#[test]
+fn a_pipe_that_never_falls_silent_is_left_after_the_drain() {
+    let (base, limits) = (base(), limits(10_000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(base, exited(0));
+    for millis in (0..1000).step_by(50) {
+        progress.note_output(at(base, millis));
+        assert!(matches!(progress.next_step(at(base, millis), true), Step::Wait(_)), "after {millis} ms");
+    }
+    assert_eq!(progress.next_step(at(base, 1000), true), Step::Finish);
+}
+
+#[test]
+fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
+    let (base, limits) = (base(), limits(10_000, 5000, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_request(at(base, 1), StopReason::Superseded);
+    assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigint));
+    progress.note_request(at(base, 2), StopReason::Superseded);
+    assert!(matches!(progress.next_step(at(base, 2), true), Step::Wait(_)), "another save is no insisting");
+    progress.note_request(at(base, 3), StopReason::Terminated);
+    assert_eq!(progress.next_step(at(base, 3), true), Step::Signal(StopStage::Sigkill));
+    progress.note_event(at(base, 4), ended(LeaderStatus::Signalled { signal: 9 }, Vec::new()));
+    assert_eq!(progress.next_step(at(base, 4), false), Step::Finish);
+    let end = ActionEnd::Stopped { reason: StopReason::Terminated, stage: StopStage::Sigkill };
+    assert_eq!(progress.conclude().end, end);
+}
+
+#[test]
+fn one_request_during_a_time_out_leaves_the_ladder_and_the_result_alone() {
+    let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
+    let mut progress = Progress::begin(base, &limits);
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
+    progress.note_request(at(base, 11), StopReason::Interrupted);
+    assert_eq!(progress.next_step(at(base, 11), true), Step::Wait(Some(at(base, 110))));
+    progress.note_request(at(base, 12), StopReason::Interrupted);
+    assert_eq!(progress.next_step(at(base, 12), true), Step::Signal(StopStage::Sigkill));
+    assert!(matches!(progress.conclude().end, ActionEnd::TimedOut { .. }));
+}
+
+#[test]
+fn a_request_after_a_natural_end_changes_nothing() {
+    let (base, limits) = (base(), limits(10, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(base, exited(0));
+    progress.note_request(at(base, 1), StopReason::Interrupted);
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+}
+
+#[test]
+fn what_sigkill_does_not_end_is_given_up_after_the_patience() {
+    let (base, limits) = (base(), limits(10, 0, &[]));
+    let mut progress = Progress::begin(base, &limits);
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 2010))));
+    assert!(matches!(progress.next_step(at(base, 2010), true), Step::Wait(_)), "the pipes are drained first");
+    assert_eq!(progress.next_step(at(base, 2210), true), Step::Finish);
+    let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: None };
+    assert_eq!(progress.conclude().end, end);
+}
+
+#[test]
+fn a_lost_launcher_is_never_a_success() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_lost(at(base, 5), "gone".to_owned(), vec![survivor()]);
+    assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::Lost { why: "gone".to_owned() });
+}
+
+#[test]
+fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(base, ended(LeaderStatus::Exited { code: 1 }, vec![survivor()]));
+    progress.note_lost(at(base, 5), "gone".to_owned(), Vec::new());
+    assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 1 });
+}
+
+#[test]
+fn a_child_that_was_not_started_has_no_output_to_wait_for() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    let mut progress = Progress::begin(base, &limits);
+    let failure = SpawnFailure::NotExecutable { program: "/etc/passwd".to_owned() };
+    progress.note_event(base, Event::NotStarted { number: NUMBER, failure: failure.clone() });
+    assert_eq!(progress.next_step(base, true), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::NotStarted(failure));
+}

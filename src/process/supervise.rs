@@ -1,0 +1,230 @@
+//! Carries one action out: starts it, captures its output, stops it when it must be stopped, and says how it ended.
+//!
+//! Thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, the launcher does what is asked of
+//! it. Everything happens in one blocking loop over pipes, the launcher's socket and the control, with the nearest deadline.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::model::{ActionLimits, DurationMs, Ended};
+use crate::process::capture::{Capture, CaptureError, ChildEnds, Reading, Sinks};
+use crate::process::channel::ChannelError;
+use crate::process::clock::{self, Monotonic};
+use crate::process::control::Control;
+use crate::process::frames::Stream;
+use crate::process::handle::{LaunchRequest, LauncherHandle, News};
+use crate::process::progress::{Progress, Step};
+use crate::process::protocol::{ActionNumber, DescriptorRole};
+
+/// Why an action could not be supervised: our own faults only. The action's processes have been killed by then. How a command
+/// fails is never an error but an [`Ended`].
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// Its output could not be kept.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The request was not taken, and the launcher is not simply gone: it is too long, for example.
+    #[error("cannot hand a command to the launcher")]
+    Launcher(#[source] ChannelError),
+    /// Waiting failed.
+    #[error("cannot wait for a command")]
+    Wait(#[source] io::Error),
+}
+
+/// What may have something for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Launcher,
+    Output(Stream),
+    Control,
+}
+
+/// One action while it is supervised.
+struct Supervision<'a> {
+    launcher: &'a mut LauncherHandle,
+    control: &'a Control,
+    progress: Progress<'a>,
+    capture: Capture,
+    number: Option<ActionNumber>,
+    begun: Monotonic,
+    fault: Option<SuperviseError>,
+}
+
+/// Starts a command, keeps what it prints, stops it within its limits or when the control asks, and returns how it ended.
+///
+/// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is in force in
+/// `control` when this is called stops the command at once.
+pub fn supervise(
+    launcher: &mut LauncherHandle,
+    request: &LaunchRequest,
+    limits: &ActionLimits,
+    sinks: Sinks,
+    control: &Control,
+) -> Result<Ended, SuperviseError> {
+    let (started, begun) = (clock::now(), clock::monotonic());
+    let (capture, ends) = Capture::open(sinks)?;
+    let progress = Progress::begin(begun, limits);
+    let mut supervision = Supervision { launcher, control, progress, capture, number: None, begun, fault: None };
+    supervision.ask_start(request, ends)?;
+    let outcome = supervision.follow();
+    supervision.release();
+    let (ended, duration) = (clock::now(), DurationMs::from(clock::monotonic().since(begun)));
+    if let Some(fault) = outcome.err().or(supervision.fault.take()) {
+        return Err(fault);
+    }
+    let conclusion = supervision.progress.conclude();
+    Ok(Ended {
+        end: conclusion.end,
+        started,
+        ended,
+        duration,
+        captured: supervision.capture.finish()?,
+        survivors: conclusion.survivors,
+        usage: conclusion.usage,
+    })
+}
+
+impl Supervision<'_> {
+    /// The child's ends of the pipes are closed here when it returns, so that the pipes end when the children's ends do.
+    fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
+        let descriptors = [(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
+        match self.launcher.ask_start(request, &descriptors) {
+            Ok(number) => self.number = Some(number),
+            Err(ChannelError::Closed) => self.lose_launcher(),
+            // Nothing was sent, or only a part: the launcher cannot be spoken to any more.
+            Err(error @ (ChannelError::TooLong(_) | ChannelError::Malformed(_))) => return Err(SuperviseError::Launcher(error)),
+            Err(error @ (ChannelError::Send(_) | ChannelError::Receive(_) | ChannelError::DescriptorsMissing)) => {
+                let _given_up = self.launcher.abandon(&error);
+                return Err(SuperviseError::Launcher(error));
+            }
+        }
+        if let Some(reason) = self.control.requested() {
+            self.progress.note_request(self.begun, reason);
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self) -> Result<(), SuperviseError> {
+        loop {
+            let now = clock::monotonic();
+            match self.progress.next_step(now, self.capture.is_open()) {
+                Step::Signal(stage) => {
+                    if let Some(number) = self.number
+                        && self.launcher.ask_signal(number, stage).is_err()
+                    {
+                        self.lose_launcher();
+                    }
+                }
+                Step::Finish => return Ok(()),
+                Step::Wait(until) => {
+                    for source in self.wait(until.map(|until| until.since(now))).map_err(SuperviseError::Wait)? {
+                        self.attend(source);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until a source has something or the time is up. Output comes before the launcher's word, so that what a command
+    /// printed last is read before its end is known.
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<Vec<Source>> {
+        let output = [Stream::Stdout, Stream::Stderr]
+            .into_iter()
+            .filter_map(|stream| Some((Source::Output(stream), self.capture.descriptor(stream)?)));
+        let launcher = self.launcher.descriptor().map(|descriptor| (Source::Launcher, descriptor));
+        let control = self.control.descriptors().map(|descriptor| (Source::Control, descriptor));
+        let (sources, descriptors): (Vec<Source>, Vec<BorrowedFd<'_>>) = output.chain(launcher).chain(control).unzip();
+        let mut watched: Vec<PollFd<'_>> =
+            descriptors.into_iter().map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)).collect();
+        match poll(&mut watched, to_poll_timeout(timeout)) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno.into()),
+        }
+        let is_ready = |watched: &PollFd<'_>| watched.any().unwrap_or(true);
+        Ok(watched.iter().zip(sources).filter(|(watched, _)| is_ready(watched)).map(|(_, source)| source).collect())
+    }
+
+    fn attend(&mut self, source: Source) {
+        match source {
+            Source::Output(stream) => self.read_output(stream),
+            Source::Launcher => self.hear_launcher(),
+            Source::Control => {
+                let now = clock::monotonic();
+                for reason in self.control.take_requests() {
+                    self.progress.note_request(now, reason);
+                }
+            }
+        }
+    }
+
+    fn read_output(&mut self, stream: Stream) {
+        let now = clock::monotonic();
+        let elapsed = DurationMs::from(now.since(self.begun)).0;
+        match self.capture.read_once(stream, clock::now(), elapsed) {
+            Ok(Reading::Bytes) => self.progress.note_output(now),
+            Ok(Reading::Nothing) => {}
+            Err(fault) => {
+                self.fault.get_or_insert(fault.into());
+                self.capture.close();
+                self.progress.note_own_fault(now);
+            }
+        }
+    }
+
+    fn hear_launcher(&mut self) {
+        let Some(number) = self.number else {
+            return;
+        };
+        let news = self.launcher.hear(number);
+        self.note(news);
+    }
+
+    fn lose_launcher(&mut self) {
+        let news = self.launcher.abandon(&ChannelError::Closed);
+        self.note(news);
+    }
+
+    fn note(&mut self, news: News) {
+        let now = clock::monotonic();
+        match news {
+            News::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
+            News::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
+        }
+    }
+
+    fn release(&mut self) {
+        if let Some(number) = self.number
+            && !self.launcher.is_lost()
+            && self.launcher.ask_release(number).is_err()
+        {
+            // The action is over; that the launcher is gone is noticed by whoever asks it next.
+            let _given_up = self.launcher.abandon(&ChannelError::Closed);
+        }
+    }
+}
+
+/// Rounds up: waking a moment too early would only spin until the deadline.
+fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
+    timeout.map_or(PollTimeout::NONE, |timeout| {
+        let millis = timeout.as_nanos().div_ceil(1_000_000);
+        PollTimeout::try_from(i32::try_from(millis).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_rounded_up_and_capped() {
+        assert_eq!(to_poll_timeout(None), PollTimeout::NONE);
+        assert_eq!(to_poll_timeout(Some(Duration::ZERO)), PollTimeout::ZERO);
+        assert_eq!(to_poll_timeout(Some(Duration::from_nanos(1))), PollTimeout::from(1_u8));
+        assert_eq!(to_poll_timeout(Some(Duration::MAX)), PollTimeout::MAX);
+    }
+}
