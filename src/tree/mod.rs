@@ -1,1 +1,52 @@
-//! The digest of a working tree and the sweep.
+//! The digest of a working tree, its incremental index, and the sweep that says whether a tree moved (S5, S6).
+//!
+//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`Index`] of one look at a tree, and [`compare`]. What
+//! belongs to the tree is the matcher's word ([`crate::ignore`]), never decided here.
+//!
+//! It may not write, follow links, or read a clock: `now` is an argument. Links are digested as links, wherever they lead.
+//!
+//! # The format `proctor-tree-v1`
+//!
+//! The digest of a tree is the digest of its root directory. The digest of a directory is the SHA-256 over
+//!
+//! ```text
+//! "proctor-tree-v1\n"
+//! for each entry that belongs to the tree, in ascending order of the name's bytes:
+//!     letter  " "  64 hexadecimal digits  " "  the name's bytes  NUL
+//! ```
+//!
+//! | letter | entry | digits |
+//! |---|---|---|
+//! | `f` | regular file | SHA-256 of its content, lower case |
+//! | `x` | regular file its owner may execute (mode bit 0100) | the same |
+//! | `l` | symbolic link | SHA-256 of the bytes of its target |
+//! | `d` | directory | its digest |
+//! | `u` | file, link or directory that could not be read; a directory with more than 256 above it | 64 zeros |
+//!
+//! A directory in which nothing belongs to the tree is left out, as git does: a tool's cache that ignores itself by its own
+//! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what
+//! could not be read are named in [`Index::issues`]. Owners, times, other mode bits and extended attributes do not count.
+//!
+//! `tests/tree_digest.py` is an independent implementation for trees without rules files.
+//!
+//! # What a rescan trusts
+//!
+//! A file whose device, inode, size, mtime and ctime are as they were is taken to have the content it had, unless it was
+//! changed so shortly before it was read that another write could have got the same times: such a file is *racy*, as in git's
+//! index, and is read again. Not seen: stores through a shared writable mapping that the kernel has not yet noticed.
+
+mod compare;
+mod content;
+mod digest;
+mod error;
+mod index;
+mod scan;
+mod stamp;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the trees they look at, and say what time it is")]
+mod tests;
+
+pub use compare::compare;
+pub use digest::{DigestedEntry, EntryLetter, compute_directory_digest};
+pub use error::TreeError;
+pub use index::{Index, TreeEntry};

@@ -1,0 +1,107 @@
+//! What is never part of a tree: metadata of version control, tools' caches, editors' temporaries (S5).
+
+use NameRule::{Begins, Between, Ends, Is};
+
+/// A shape of a file or directory name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// The name is this.
+    Is(&'static str),
+    /// The name begins with this.
+    Begins(&'static str),
+    /// The name ends with this and is longer.
+    Ends(&'static str),
+    /// The name begins with the first, ends with the second and is longer than both.
+    Between(&'static str, &'static str),
+}
+
+/// A row of [`ALWAYS_OUT`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlwaysOut {
+    /// The names it is about, at every level.
+    pub name: NameRule,
+    /// Why, for `proctor why`.
+    pub reason: &'static str,
+}
+
+const fn row(name: NameRule, reason: &'static str) -> AlwaysOut {
+    AlwaysOut { name, reason }
+}
+
+/// Names that are out at every level, files and directories alike; neither rules files nor `watch.include` bring them back.
+///
+/// Listed is what a tool or an editor writes by itself while somebody works or tests run: in the digest it would make every run
+/// find its tree moved (S6), in the trigger it would start runs in a circle.
+pub const ALWAYS_OUT: &[AlwaysOut] = &[
+    row(Is(".git"), "git's own data; in worktrees and submodules a file"),
+    row(Is(".hg"), "Mercurial's own data"),
+    row(Is(".jj"), "Jujutsu's own data"),
+    row(Is(".svn"), "Subversion's own data"),
+    row(Is("__pycache__"), "Python's compiled modules"),
+    row(Ends(".pyc"), "Python's compiled modules"),
+    row(Ends(".pyo"), "Python's compiled modules"),
+    row(Is(".pytest_cache"), "pytest's cache"),
+    row(Is(".mypy_cache"), "mypy's cache"),
+    row(Is(".dmypy.json"), "state of mypy's server"),
+    row(Is(".ruff_cache"), "ruff's cache"),
+    row(Is(".pytype"), "pytype's cache"),
+    row(Is(".pyre"), "Pyre's cache"),
+    row(Is(".hypothesis"), "Hypothesis' example database"),
+    row(Is(".tox"), "tox's environments"),
+    row(Is(".nox"), "nox's environments"),
+    row(Is(".venv"), "a virtual environment"),
+    row(Is(".coverage"), "coverage.py's data"),
+    row(Begins(".coverage."), "coverage.py's data of one process"),
+    row(Is(".ipynb_checkpoints"), "Jupyter's copies"),
+    row(Is("node_modules"), "installed packages"),
+    row(Is(".eslintcache"), "eslint's cache"),
+    row(Is(".stylelintcache"), "stylelint's cache"),
+    row(Is(".parcel-cache"), "Parcel's cache"),
+    row(Is(".turbo"), "Turborepo's cache"),
+    row(Is(".nyc_output"), "nyc's coverage data"),
+    row(Ends(".tsbuildinfo"), "tsc's incremental state"),
+    row(Ends(".swp"), "vim's swap file"),
+    row(Ends(".swo"), "vim's second swap file"),
+    row(Ends(".swx"), "vim's probe for swap files"),
+    row(Is("4913"), "vim's probe whether a directory can be written"),
+    row(Ends("~"), "backup and undo files of vim, emacs, gedit and others"),
+    row(Begins(".#"), "emacs' lock link"),
+    row(Between("#", "#"), "emacs' auto-save file"),
+    row(Ends("___jb_tmp___"), "JetBrains' safe write, new content"),
+    row(Ends("___jb_old___"), "JetBrains' safe write, old content"),
+    row(Ends("___jb_bak___"), "JetBrains' safe write, backup"),
+    row(Begins(".goutputstream-"), "temporary of GNOME's programs"),
+    row(Ends(".kate-swp"), "Kate's swap file"),
+    row(Is(".DS_Store"), "the Finder's view settings"),
+    row(Begins(".fuse_hidden"), "a deleted file that is still open on a FUSE file system"),
+    row(Begins(".nfs0"), "a deleted file that is still open on NFS"),
+];
+
+impl NameRule {
+    /// Returns whether a name has this shape.
+    pub fn matches(self, name: &[u8]) -> bool {
+        match self {
+            Is(whole) => name == whole.as_bytes(),
+            Begins(start) => name.starts_with(start.as_bytes()),
+            Ends(end) => name.len() > end.len() && name.ends_with(end.as_bytes()),
+            Between(start, end) => {
+                name.len() > start.len() + end.len() && name.starts_with(start.as_bytes()) && name.ends_with(end.as_bytes())
+            }
+        }
+    }
+
+    /// Returns the shape as a glob, for people.
+    pub fn glob(self) -> String {
+        match self {
+            Is(whole) => whole.to_owned(),
+            Begins(start) => format!("{start}*"),
+            Ends(end) => format!("*{end}"),
+            Between(start, end) => format!("{start}*{end}"),
+        }
+    }
+}
+
+/// Returns the row that keeps a name out, if one does.
+pub(super) fn find_always_out(name: &[u8]) -> Option<&'static AlwaysOut> {
+    ALWAYS_OUT.iter().find(|row| row.name.matches(name))
+}

@@ -1,0 +1,126 @@
+//! The patterns of `watch.include`, and into which excluded directories they lead.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::ignore::pattern::{PatternList, PatternProblem, PatternSource, problem, to_plain_braces};
+use crate::ignore::scope::Ground;
+
+/// `watch.include`, compiled.
+#[derive(Debug, Clone)]
+pub(super) struct IncludeList {
+    /// What is put back.
+    pub(super) patterns: PatternList,
+    /// Those of the patterns that name their way: the only ones that count in excluded directories.
+    naming: PatternList,
+    ways: Vec<Way>,
+}
+
+/// The components of a pattern that names its way.
+#[derive(Debug, Clone)]
+struct Way(Vec<Component>);
+
+#[derive(Debug, Clone)]
+enum Component {
+    Named(GlobMatcher),
+    AnyDepth,
+}
+
+impl IncludeList {
+    /// Compiles the setting.
+    pub(super) fn compile(written: &[String]) -> (Self, Vec<PatternProblem>) {
+        let (patterns, mut problems) = compile_setting(&PatternSource::Include, written);
+        let mut ways = Vec::new();
+        let mut named = Vec::new();
+        for (line, text) in (1_u32..).zip(written) {
+            match to_way(text) {
+                Ok(None) => {}
+                Ok(Some(way)) => {
+                    ways.push(way);
+                    named.push((line, text.trim()));
+                }
+                Err(error) => problems.push(problem(&PatternSource::Include, line, text, error)),
+            }
+        }
+        // What is wrong with a pattern was said above.
+        let naming = PatternList::compile(&PatternSource::Include, named.into_iter()).0;
+        (Self { patterns, naming, ways }, problems)
+    }
+
+    /// Returns whether an excluded path in a directory of this ground is put back by a pattern of its own.
+    pub(super) fn puts_back(&self, ground: Ground, path: &[u8], is_directory: bool) -> bool {
+        let list = match ground {
+            Ground::Inside => &self.patterns,
+            Ground::Leading => &self.naming,
+        };
+        !list.is_empty() && list.hit(path, is_directory).is_some()
+    }
+
+    /// Returns whether a pattern may match something below an excluded directory, so that a walk has to look.
+    pub(super) fn leads_below(&self, directory: &[u8]) -> bool {
+        self.ways.iter().any(|way| way.leads_below(directory))
+    }
+}
+
+impl Way {
+    fn leads_below(&self, directory: &[u8]) -> bool {
+        let mut components = self.0.iter();
+        for name in directory.split(|byte| *byte == b'/') {
+            match components.next() {
+                None => return false,
+                Some(Component::AnyDepth) => return true,
+                Some(Component::Named(glob)) if glob.is_match(Path::new(OsStr::from_bytes(name))) => {}
+                Some(Component::Named(_)) => return false,
+            }
+        }
+        components.next().is_some()
+    }
+}
+
+/// Compiles a setting, whose patterns may neither negate nor be comments: each is meant to do something.
+pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (PatternList, Vec<PatternProblem>) {
+    let opposite = match origin {
+        PatternSource::Ignore => "`watch.include`",
+        PatternSource::Include | PatternSource::File(_) => "`watch.ignore`",
+    };
+    let mut problems = Vec::new();
+    let mut usable = Vec::new();
+    for (line, text) in (1_u32..).zip(written) {
+        let complaint = match text.trim().chars().next() {
+            None => Some("it is empty; remove it".to_owned()),
+            Some('!') => Some(format!("`!` has no meaning here; write the pattern without it in {opposite}")),
+            Some('#') => Some("it would be a comment; write `\\#` for a name that begins with `#`".to_owned()),
+            Some(_) if text.trim().trim_matches('/').is_empty() => Some("it means the whole project; name a path".to_owned()),
+            Some(_) => None,
+        };
+        match complaint {
+            Some(complaint) => problems.push(problem(origin, line, text, complaint)),
+            None => usable.push((line, text.trim())),
+        }
+    }
+    let (list, more) = PatternList::compile(origin, usable.into_iter());
+    problems.extend(more);
+    (list, problems)
+}
+
+/// Splits a pattern that names its way; none for a pattern that is looked for at any depth.
+fn to_way(pattern: &str) -> Result<Option<Way>, String> {
+    let trimmed = pattern.trim();
+    let inner = trimmed.trim_matches('/');
+    if inner.is_empty() || inner.starts_with("**") || !trimmed.trim_end_matches('/').contains('/') {
+        return Ok(None);
+    }
+    let components = inner.split('/').map(to_component).collect::<Result<Vec<_>, _>>()?;
+    Ok(Some(Way(components)))
+}
+
+fn to_component(text: &str) -> Result<Component, String> {
+    if text == "**" {
+        return Ok(Component::AnyDepth);
+    }
+    let glob = GlobBuilder::new(&to_plain_braces(text)).literal_separator(true).backslash_escape(true).build();
+    glob.map(|glob| Component::Named(glob.compile_matcher())).map_err(|error| error.kind().to_string())
+}

@@ -1,0 +1,192 @@
+//! Lists of `gitignore(5)` patterns, compiled once.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ::ignore::Match;
+use ::ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+
+/// Where a pattern was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternSource {
+    /// The setting `watch.ignore`.
+    Ignore,
+    /// The setting `watch.include`.
+    Include,
+    /// A rules file, relative to the project's root.
+    File(String),
+}
+
+/// A pattern that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("pattern `{pattern}` of {origin}, line {line}: {problem}")]
+pub struct PatternProblem {
+    /// Where it was written.
+    pub origin: PatternSource,
+    /// The line of the file or the position in the setting, from 1.
+    pub line: u32,
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it and what to write instead.
+    pub problem: String,
+}
+
+impl fmt::Display for PatternSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ignore => formatter.write_str("`watch.ignore`"),
+            Self::Include => formatter.write_str("`watch.include`"),
+            Self::File(path) => write!(formatter, "`{path}`"),
+        }
+    }
+}
+
+/// What a list says of a path.
+pub(super) enum Hit<'list> {
+    /// The last pattern that matches excludes it.
+    Excluded(&'list Glob),
+    /// The last pattern that matches begins with `!`.
+    Kept(&'list Glob),
+}
+
+/// The patterns of one file or setting.
+#[derive(Debug, Clone)]
+pub(super) struct PatternList {
+    compiled: Gitignore,
+    written: Vec<WrittenPattern>,
+}
+
+#[derive(Debug, Clone)]
+struct WrittenPattern {
+    handed_over: String,
+    text: String,
+    line: u32,
+}
+
+impl PatternList {
+    /// Compiles patterns given with their line numbers; what cannot be used is named and left out.
+    pub(super) fn compile<'text>(
+        origin: &PatternSource,
+        patterns: impl Iterator<Item = (u32, &'text str)>,
+    ) -> (Self, Vec<PatternProblem>) {
+        let mut builder = GitignoreBuilder::new("");
+        let mut written = Vec::new();
+        let mut problems = Vec::new();
+        for (line, text) in patterns {
+            let handed_over = to_plain_braces(text);
+            match builder.add_line(None, &handed_over) {
+                Ok(_) => written.push(WrittenPattern { handed_over, text: text.to_owned(), line }),
+                Err(error) => problems.push(problem(origin, line, text, error.to_string())),
+            }
+        }
+        let compiled = builder.build().unwrap_or_else(|error| {
+            problems.push(problem(origin, 0, "", error.to_string()));
+            Gitignore::empty()
+        });
+        (Self { compiled, written }, problems)
+    }
+
+    /// Compiles the text of a rules file.
+    pub(super) fn parse(origin: &PatternSource, text: &[u8]) -> (Self, Vec<PatternProblem>) {
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+        let lines: Vec<String> = text.split(|byte| *byte == b'\n').map(to_pattern_text).collect();
+        let patterns = (1..).zip(lines.iter().map(String::as_str));
+        Self::compile(origin, patterns.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')))
+    }
+
+    /// Returns what the list says of a path that is given relative to where the list applies.
+    pub(super) fn hit(&self, relative: &[u8], is_directory: bool) -> Option<Hit<'_>> {
+        match self.compiled.matched(Path::new(OsStr::from_bytes(relative)), is_directory) {
+            Match::None => None,
+            Match::Ignore(glob) => Some(Hit::Excluded(glob)),
+            Match::Whitelist(glob) => Some(Hit::Kept(glob)),
+        }
+    }
+
+    /// Returns the line and the text of a pattern that [`PatternList::hit`] named.
+    pub(super) fn written<'list>(&'list self, glob: &'list Glob) -> (u32, &'list str) {
+        // Of equal patterns the last is the one that decides.
+        let found = self.written.iter().rev().find(|pattern| pattern.handed_over == glob.original());
+        found.map_or((0, glob.original()), |pattern| (pattern.line, &pattern.text))
+    }
+
+    /// Returns whether no pattern is in the list.
+    pub(super) fn is_empty(&self) -> bool {
+        self.compiled.is_empty()
+    }
+}
+
+pub(super) fn problem(origin: &PatternSource, line: u32, pattern: &str, problem: String) -> PatternProblem {
+    PatternProblem { origin: origin.clone(), line, pattern: pattern.to_owned(), problem }
+}
+
+/// Cuts a line as git does. Bytes that are not UTF-8 become `?`, which matches any one byte: the file that is meant, and seldom more.
+fn to_pattern_text(line: &[u8]) -> String {
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    let text = text.strip_suffix('\r').unwrap_or(&text);
+    let trimmed = text.trim_end_matches([' ', '\t']);
+    let is_escaped = text.len() > trimmed.len() && trimmed.ends_with('\\') && !trimmed.ends_with("\\\\");
+    if is_escaped { text[..=trimmed.len()].to_owned() } else { trimmed.to_owned() }
+}
+
+/// Escapes braces outside of classes: the glob library takes `{a,b}` for alternatives, git for six characters.
+pub(super) fn to_plain_braces(pattern: &str) -> String {
+    let mut plain = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars().peekable();
+    let mut class_length: Option<usize> = None;
+    while let Some(character) = characters.next() {
+        match (character, class_length) {
+            ('\\', None) => {
+                plain.push(character);
+                plain.extend(characters.next());
+                continue;
+            }
+            ('[', None) if pattern_closes(characters.clone()) => class_length = Some(0),
+            ('{' | '}', None) => plain.push('\\'),
+            (']', Some(length)) if length > 0 => class_length = None,
+            // A `]` right after `[`, `[!` or `[^` is a member of the class.
+            ('!' | '^', Some(0)) => {}
+            (_, Some(length)) => class_length = Some(length + 1),
+            (_, None) => {}
+        }
+        plain.push(character);
+    }
+    plain
+}
+
+fn pattern_closes(rest: impl Iterator<Item = char>) -> bool {
+    rest.skip(1).any(|character| character == ']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_are_plain_characters_and_classes_stay_as_they_are() {
+        for (pattern, plain) in [
+            ("{{name}}/x", "\\{\\{name\\}\\}/x"),
+            ("\\{a", "\\{a"),
+            ("[{}]x{", "[{}]x\\{"),
+            ("[]{]x", "[]{]x"),
+            ("[!]{]", "[!]{]"),
+            ("[{", "[\\{"),
+            ("*.py[cod]", "*.py[cod]"),
+        ] {
+            assert_eq!(to_plain_braces(pattern), plain, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn trailing_blanks_go_and_an_escaped_one_stays() {
+        assert_eq!(to_pattern_text(b"a b  \r"), "a b");
+        assert_eq!(to_pattern_text(b"a\\  "), "a\\ ");
+        assert_eq!(to_pattern_text(b"caf\xe9"), "caf?");
+    }
+}

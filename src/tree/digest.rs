@@ -1,0 +1,108 @@
+//! The format `proctor-tree-v1`: how a directory's digest is made of its entries.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
+
+/// What the text of every directory begins with: the name of the format.
+const TAG: &[u8] = b"proctor-tree-v1\n";
+
+/// The kinds of entries the format knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryLetter {
+    /// A regular file.
+    File,
+    /// A regular file its owner may execute.
+    Executable,
+    /// A symbolic link.
+    Link,
+    /// A directory.
+    Directory,
+    /// Anything that could not be read; its digest counts as zero.
+    Unreadable,
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestedEntry<'name> {
+    /// What it is.
+    pub letter: EntryLetter,
+    /// The digest of its content; none for what could not be read.
+    pub digest: Option<Digest>,
+    /// Its name.
+    pub name: &'name [u8],
+}
+
+impl EntryLetter {
+    fn byte(self) -> u8 {
+        match self {
+            Self::File => b'f',
+            Self::Executable => b'x',
+            Self::Link => b'l',
+            Self::Directory => b'd',
+            Self::Unreadable => b'u',
+        }
+    }
+}
+
+/// Computes the digest of a directory from its entries, which must be in ascending order of their names' bytes.
+pub fn compute_directory_digest<'name>(entries: impl Iterator<Item = DigestedEntry<'name>>) -> Digest {
+    let mut hasher = Sha256::new();
+    hasher.update(TAG);
+    for entry in entries {
+        let mut head = [b'0'; 67];
+        head[0] = entry.letter.byte();
+        head[1] = b' ';
+        head[66] = b' ';
+        if let Some(digest) = entry.digest {
+            write_hex(&mut head[2..66], &digest);
+        }
+        hasher.update(head);
+        hasher.update(entry.name);
+        hasher.update([0]);
+    }
+    Digest::from_hasher(hasher)
+}
+
+/// Writes 64 digits; formatting them one by one costs more than hashing them.
+fn write_hex(digits: &mut [u8], digest: &Digest) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(digest.as_bytes()) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_the_one_computed_by_hand() {
+        // printf 'proctor-tree-v1\n' | sha256sum
+        let empty = compute_directory_digest(std::iter::empty());
+        assert_eq!(empty, Digest::of(b"proctor-tree-v1\n"));
+        assert_eq!(empty.hex(), "9d97a939ca808fcaf25f33209fc9f3d03d81bdf0f3dadfd360c2f156ac8fe52b");
+        // printf 'proctor-tree-v1\nf <sha256 of "hello\n"> a\0u 000…0 b\0' | sha256sum
+        let file = DigestedEntry { letter: EntryLetter::File, digest: Some(Digest::of(b"hello\n")), name: b"a" };
+        let unreadable = DigestedEntry { letter: EntryLetter::Unreadable, digest: None, name: b"b" };
+        let both = compute_directory_digest([file, unreadable].into_iter());
+        assert_eq!(both.hex(), "3c87d429f6ab0a20e2e75047b88c52b40f331c554c6c3b29fe3d5232d646831e");
+    }
+
+    #[test]
+    fn every_part_of_an_entry_counts() {
+        let one = DigestedEntry { letter: EntryLetter::File, digest: Some(Digest::of(b"x")), name: b"a" };
+        let changed = [
+            DigestedEntry { letter: EntryLetter::Executable, ..one },
+            DigestedEntry { letter: EntryLetter::Link, ..one },
+            DigestedEntry { letter: EntryLetter::Directory, ..one },
+            DigestedEntry { letter: EntryLetter::Unreadable, digest: None, ..one },
+            DigestedEntry { digest: Some(Digest::of(b"y")), ..one },
+            DigestedEntry { name: b"b", ..one },
+        ];
+        let digests: std::collections::BTreeSet<Digest> =
+            changed.into_iter().chain([one]).map(|entry| compute_directory_digest([entry].into_iter())).collect();
+        assert_eq!(digests.len(), changed.len() + 1);
+    }
+}

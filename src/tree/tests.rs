@@ -1,0 +1,387 @@
+//! Looks at real trees: what a look finds, and that a second look finds the same for less.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use tempfile::TempDir;
+
+use crate::ignore::{Matcher, MatcherSettings};
+use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
+use crate::tree::content::read_file;
+use crate::tree::index::{Content, Index};
+use crate::tree::stamp::{Stamp, Trust};
+use crate::tree::{TreeError, compare};
+
+fn matcher() -> Matcher {
+    Matcher::new(&MatcherSettings::default()).expect("no patterns")
+}
+
+fn now() -> Timestamp {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
+}
+
+/// A time at which every stamp is settled.
+fn much_later() -> Timestamp {
+    Timestamp::from_millis(now().as_millis() + 60_000)
+}
+
+fn scan(root: &Path) -> Index {
+    Index::scan(root, &mut matcher(), now()).expect("a readable root")
+}
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let root = TempDir::new().expect("a temporary directory");
+    files.iter().for_each(|(name, content)| write(root.path(), name, content.as_bytes()));
+    root
+}
+
+fn write(root: &Path, name: &str, content: &[u8]) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().expect("a path below the root")).expect("a writable directory");
+    fs::write(path, content).expect("a writable file");
+}
+
+fn names(index: &Index) -> Vec<String> {
+    index.entries().map(|entry| entry.path.to_string()).collect()
+}
+
+fn moved(before: &Index, after: &Index) -> Vec<String> {
+    compare(before, after).moved.iter().map(ToString::to_string).collect()
+}
+
+fn path(text: &str) -> TreePath {
+    TreePath::try_from(text).expect("a clean path")
+}
+
+#[test]
+fn an_empty_root_and_one_with_empty_directories_have_the_same_digest() {
+    let root = tree(&[]);
+    let empty = scan(root.path());
+    assert_eq!(empty.digest().0, Digest::of(b"proctor-tree-v1\n"));
+    fs::create_dir_all(root.path().join("a/b/c")).expect("a writable directory");
+    let hollow = scan(root.path());
+    assert_eq!((hollow.digest(), hollow.files(), hollow.entries().count()), (empty.digest(), 0, 0));
+}
+
+#[test]
+fn rules_on_every_level_decide_what_is_digested() {
+    let root = tree(&[
+        (".gitignore", "*.log\n/out/\n"),
+        ("a.log", ""),
+        ("out/x", ""),
+        ("src/.ignore", "generated\n"),
+        ("src/a.py", ""),
+        ("src/generated/x.py", ""),
+        ("cache/.gitignore", "*\n"),
+        ("cache/x", ""),
+        (".git/HEAD", ""),
+    ]);
+    assert_eq!(names(&scan(root.path())), [".gitignore", "src", "src/.ignore", "src/a.py"]);
+    let settings = MatcherSettings { include: vec!["out/x".to_owned(), "*.log".to_owned()], ..MatcherSettings::default() };
+    let index = Index::scan(root.path(), &mut Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
+    assert_eq!(names(&index), [".gitignore", "a.log", "out", "out/x", "src", "src/.ignore", "src/a.py"]);
+}
+
+#[test]
+fn entries_are_found_by_path_with_kind_and_digest() {
+    let root = tree(&[("a/b", "x"), ("a-b", "y")]);
+    symlink("nowhere", root.path().join("l")).expect("a link");
+    let index = scan(root.path());
+    let found = |text: &str| index.lookup(&path(text)).map(|entry| (entry.kind, entry.digest));
+    assert_eq!(found("a/b"), Some((EntryKind::File, Some(Digest::of(b"x")))));
+    assert_eq!(found("l"), Some((EntryKind::Link, Some(Digest::of(b"nowhere")))));
+    assert_eq!(found("a").map(|(kind, _)| kind), Some(EntryKind::Directory));
+    assert_eq!((found("a/c"), found("l/x"), found("a-b/b"), index.lookup(&TreePath::root())), (None, None, None, None));
+    assert_eq!(index.files(), 3);
+}
+
+#[test]
+fn the_owners_executable_bit_counts_and_no_other_bit() {
+    let root = tree(&[("run", "x")]);
+    let digest_of_mode = |mode: u32| {
+        fs::set_permissions(root.path().join("run"), Permissions::from_mode(mode)).expect("our own file");
+        scan(root.path()).digest()
+    };
+    let plain = digest_of_mode(0o644);
+    assert_eq!(digest_of_mode(0o677), plain);
+    assert_ne!(digest_of_mode(0o744), plain);
+    assert_eq!(scan(root.path()).lookup(&path("run")).map(|entry| entry.kind), Some(EntryKind::Executable));
+}
+
+#[test]
+fn links_are_digested_by_their_target_and_never_followed() {
+    let root = tree(&[("real/x", "1")]);
+    symlink("real", root.path().join("link")).expect("a link");
+    symlink("/", root.path().join("away")).expect("a link");
+    let before = scan(root.path());
+    assert_eq!(names(&before), ["away", "link", "real", "real/x"]);
+    fs::remove_file(root.path().join("link")).expect("our link");
+    symlink("real/", root.path().join("link")).expect("a link");
+    let after = scan(root.path());
+    assert_ne!(before.digest(), after.digest());
+    assert_eq!(moved(&before, &after), ["link"]);
+}
+
+#[test]
+fn a_pipe_is_named_and_not_digested() {
+    let root = tree(&[("a", "x")]);
+    let before = scan(root.path());
+    let mode = nix::sys::stat::Mode::S_IRUSR;
+    nix::unistd::mkfifo(&root.path().join("pipe"), mode).expect("a file system with pipes");
+    let after = scan(root.path());
+    assert_eq!(after.digest(), before.digest());
+    let issues: Vec<_> = after.issues().iter().map(|issue| (issue.path.to_string(), issue.kind)).collect();
+    assert_eq!(issues, [("pipe".to_owned(), TreeIssueKind::Special)]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_never_equal_to_what_can() {
+    let root = tree(&[("a", "x"), ("d/b", "x"), (".gitignore", "")]);
+    let readable = scan(root.path());
+    for name in ["a", "d", ".gitignore"] {
+        fs::set_permissions(root.path().join(name), Permissions::from_mode(0)).expect("our own file");
+    }
+    let is_superuser = File::open(root.path().join("a")).is_ok();
+    let dark = scan(root.path());
+    let again = scan(root.path());
+    fs::set_permissions(root.path().join("d"), Permissions::from_mode(0o755)).expect("our own directory");
+    if is_superuser {
+        return;
+    }
+    let issues: Vec<_> = dark.issues().iter().map(|issue| issue.path.to_string()).collect();
+    assert_eq!(issues, [".gitignore", "a", "d"]);
+    assert!(dark.issues().iter().all(|issue| issue.kind == TreeIssueKind::Unreadable));
+    assert_ne!(dark.digest(), readable.digest());
+    assert_eq!(dark.lookup(&path("a")).map(|entry| entry.digest), Some(None));
+    assert_eq!(dark.digest(), again.digest());
+    assert_eq!(moved(&readable, &dark), [".gitignore", "a", "d/b", "d"]);
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error_that_says_what_to_do() {
+    let root = tree(&[("file", "")]);
+    for name in ["missing", "file"] {
+        let error = Index::scan(&root.path().join(name), &mut matcher(), now()).expect_err("no directory");
+        let TreeError::ReadRoot { path, .. } = &error;
+        assert!(error.to_string().contains(&path.display().to_string()) && !error.hint().is_empty());
+    }
+}
+
+#[test]
+fn a_deep_tree_is_digested_and_one_without_end_is_named() {
+    let root = tree(&[]);
+    let deep = |depth: usize| vec!["d"; depth].join("/");
+    write(root.path(), &format!("{}/file", deep(256)), b"x");
+    let index = scan(root.path());
+    assert_eq!((index.files(), index.issues().len()), (1, 0));
+    assert_eq!(index.rescan(&mut matcher(), now()).expect("readable").digest(), index.digest());
+    write(root.path(), &format!("{}/file", deep(1_500)), b"x");
+    let endless = index.rescan(&mut matcher(), now()).expect("readable");
+    let issues: Vec<_> = endless.issues().iter().map(|issue| issue.path.to_string()).collect();
+    assert_eq!(issues, [deep(257)]);
+    assert_ne!(endless.digest(), index.digest());
+    assert_eq!(moved(&index, &endless), [deep(257)]);
+}
+
+#[test]
+fn a_rewrite_with_the_same_bytes_is_moved_and_keeps_the_digest() {
+    let root = tree(&[("a", "x"), ("b", "x")]);
+    let before = scan(root.path());
+    let old = Stamp::of(&fs::metadata(root.path().join("a")).expect("the file"));
+    poll_until("the change time advances", || {
+        fs::write(root.path().join("a"), "x").expect("a writable file");
+        Stamp::of(&fs::metadata(root.path().join("a")).expect("the file")) != old
+    });
+    let after = before.rescan(&mut matcher(), now()).expect("readable");
+    let comparison = compare(&before, &after);
+    assert_eq!((comparison.before, comparison.files), (comparison.after, 2));
+    assert_eq!(moved(&before, &after), ["a"]);
+}
+
+#[test]
+fn files_that_come_go_or_change_their_kind_are_moved() {
+    let root = tree(&[("gone", ""), ("kind", ""), ("dir/x", ""), ("dir/y/z", ""), ("same/a", "")]);
+    let before = scan(root.path());
+    fs::remove_file(root.path().join("gone")).expect("our file");
+    fs::remove_file(root.path().join("kind")).expect("our file");
+    fs::remove_dir_all(root.path().join("dir")).expect("our directory");
+    write(root.path(), "kind/inside", b"");
+    write(root.path(), "dir", b"");
+    write(root.path(), "new/deep/file", b"");
+    fs::create_dir(root.path().join("empty")).expect("a writable directory");
+    let after = before.rescan(&mut matcher(), now()).expect("readable");
+    assert_eq!(moved(&before, &after), ["dir/x", "dir/y/z", "dir", "gone", "kind", "kind/inside", "new/deep/file"]);
+    assert_eq!(moved(&after, &after), Vec::<String>::new());
+}
+
+#[test]
+fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
+    let root = tree(&[("a", "old")]);
+    for (trust, expected) in [(Trust::Settled, "old"), (Trust::Racy, "new")] {
+        write(root.path(), "a", b"old");
+        let mut index = scan(root.path());
+        write(root.path(), "a", b"new");
+        // The second write in the same tick of the clock: other bytes, equal stamp.
+        let Content::Leaf(leaf) = &mut index.top.nodes[0].content else { panic!("`a` is a file") };
+        leaf.stamp = Stamp::of(&fs::symlink_metadata(root.path().join("a")).expect("the file"));
+        leaf.trust = trust;
+        let after = index.rescan(&mut matcher(), now()).expect("readable");
+        assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(expected.as_bytes())));
+    }
+}
+
+#[test]
+fn a_fresh_file_is_racy_and_an_old_one_settled() {
+    let root = tree(&[("a", "x")]);
+    let file = root.path().join("a");
+    let listed = fs::symlink_metadata(&file).expect("the file");
+    let trust = |now| read_file(&file, &listed, now, &mut [0; 16]).expect("readable").trust;
+    assert_eq!((trust(Timestamp::from_millis(0)), trust(much_later())), (Trust::Racy, Trust::Settled));
+}
+
+#[test]
+fn a_rewrite_of_the_same_size_at_once_with_the_time_put_back_is_seen() {
+    let root = tree(&[("a", "0000")]);
+    let file = root.path().join("a");
+    for round in 0..100_u32 {
+        let index = scan(root.path());
+        let time = fs::metadata(&file).and_then(|metadata| metadata.modified()).expect("the file");
+        let content = format!("{round:04}").into_bytes();
+        write(root.path(), "a", &content);
+        File::options().append(true).open(&file).and_then(|file| file.set_modified(time)).expect("our own file");
+        let after = index.rescan(&mut matcher(), now()).expect("readable");
+        assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(&content)), "round {round}");
+    }
+}
+
+#[test]
+fn a_changed_rules_file_changes_what_a_rescan_finds() {
+    let root = tree(&[("a", ""), ("d/b", ""), (".gitignore", "b\n")]);
+    let mut matcher = matcher();
+    let mut index = Index::scan(root.path(), &mut matcher, much_later()).expect("readable");
+    assert_eq!(names(&index), [".gitignore", "a"]);
+    write(root.path(), ".gitignore", b"a\nfiller\n");
+    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
+    fs::remove_file(root.path().join(".gitignore")).expect("our file");
+    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    assert_eq!(names(&index), ["a", "d", "d/b"]);
+    write(root.path(), ".gitignore", b"a\n");
+    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    // A matcher that has never seen the tree learns the rules although nothing has changed.
+    let index = index.rescan(&mut self::matcher(), much_later()).expect("readable");
+    assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
+}
+
+#[test]
+fn a_link_is_no_rules_file() {
+    let root = tree(&[("a", ""), ("rules", "a\n")]);
+    symlink("rules", root.path().join(".gitignore")).expect("a link");
+    assert_eq!(names(&scan(root.path())), [".gitignore", "a", "rules"]);
+}
+
+fn poll_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    panic!("waited 2 s until {what}");
+}
+
+/// Something that happens to a tree.
+#[derive(Debug, Clone)]
+enum Operation {
+    Write(usize, Vec<u8>),
+    Remove(usize),
+    Link(usize, usize),
+    Mode(usize, bool),
+    Rename(usize, usize),
+    Rules(usize, usize),
+}
+
+const PLACES: [&str; 8] = ["a", "a/b", "a/b/c", "d", "d/e", "\u{e9}\n", "a-b", "d/.x"];
+const RULES: [&str; 4] = ["", "b\n", "/d\n!e\n", "*\n!a\n!.x\n"];
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let place = 0..PLACES.len();
+    prop_oneof![
+        (place.clone(), proptest::collection::vec(any::<u8>(), 0..4)).prop_map(|(place, bytes)| Operation::Write(place, bytes)),
+        place.clone().prop_map(Operation::Remove),
+        (place.clone(), place.clone()).prop_map(|(place, target)| Operation::Link(place, target)),
+        (place.clone(), any::<bool>()).prop_map(|(place, is_executable)| Operation::Mode(place, is_executable)),
+        (place.clone(), place).prop_map(|(from, to)| Operation::Rename(from, to)),
+        (0..3_usize, 0..RULES.len()).prop_map(|(place, rules)| Operation::Rules(place, rules)),
+    ]
+}
+
+/// Carries an operation out as far as the tree allows it.
+fn perform(root: &Path, operation: &Operation) {
+    let at = |place: usize| root.join(OsStr::from_bytes(PLACES[place].as_bytes()));
+    let _ = match operation {
+        Operation::Write(place, bytes) => {
+            let path = at(*place);
+            let _ = fs::create_dir_all(path.parent().expect("a path below the root"));
+            fs::write(path, bytes)
+        }
+        Operation::Remove(place) => fs::remove_file(at(*place)).or_else(|_| fs::remove_dir_all(at(*place))),
+        Operation::Link(place, target) => symlink(PLACES[*target], at(*place)),
+        Operation::Mode(place, is_executable) => {
+            let mode = if *is_executable { 0o755 } else { 0o644 };
+            match fs::symlink_metadata(at(*place)) {
+                Ok(metadata) if metadata.is_file() => fs::set_permissions(at(*place), Permissions::from_mode(mode)),
+                Ok(_) | Err(_) => Ok(()),
+            }
+        }
+        Operation::Rename(from, to) => fs::rename(at(*from), at(*to)),
+        Operation::Rules(place, rules) => fs::write(root.join(["", "a", "d"][*place]).join(".gitignore"), RULES[*rules]),
+    };
+}
+
+fn everything(index: &Index) -> Vec<(TreePath, EntryKind, Option<Digest>)> {
+    index.entries().map(|entry| (entry.path, entry.kind, entry.digest)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_rescan_finds_what_a_fresh_scan_finds(
+        steps in proptest::collection::vec(proptest::collection::vec(operation(), 1..5), 1..8),
+    ) {
+        let root = tree(&[]);
+        let mut matcher = matcher();
+        let mut index = Index::scan(root.path(), &mut matcher, now()).expect("readable");
+        for operations in steps {
+            operations.iter().for_each(|operation| perform(root.path(), operation));
+            let renewed = index.rescan(&mut matcher, now()).expect("readable");
+            let fresh = scan(root.path());
+            prop_assert_eq!(everything(&renewed), everything(&fresh), "after {:?}", operations);
+            prop_assert_eq!(renewed.digest(), fresh.digest());
+            prop_assert_eq!((renewed.files(), renewed.issues()), (fresh.files(), fresh.issues()));
+            prop_assert!(renewed.digest() == index.digest() || !compare(&index, &renewed).moved.is_empty());
+            index = renewed;
+        }
+    }
+
+    #[test]
+    fn changing_one_byte_changes_the_digest(content in proptest::collection::vec(any::<u8>(), 1..200), at in any::<usize>()) {
+        let root = tree(&[]);
+        write(root.path(), "d/file", &content);
+        let before = scan(root.path());
+        let mut changed = content;
+        let at = at % changed.len();
+        changed[at] ^= 1;
+        write(root.path(), "d/file", &changed);
+        let after = before.rescan(&mut matcher(), now()).expect("readable");
+        prop_assert!(after.digest() != before.digest());
+        prop_assert_eq!(moved(&before, &after), ["d/file"]);
+    }
+}
