@@ -8,21 +8,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::common::invocation::Invocation;
 use crate::common::leftovers::end_processes_of;
-use crate::common::output::Output;
-use crate::common::process::{Running, Stream};
 use crate::common::redact::Redactions;
 use crate::common::store::Store;
 use crate::common::watch::Watch;
 
 /// How every temporary directory of a test begins; `.ci/run` looks for what is left of them.
 const PREFIX: &str = "proctor-test-";
-/// How long a command may take unless its test says otherwise. No test is meant to come near it.
-const COMMAND_BOUND: Duration = Duration::from_secs(120);
 /// What reaches a command from the test's own environment.
 const KEPT: &[&str] = &["PATH"];
 /// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
@@ -165,15 +161,13 @@ impl Project {
     pub(crate) fn command(&self, program: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(&self.environment).current_dir(self.path());
-        Invocation { project: self, command, bound: COMMAND_BOUND }
+        Invocation::new(self, command)
     }
 
     /// Starts `proctor watch` with `arguments`; it is killed at the latest when the handle is dropped.
     #[track_caller]
     pub(crate) fn watch(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Watch<'_> {
-        let mut invocation = self.proctor(["watch"]);
-        invocation.command.args(arguments);
-        invocation.watch()
+        self.proctor(["watch"]).arguments(arguments).watch()
     }
 
     /// Returns what is redacted in this project's output.
@@ -207,78 +201,6 @@ impl Drop for Project {
         if !thread::panicking() {
             assert!(left.is_empty(), "processes were left behind (and are killed now): {left:#?}");
             assert!(matches!(closed, Some(Ok(()))), "the temporary directory cannot be removed: {closed:?}");
-        }
-    }
-}
-
-/// A command that is ready to be run.
-#[must_use = "a command runs when it is told how it is to end: `.success()`, `.failure()` or `.status(n)`"]
-pub(crate) struct Invocation<'project> {
-    project: &'project Project,
-    command: Command,
-    bound: Duration,
-}
-
-impl<'project> Invocation<'project> {
-    /// Sets a variable.
-    pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.command.env(name, value);
-        self
-    }
-
-    /// Runs it in `directory`, relative to the project's.
-    pub(crate) fn directory(mut self, directory: &str) -> Self {
-        self.command.current_dir(self.project.path().join(directory));
-        self
-    }
-
-    /// Changes how long it may take.
-    pub(crate) fn bound(mut self, bound: Duration) -> Self {
-        self.bound = bound;
-        self
-    }
-
-    /// Runs it and expects 0.
-    #[track_caller]
-    pub(crate) fn success(self) -> Output {
-        self.status(0)
-    }
-
-    /// Runs it and expects 1: the code needs work.
-    #[track_caller]
-    pub(crate) fn failure(self) -> Output {
-        self.status(1)
-    }
-
-    /// Runs it and expects `status`; 128 plus the number for a signal.
-    #[track_caller]
-    pub(crate) fn status(self, status: i32) -> Output {
-        let shown = format!("{:?}", self.command);
-        let output = self.run();
-        assert_eq!(output.status, status, "{shown} ended otherwise:\n{}", output.snapshot());
-        output
-    }
-
-    /// Starts it as something that goes on until it is told to end.
-    #[track_caller]
-    pub(crate) fn watch(mut self) -> Watch<'project> {
-        Watch::start(self.project, &mut self.command)
-    }
-
-    #[track_caller]
-    fn run(mut self) -> Output {
-        let mut running = Running::start(&mut self.command);
-        let Some(status) = running.wait(self.bound) else {
-            running.kill();
-            panic!("{:?} did not end within {:?}; so far:\n{}", self.command, self.bound, running.text_of_both());
-        };
-        running.drain();
-        Output {
-            stdout: running.text_of(Stream::Stdout),
-            stderr: running.text_of(Stream::Stderr),
-            status,
-            store: self.project.store(),
-            redactions: self.project.redactions(),
         }
     }
 }
