@@ -164,7 +164,7 @@ fn reaches(graph: &Graph, from: &str, to: &str) -> bool {
 
 fn forbidden_imports(file: &SourceFile, graph: &Graph) -> Vec<String> {
     let Some((module, name)) = file.path.strip_prefix("src/").and_then(|rest| rest.split_once('/')) else { return Vec::new() };
-    if !file.path.ends_with(".rs") || is_test(&file.path) {
+    if !file.path.ends_with(".rs") || file.is_test() {
         return Vec::new();
     }
     let mut violations = Vec::new();
@@ -196,13 +196,8 @@ fn forbidden_imports(file: &SourceFile, graph: &Graph) -> Vec<String> {
     violations
 }
 
-/// Says whether a whole file is compiled for tests only, by the name of the house for such files.
-fn is_test(path: &str) -> bool {
-    path.ends_with("tests.rs") || path.contains("tests/")
-}
-
 fn reserved_texts(file: &SourceFile) -> Vec<String> {
-    if is_test(&file.path) {
+    if file.is_test() {
         return Vec::new();
     }
     let lines = production_lines(&file.text).into_iter().filter(|(_, line)| !line.trim_start().starts_with("//"));

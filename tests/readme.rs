@@ -16,11 +16,15 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::common::{Project, proctor, redact, repository};
 
 /// The run that must be there: the main job, from nothing to a verdict.
 const MAIN_JOB: &str = "main job";
+
+/// How long a block may take: the bundled project's prerequisites install Python and Node packages.
+const INSTALLING_BOUND: Duration = Duration::from_secs(600);
 
 /// A fenced block, with the comment right before it.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +43,7 @@ fn what_the_readme_runs_runs() {
     for block in &blocks {
         if let Some((name, status)) = run_of(block) {
             assert_eq!(block.language, "sh", "block `{name}`");
-            let output = project.command(Path::new("/bin/sh"), ["-euc", &block.text]).status(status);
+            let output = project.command(Path::new("/bin/sh"), ["-euc", &block.text]).bound(INSTALLING_BOUND).status(status);
             if let Some(expected) = blocks.iter().find(|other| other.mark == Some(format!("output: {name}"))) {
                 let redactions = project.redactions();
                 assert_eq!(redact(&output.stdout, &redactions), redact(&expected.text, &redactions), "output of block `{name}`");

@@ -14,6 +14,13 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
 }
 
+impl SourceFile {
+    /// Says whether all of the file is compiled for tests only, by the names the house gives to such files.
+    pub(crate) fn is_test(&self) -> bool {
+        self.path.ends_with("tests.rs") || self.path.contains("tests/")
+    }
+}
+
 /// Returns the repository's root.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

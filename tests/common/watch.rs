@@ -13,7 +13,7 @@ use crate::common::process::{Running, Stream};
 use crate::common::project::Project;
 
 /// How long a verdict may take; no check of a test is meant to come near it.
-const VERDICT_BOUND: Duration = Duration::from_secs(60);
+const VERDICT_BOUND: Duration = Duration::from_secs(120);
 /// How long the program may take to end when it is told to.
 const END_BOUND: Duration = Duration::from_secs(30);
 
