@@ -38,7 +38,7 @@
 //! tree, watch                          → model, ignore
 //! process, store                       → model
 //! evidence                             → model, report
-//! run                                  → model, config, spec, tools, verdict, routing, report, tree, process, evidence, store
+//! run                                  → model, ignore, config, spec, tools, verdict, routing, report, tree, process, evidence, store
 //! daemon                               → everything but cli
 //! cli                                  → everything
 //! ```

@@ -1,1 +1,16 @@
+//! The integration tests: one binary, so that the program is linked against them once (house style T12).
+//!
+//! Every file here is a module of this one; `house` fails when one is forgotten. Tests that install or run real pytest, tsc and
+//! eslint are in modules whose name says so, and can be left out by name (`-- --skip real_tools`).
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests are the world the program lives in: they start it, read the clock, signal it and write files"
+)]
+
+mod architecture;
+mod common;
+mod harness;
+mod house;
+mod readme;
+mod real_tools;

@@ -1,0 +1,83 @@
+"""Holds the dependencies to their limits: how many, no name twice, licences that suit ours, a lock file that is up to date."""
+
+import re
+import subprocess
+import sys
+
+# Crates that the program is built from on Linux, itself included, with what their macros need. A new crate is a decision: raise
+# this in the commit that adds it, and say there what it replaces.
+MOST_CRATES = 92
+# Names that may be there in several versions, and why.
+TWICE = {"syn": "macros only: two generations of derive crates, nothing of it is in the program"}
+LICENCES = {
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT",
+    "Unicode-3.0", "Unlicense", "Zlib",
+}
+PLATFORM = "x86_64-unknown-linux-gnu"
+
+
+def crates(kinds):
+    """Returns `(name, version, licence)` of the crates the program reaches over dependencies of `kinds`, itself included."""
+    command = ["cargo", "tree", "--locked", "--target", PLATFORM, "--edges", kinds, "--prefix", "none", "--format", "{p}|{l}"]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if ran.returncode != 0:
+        sys.exit("dependencies: `cargo tree --locked` failed; is Cargo.lock up to date?")
+    rows = (re.fullmatch(r"(\S+) v(\S+).*?\|(.*?)(?: \(\*\))?", line) for line in ran.stdout.splitlines() if line)
+    return {row.groups() for row in rows}
+
+
+def is_allowed(expression):
+    """Evaluates an SPDX expression: `OR` needs one side, `AND` both."""
+    text = expression.replace("/", " OR ")
+    tokens = re.findall(r"\(|\)|\bOR\b|\bAND\b|[A-Za-z0-9.+-]+(?: WITH [A-Za-z0-9.-]+)?", text)
+
+    def alternatives(position):
+        value, position = conjunction(position)
+        while position < len(tokens) and tokens[position] == "OR":
+            right, position = conjunction(position + 1)
+            value = value or right
+        return value, position
+
+    def conjunction(position):
+        value, position = term(position)
+        while position < len(tokens) and tokens[position] == "AND":
+            right, position = term(position + 1)
+            value = value and right
+        return value, position
+
+    def term(position):
+        if tokens[position] == "(":
+            value, position = alternatives(position + 1)
+            return value, position + 1
+        return tokens[position] in LICENCES, position + 1
+
+    return bool(tokens) and alternatives(0)[0]
+
+
+def main():
+    assert is_allowed("MIT/Apache-2.0") and is_allowed("(MIT OR GPL-3.0-only) AND Unicode-3.0")
+    assert not is_allowed("GPL-3.0-only") and not is_allowed("MIT AND GPL-3.0-only") and not is_allowed("")
+    faults = []
+
+    built_from = crates("normal")
+    if len(built_from) > MOST_CRATES:
+        faults.append(f"{len(built_from)} crates, {MOST_CRATES} are the limit of .ci/dependencies.py")
+
+    versions = {}
+    for name, version, licence in crates("normal,build,dev"):
+        versions.setdefault(name, set()).add(version)
+        if not is_allowed(licence):
+            faults.append(f"{name} {version}: licence `{licence}` is not in the list")
+    for name, found in sorted(versions.items()):
+        if len(found) > 1 and name not in TWICE:
+            faults.append(f"{name} is there in versions {', '.join(sorted(found))}")
+    for name in TWICE:
+        if len(versions.get(name, ())) < 2:
+            faults.append(f"{name} is there once: take it out of the list of exceptions")
+
+    if faults:
+        sys.exit("dependencies:\n" + "\n".join(faults))
+    print(f"    {len(built_from)} crates of at most {MOST_CRATES}; {len(versions)} with those of the tests, all of them of allowed licences")
+
+
+main()

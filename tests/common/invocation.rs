@@ -1,0 +1,95 @@
+//! A command that runs in a project: prepared, then run with the end it is expected to have.
+
+use std::ffi::OsStr;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::output::Output;
+use crate::common::process::{Running, Stream};
+use crate::common::project::Project;
+use crate::common::watch::Watch;
+
+/// How long a command may take unless its test says otherwise. No test is meant to come near it.
+const COMMAND_BOUND: Duration = Duration::from_secs(120);
+
+/// A command that is ready to be run.
+#[must_use = "a command runs when it is told how it is to end: `.success()`, `.failure()` or `.status(n)`"]
+pub(crate) struct Invocation<'project> {
+    project: &'project Project,
+    command: Command,
+    bound: Duration,
+}
+
+impl<'project> Invocation<'project> {
+    pub(super) fn new(project: &'project Project, command: Command) -> Self {
+        Self { project, command, bound: COMMAND_BOUND }
+    }
+
+    /// Adds arguments.
+    pub(crate) fn arguments(mut self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// Sets a variable.
+    pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs it in `directory`, relative to the project's.
+    pub(crate) fn directory(mut self, directory: &str) -> Self {
+        self.command.current_dir(self.project.path().join(directory));
+        self
+    }
+
+    /// Changes how long it may take.
+    pub(crate) fn bound(mut self, bound: Duration) -> Self {
+        self.bound = bound;
+        self
+    }
+
+    /// Runs it and expects 0.
+    #[track_caller]
+    pub(crate) fn success(self) -> Output {
+        self.status(0)
+    }
+
+    /// Runs it and expects 1: the code needs work.
+    #[track_caller]
+    pub(crate) fn failure(self) -> Output {
+        self.status(1)
+    }
+
+    /// Runs it and expects `status`; 128 plus the number for a signal.
+    #[track_caller]
+    pub(crate) fn status(self, status: i32) -> Output {
+        let shown = format!("{:?}", self.command);
+        let output = self.run();
+        assert_eq!(output.status, status, "{shown} ended otherwise:\n{}", output.snapshot());
+        output
+    }
+
+    /// Starts it as something that goes on until it is told to end.
+    #[track_caller]
+    pub(crate) fn watch(mut self) -> Watch<'project> {
+        Watch::start(self.project, &mut self.command)
+    }
+
+    #[track_caller]
+    fn run(mut self) -> Output {
+        let mut running = Running::start(&mut self.command);
+        let Some(status) = running.wait(self.bound) else {
+            running.kill();
+            panic!("{:?} did not end within {:?}; so far:\n{}", self.command, self.bound, running.text_of_both());
+        };
+        running.drain();
+        Output {
+            stdout: running.text_of(Stream::Stdout),
+            stderr: running.text_of(Stream::Stderr),
+            status,
+            store: self.project.store(),
+            redactions: self.project.redactions(),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What the tests share: a project of their own, the program started in it, and what it left behind.
+//!
+//! Owns no expectation about proctor beyond its files on disk. Start at [`Project`].
+
+mod invocation;
+mod leftovers;
+mod output;
+mod poll;
+mod process;
+mod project;
+mod redact;
+mod sources;
+mod store;
+mod tools;
+mod watch;
+
+pub(crate) use invocation::Invocation;
+pub(crate) use leftovers::processes_of;
+pub(crate) use output::Output;
+pub(crate) use poll::poll;
+pub(crate) use project::{Project, fake_tool, proctor};
+pub(crate) use redact::{Redactions, redact};
+pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
+pub(crate) use tools::{PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_plain, python_plugins};
+pub(crate) use watch::Watch;

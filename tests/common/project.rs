@@ -1,0 +1,230 @@
+//! A project in a temporary directory, and commands that run in it with an environment of their own (house style T6).
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use tempfile::TempDir;
+
+use crate::common::invocation::Invocation;
+use crate::common::leftovers::end_processes_of;
+use crate::common::redact::Redactions;
+use crate::common::store::Store;
+use crate::common::watch::Watch;
+
+/// How every temporary directory of a test begins; `.ci/run` looks for what is left of them.
+const PREFIX: &str = "proctor-test-";
+/// What reaches a command from the test's own environment.
+const KEPT: &[&str] = &["PATH"];
+/// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
+const PACKAGE_INDEX_PREFIXES: &[&str] =
+    &["http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_", "requests_ca_", "node_extra_ca_", "pip_", "npm_config_"];
+
+/// Returns the program under test.
+pub(crate) fn proctor() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_proctor"))
+}
+
+/// Returns the test suite's own tool, whose options make it behave in any way a tool can (house style T4).
+pub(crate) fn fake_tool() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_fake-tool"))
+}
+
+/// A project, with the home, state, run-time and temporary directories of the user who works on it.
+///
+/// When it is dropped nothing may be left of it: its processes are looked for, and one that is found fails the test.
+#[must_use]
+pub(crate) struct Project {
+    directory: Option<TempDir>,
+    root: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+}
+
+impl Project {
+    /// Makes an empty project called `project`.
+    #[track_caller]
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made");
+        let root = directory.path().canonicalize().expect("it was just made");
+        let mut environment: BTreeMap<OsString, OsString> =
+            KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
+        environment.insert("LANG".into(), "C.UTF-8".into());
+        environment.insert("PROCTOR_TEST_ROOT".into(), root.clone().into());
+        for (name, folder) in [
+            ("HOME", "home"),
+            ("TMPDIR", "tmp"),
+            ("XDG_CACHE_HOME", "cache"),
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_RUNTIME_DIR", "runtime"),
+            ("XDG_STATE_HOME", "state"),
+        ] {
+            let path = root.join(folder);
+            fs::create_dir(&path).expect("the root is empty");
+            fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
+            environment.insert(name.into(), path.into());
+        }
+        fs::create_dir(root.join("project")).expect("the root is empty");
+        Self { directory: Some(directory), root, environment }
+    }
+
+    /// Makes a project of a copy of `fixtures/projects/NAME`.
+    #[track_caller]
+    pub(crate) fn bundled(name: &str) -> Self {
+        let project = Self::new();
+        let source = crate::common::repository().join("fixtures/projects").join(name);
+        assert!(source.is_dir(), "`fixtures/projects/{name}` does not exist");
+        copy_tree(&source, &project.path());
+        project
+    }
+
+    /// Adds a file.
+    #[track_caller]
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        self.save(path, text);
+        self
+    }
+
+    /// Adds a file that can be executed.
+    #[track_caller]
+    pub(crate) fn executable(self, path: &str, text: &str) -> Self {
+        self.save(path, text);
+        fs::set_permissions(self.path().join(path), Permissions::from_mode(0o755)).expect("it was just written");
+        self
+    }
+
+    /// Adds `proctor.toml`.
+    #[track_caller]
+    pub(crate) fn toml(self, text: &str) -> Self {
+        self.file("proctor.toml", text)
+    }
+
+    /// Sets a variable for every command of this project.
+    pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.environment.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+        self
+    }
+
+    /// Puts the directory of `program` first in the commands' `PATH`.
+    #[track_caller]
+    pub(crate) fn with_program(self, program: &Path) -> Self {
+        let directory = program.parent().expect("a program lies in a directory").to_owned();
+        let path = self.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+        let joined = env::join_paths([directory].into_iter().chain(env::split_paths(&path))).expect("no colon in our paths");
+        self.env("PATH", joined)
+    }
+
+    /// Lets package managers reach their index the way the test's own environment would.
+    pub(crate) fn with_package_index(mut self) -> Self {
+        let wanted = |name: &OsString| {
+            let name = name.to_string_lossy().to_lowercase();
+            PACKAGE_INDEX_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        };
+        self.environment.extend(env::vars_os().filter(|(name, _)| wanted(name)));
+        self
+    }
+
+    /// Writes a file as an editor would who does not know of atomic saves: in place.
+    #[track_caller]
+    pub(crate) fn save(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        let parent = path.parent().expect("it lies in the project");
+        fs::create_dir_all(parent).unwrap_or_else(|error| panic!("could not make `{}`: {error}", parent.display()));
+        fs::write(&path, text).unwrap_or_else(|error| panic!("could not write `{}`: {error}", path.display()));
+    }
+
+    /// Returns the project's directory.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// Returns the directory that holds the project and its user's directories.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns what proctor keeps of this project.
+    pub(crate) fn store(&self) -> Store {
+        Store::new(self.root.join("state/proctor"))
+    }
+
+    /// Prepares a `proctor` command, run in the project's directory.
+    pub(crate) fn proctor(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
+        self.command(proctor(), arguments)
+    }
+
+    /// Prepares any command with the environment `proctor` commands get, run in the project's directory.
+    pub(crate) fn command(&self, program: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(&self.environment).current_dir(self.path());
+        Invocation::new(self, command)
+    }
+
+    /// Starts `proctor watch` with `arguments`; it is killed at the latest when the handle is dropped.
+    #[track_caller]
+    pub(crate) fn watch(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Watch<'_> {
+        self.proctor(["watch"]).arguments(arguments).watch()
+    }
+
+    /// Returns what is redacted in this project's output.
+    pub(crate) fn redactions(&self) -> Redactions {
+        let mut redactions = Redactions::new();
+        for (folder, name) in [
+            ("project", "<project>"),
+            ("home", "<home>"),
+            ("state", "<state>"),
+            ("runtime", "<runtime>"),
+            ("config", "<config>"),
+            ("cache", "<cache>"),
+            ("tmp", "<tmp>"),
+        ] {
+            redactions.add(&self.root.join(folder).to_string_lossy(), name);
+        }
+        redactions.add(&self.root.to_string_lossy(), "<root>");
+        for id in self.store().project_ids() {
+            redactions.add(&id, "<project-id>");
+        }
+        redactions
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let left = end_processes_of(&self.root);
+        make_removable(&self.root);
+        let closed = self.directory.take().map(TempDir::close);
+        // A second panic while the first unwinds would abort the process and hide both.
+        if !thread::panicking() {
+            assert!(left.is_empty(), "processes were left behind (and are killed now): {left:#?}");
+            assert!(matches!(closed, Some(Ok(()))), "the temporary directory cannot be removed: {closed:?}");
+        }
+    }
+}
+
+/// Makes every directory below `root` writable: a run may leave read-only ones, which only root could remove.
+fn make_removable(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            // What cannot be changed cannot be removed either, and closing the directory says so.
+            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
+            make_removable(&entry.path());
+        }
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("it lies in a temporary directory");
+    for entry in fs::read_dir(from).expect("a fixture can be read").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a fixture can be read").is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).expect("a fixture can be copied");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Installing the real tools the tests run: once for a build directory, at exact versions, whoever comes first.
+//!
+//! The versions of pytest stand here; the Node packages are those of the bundled project `quotes`, by its lock file.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::repository;
+
+/// The pytest that the tests' expectations were taken from.
+pub(crate) const PYTEST_VERSION: &str = "9.2.0";
+/// The pytest-cov of [`python_plugins`].
+pub(crate) const PYTEST_COV_VERSION: &str = "7.1.0";
+/// What pytest needs, at the versions it was tried with: a plugin or dependency that moves would move the tests.
+const PYTEST_DEPENDENCIES: &[&str] = &["iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "Pygments==2.21.0"];
+
+/// Returns the interpreter of an environment with pytest and nothing else, installing it if need be.
+#[track_caller]
+pub(crate) fn python_plain() -> PathBuf {
+    python("python", &[format!("pytest=={PYTEST_VERSION}")])
+}
+
+/// Returns the interpreter of an environment with pytest and pytest-cov; a plugin changes what pytest does, so it is apart.
+#[track_caller]
+pub(crate) fn python_plugins() -> PathBuf {
+    let packages =
+        [format!("pytest=={PYTEST_VERSION}"), format!("pytest-cov=={PYTEST_COV_VERSION}"), "coverage==7.17.3".to_owned()];
+    python("python-plugins", &packages)
+}
+
+/// Returns the `node_modules` with the typescript and eslint of the bundled project `quotes`, installing it if need be.
+#[track_caller]
+pub(crate) fn node_modules() -> PathBuf {
+    let project = repository().join("fixtures/projects/quotes");
+    let manifests = ["package.json", "package-lock.json"].map(|name| {
+        let path = project.join(name);
+        (name, fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read `{}`: {error}", path.display())))
+    });
+    let stamp = manifests.each_ref().map(|(_, text)| text.as_str()).concat();
+    let directory = install_once("node", &stamp, |directory| {
+        for (name, text) in &manifests {
+            fs::write(directory.join(name), text).expect("the build directory is writable");
+        }
+        let arguments = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+        expect_to_work(Command::new("npm").args(arguments).current_dir(directory), "typescript and eslint", "npm registry");
+    });
+    directory.join("node_modules")
+}
+
+#[track_caller]
+fn python(name: &str, packages: &[String]) -> PathBuf {
+    let packages: Vec<&str> = packages.iter().map(String::as_str).chain(PYTEST_DEPENDENCIES.iter().copied()).collect();
+    let directory = install_once(name, &packages.join("\n"), |directory| {
+        expect_to_work(
+            Command::new("python3").args(["-m", "venv"]).arg(directory),
+            "a virtual environment",
+            "Python package index",
+        );
+        let mut pip = Command::new(directory.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(&packages);
+        expect_to_work(&mut pip, &packages.join(", "), "Python package index");
+    });
+    directory.join("bin/python")
+}
+
+/// Fills the directory `name` of the build directory's `test-tools` with `install`, unless its stamp says that it is there.
+///
+/// Tests run in several processes at once: a lock beside the directory lets one of them install and the others wait. The stamp is
+/// written last, so an installation that was cut short is done again.
+#[track_caller]
+fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf {
+    let build_directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's directory for tests is in the build's");
+    let tools = build_directory.join("test-tools");
+    fs::create_dir_all(&tools).expect("the build directory is writable");
+    let lock = File::create(tools.join(format!("{name}.lock"))).expect("the build directory is writable");
+    lock.lock().expect("a local file can be locked");
+    let directory = tools.join(name);
+    let stamp_path = tools.join(format!("{name}.stamp"));
+    if fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp) {
+        return directory;
+    }
+    for old in [&directory, &stamp_path] {
+        let removed = if old.is_dir() { fs::remove_dir_all(old) } else { fs::remove_file(old) };
+        assert!(removed.is_ok() || !old.exists(), "could not remove `{}`: {removed:?}", old.display());
+    }
+    fs::create_dir(&directory).expect("it was just removed");
+    install(&directory);
+    fs::write(&stamp_path, stamp).expect("the build directory is writable");
+    directory
+}
+
+#[track_caller]
+fn expect_to_work(command: &mut Command, what: &str, index: &str) {
+    let hint = format!(
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip readme --skip pytest_scenarios`)"
+    );
+    let output =
+        command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "could not install {what}: {hint}. {command:?} ended with {} and said:\n{said}",
+        output.status
+    );
+}
+
+#[test]
+#[should_panic(expected = "could not install pytest: connect to the Python package index, or leave these tests out")]
+fn an_index_out_of_reach_is_named_with_what_to_do() {
+    expect_to_work(&mut Command::new("false"), "pytest", "Python package index");
+}

@@ -1,0 +1,110 @@
+//! `proctor watch` while it goes on: its lines as they come, its verdicts as they are committed, its end.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::common::output::Output;
+use crate::common::poll::poll;
+use crate::common::process::{Running, Stream};
+use crate::common::project::Project;
+
+/// How long a verdict may take; no check of a test is meant to come near it.
+const VERDICT_BOUND: Duration = Duration::from_secs(120);
+/// How long the program may take to end when it is told to.
+const END_BOUND: Duration = Duration::from_secs(30);
+
+/// A command that goes on until it is told to end; killed when dropped.
+#[must_use = "dropping it kills the command"]
+pub(crate) struct Watch<'project> {
+    project: &'project Project,
+    running: Running,
+    lines_taken: usize,
+    verdicts_taken: usize,
+}
+
+impl<'project> Watch<'project> {
+    #[track_caller]
+    pub(super) fn start(project: &'project Project, command: &mut Command) -> Self {
+        let verdicts_taken = project.store().committed_runs().len();
+        Self { project, running: Running::start(command), lines_taken: 0, verdicts_taken }
+    }
+
+    /// Returns the next line, of either stream, that `is_it`; lines up to it are taken and not looked at again.
+    #[track_caller]
+    pub(crate) fn wait_for_line(&mut self, what: &str, bound: Duration, is_it: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + bound;
+        loop {
+            while let Some((_, line)) = self.running.arrived.get(self.lines_taken) {
+                self.lines_taken += 1;
+                let line = line.trim_end_matches('\n');
+                if is_it(line) {
+                    return line.to_owned();
+                }
+            }
+            let open = self.running.take_in(Duration::from_millis(20)).is_ok();
+            let nothing_new = self.lines_taken == self.running.arrived.len();
+            if nothing_new && !open {
+                panic!("the command ended while waiting for {what}; it said:\n{}", self.running.text_of_both());
+            }
+            if nothing_new && Instant::now() >= deadline {
+                panic!("waited {bound:?} for {what}; it said:\n{}", self.running.text_of_both());
+            }
+        }
+    }
+
+    /// Returns the ledger's record of the next committed run, whatever its verdict.
+    #[track_caller]
+    pub(crate) fn wait_for_verdict(&mut self) -> Value {
+        let running = &mut self.running;
+        let store = self.project.store();
+        let taken = self.verdicts_taken;
+        let verdict = poll(VERDICT_BOUND, "the next verdict", || {
+            let ended = running.wait(Duration::ZERO);
+            // Only for the messages below; the end of both pipes is the end of the command, which is looked at above.
+            let _ = running.take_in(Duration::ZERO);
+            let record = store.committed_runs().get(taken).cloned();
+            assert!(
+                record.is_some() || ended.is_none(),
+                "the command ended with {ended:?}; it said:\n{}",
+                running.text_of_both()
+            );
+            record.ok_or_else(|| format!("{taken} verdicts; it said:\n{}", running.text_of_both()))
+        });
+        self.verdicts_taken += 1;
+        verdict
+    }
+
+    /// Sends a signal to the command alone.
+    #[track_caller]
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        let id = self.running.id().expect("the command has not been waited for");
+        kill(Pid::from_raw(id), signal).expect("an unreaped child can be signalled");
+    }
+
+    /// Interrupts the command, as Ctrl-C in a terminal would, and returns how it ended.
+    #[track_caller]
+    pub(crate) fn interrupt(mut self) -> Output {
+        self.signal(Signal::SIGINT);
+        self.ended()
+    }
+
+    /// Waits for the command to end by itself, or by the signal that was sent.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> Output {
+        let Some(status) = self.running.wait(END_BOUND) else {
+            panic!("the command did not end within {END_BOUND:?}; it said:\n{}", self.running.text_of_both());
+        };
+        self.running.drain();
+        Output {
+            stdout: self.running.text_of(Stream::Stdout),
+            stderr: self.running.text_of(Stream::Stderr),
+            status,
+            store: self.project.store(),
+            redactions: self.project.redactions(),
+        }
+    }
+}
