@@ -1,5 +1,7 @@
 //! Ledger lines to rows.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
