@@ -473,7 +473,18 @@ fn a_log_that_cannot_be_written_is_our_fault_and_the_command_is_killed() {
 #[test]
 fn frames_say_which_bytes_came_from_which_stream() {
     let mut bench = Bench::new();
-    bench.run(&["--stdout", "one", "--sleep", "30", "--stderr", "two!", "--sleep", "30", "--stdout", "three"]);
+    let (log, first, second) = (bench.path("1.log"), bench.path("first"), bench.path("second"));
+    // Each piece is printed only when the one before it has arrived: otherwise both streams may be read in one go.
+    let pacer = thread::spawn(move || {
+        for (length, signpost) in [(3, first), (7, second)] {
+            until("the log's growth", || fs::metadata(&log).is_ok_and(|log| log.len() >= length));
+            File::create_new(signpost).expect("created");
+        }
+    });
+    let (first, second) = (bench.text("first"), bench.text("second"));
+    let tool = ["--stdout", "one", "--wait-for", &first, "--stderr", "two!", "--wait-for", &second, "--stdout", "three"];
+    bench.run(&tool);
+    pacer.join().expect("no panic");
     let mut text = String::new();
     File::open(bench.path("1.frames")).and_then(|mut file| file.read_to_string(&mut text)).expect("frames");
     let frames: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();

@@ -67,7 +67,11 @@ pub fn supervise(
 ) -> Result<Ended, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks)?;
-    let progress = Progress::begin(begun, limits);
+    let mut progress = Progress::begin(begun, limits);
+    // Looked at before the start: what comes afterwards is a request of its own, and a second one must count as a second.
+    if let Some(reason) = control.requested() {
+        progress.note_request(begun, reason);
+    }
     let mut supervision = Supervision { launcher, control, progress, capture, number: None, begun, fault: None };
     supervision.ask_start(request, ends)?;
     let outcome = supervision.follow();
@@ -101,9 +105,6 @@ impl Supervision<'_> {
                 let _given_up = self.launcher.abandon(&error);
                 return Err(SuperviseError::Launcher(error));
             }
-        }
-        if let Some(reason) = self.control.requested() {
-            self.progress.note_request(self.begun, reason);
         }
         Ok(())
     }

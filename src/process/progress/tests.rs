@@ -1,3 +1,6 @@
+use proptest::prelude::{Strategy, any, prop, proptest};
+use proptest::{prop_assert, prop_assert_eq};
+
 use crate::process::clock;
 use crate::process::protocol::ActionNumber;
 
@@ -182,4 +185,79 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
     progress.note_event(base, Event::NotStarted { number: NUMBER, failure: failure.clone() });
     assert_eq!(progress.next_step(base, true), Step::Finish);
     assert_eq!(progress.conclude().end, ActionEnd::NotStarted(failure));
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Happening {
+    Ended { leaves_survivors: bool },
+    Emptied,
+    Lost,
+    Request(StopReason),
+    OwnFault,
+    Output,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let reason = prop::sample::select(vec![StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated]);
+    proptest::prop_oneof![
+        any::<bool>().prop_map(|leaves_survivors| Happening::Ended { leaves_survivors }),
+        proptest::prelude::Just(Happening::Emptied),
+        proptest::prelude::Just(Happening::Lost),
+        reason.prop_map(Happening::Request),
+        proptest::prelude::Just(Happening::OwnFault),
+        proptest::prelude::Just(Happening::Output),
+    ]
+}
+
+proptest! {
+    /// Whatever happens, and whatever does not: an action is over within its limits, and once stopped it is never a success.
+    #[test]
+    fn every_action_is_over_within_timeout_grace_patience_and_drain(
+        happenings in prop::collection::vec((0_u64..120, happening()), 0..40),
+    ) {
+        let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+        let mut progress = Progress::begin(base, &limits);
+        let bound = at(base, 1100).plus(KILL_PATIENCE + DRAIN).expect("near");
+        let (mut now, mut happenings, mut elapsed) = (base, happenings.into_iter().peekable(), 0);
+        let (mut is_ended, mut signals, mut is_stopped) = (false, Vec::new(), false);
+        loop {
+            match progress.next_step(now, true) {
+                Step::Finish => break,
+                Step::Signal(stage) => {
+                    is_stopped |= !is_ended;
+                    signals.push(stage);
+                    prop_assert!(signals.len() <= 3, "{signals:?}");
+                }
+                Step::Wait(until) => {
+                    let until = until.expect("there is always a deadline");
+                    prop_assert!(until > now, "a wait that is over already would spin");
+                    let next = happenings.peek().and_then(|(after, _)| base.plus(Duration::from_millis(elapsed + after)));
+                    let Some((after, happening)) = next.filter(|next| *next < until).and_then(|_| happenings.next()) else {
+                        now = until;
+                        continue;
+                    };
+                    elapsed += after;
+                    now = now.max(at(base, elapsed));
+                    match happening {
+                        Happening::Ended { leaves_survivors } if !is_ended => {
+                            is_ended = true;
+                            let left = if leaves_survivors { vec![survivor()] } else { Vec::new() };
+                            progress.note_event(now, ended(LeaderStatus::Exited { code: 0 }, left));
+                        }
+                        Happening::Emptied if is_ended => progress.note_event(now, Event::Emptied { number: NUMBER }),
+                        Happening::Ended { .. } | Happening::Emptied => {}
+                        Happening::Lost => progress.note_lost(now, "gone".to_owned(), Vec::new()),
+                        Happening::Request(reason) => progress.note_request(now, reason),
+                        Happening::OwnFault => progress.note_own_fault(now),
+                        Happening::Output => progress.note_output(now),
+                    }
+                }
+            }
+        }
+        prop_assert!(now <= bound);
+        let end = progress.conclude().end;
+        if is_stopped {
+            prop_assert_eq!(end.exit_code(), None);
+        }
+    }
 }
