@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use proctor::model::{ActionEnd, ActionLimits, Digest, Ended, LimitKind, SpawnFailure, StopReason, StopStage, StreamExcerpt};
-use proctor::process::{CaptureError, Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
+use proctor::process::{ALL_REASONS, CaptureError, Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
 use tempfile::TempDir;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
@@ -79,7 +79,7 @@ impl Bench {
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
         let sinks = Sinks { log: create("log"), frames: create("frames") };
         let request = self.request(program, arguments);
-        supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control)
+        supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control, ALL_REASONS)
     }
 
     fn request(&self, program: &Path, arguments: &[&str]) -> LaunchRequest {
@@ -178,7 +178,7 @@ fn what_cannot_be_started_is_told_apart() {
     request.directory = gone;
     let null = || File::options().write(true).open("/dev/null").expect("the null device");
     let sinks = Sinks { log: null(), frames: null() };
-    let end = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control).expect("supervised").end;
+    let end = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS).expect("supervised").end;
     assert!(matches!(end, ActionEnd::NotStarted(SpawnFailure::DirectoryNotFound { .. })), "{end:?}");
 
     assert_eq!(bench.run(&["--exit", "0"]).end, ActionEnd::Exited { code: 0 });
@@ -464,7 +464,7 @@ fn a_log_that_cannot_be_written_is_our_fault_and_the_command_is_killed() {
         bench.request(Path::new(FAKE_TOOL), &["--ignore-term", "--pid-file", &pid_file, "--stdout", "x", "--sleep", "60000"]);
     let open = |path: &str| File::options().write(true).open(path).expect("a device");
     let sinks = Sinks { log: open("/dev/full"), frames: open("/dev/null") };
-    let outcome = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control);
+    let outcome = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS);
     assert!(matches!(outcome, Err(SuperviseError::Capture(CaptureError::Log(_)))), "{outcome:?}");
     assert!(!is_alive(read_pid(Path::new(&pid_file))));
     assert_eq!(bench.run(&["--exit", "0"]).end, ActionEnd::Exited { code: 0 });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::{NextNode, Phase};
+use crate::run::Identity;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and evidence nothing under test can alter
 ///
@@ -50,6 +51,9 @@ pub(crate) struct RunOptions {
     /// Print the report, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) identity: Option<IdentityArgument>,
 }
 
 /// Run the checks on every save
@@ -70,6 +74,9 @@ pub(crate) struct WatchOptions {
     /// Run this command instead of the project's checks
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) identity: Option<IdentityArgument>,
 }
 
 /// Write a proctor.toml with the checks found in the project
@@ -94,7 +101,7 @@ pub(crate) struct LogOptions {
     pub(crate) directory: PathBuf,
     /// How many runs to list
     #[arg(long, default_value_t = 20, value_name = "N")]
-    pub(crate) limit: usize,
+    pub(crate) limit: u32,
 }
 
 /// Show a run: its checks, what they found, and where the evidence lies
@@ -199,6 +206,23 @@ pub(crate) enum NodeArgument {
     N3,
     N4,
     NextPhase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IdentityArgument {
+    /// It is the same project: its history goes on
+    Same,
+    /// It is another project: it gets a history of its own
+    New,
+}
+
+impl From<IdentityArgument> for Identity {
+    fn from(argument: IdentityArgument) -> Self {
+        match argument {
+            IdentityArgument::Same => Self::Same,
+            IdentityArgument::New => Self::New,
+        }
+    }
 }
 
 impl Arguments {

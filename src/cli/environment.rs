@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli::error::CommandError;
 use crate::model::{Asker, CommandExit};
+use crate::run::StepObserver;
 
 /// What the process was started with.
 #[derive(Clone)]
@@ -66,10 +68,21 @@ impl Environment {
         self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())
     }
 
-    /// Returns the durable step at which a test wants the process to die; never in a release.
+    /// Returns who is told of durable steps: nobody.
+    #[cfg(not(feature = "test-fakes"))]
+    pub(crate) fn observer(&self) -> StepObserver {
+        Arc::new(|_| {})
+    }
+
+    /// Returns who is told of durable steps: a test may want the process to be killed after one of them.
     #[cfg(feature = "test-fakes")]
-    pub(crate) fn fatal_step(&self) -> Option<String> {
-        self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AT")).map(|value| value.to_string_lossy().into_owned())
+    pub(crate) fn observer(&self) -> StepObserver {
+        let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
+        Arc::new(move |step| {
+            if fatal.as_deref() == Some(step.name()) {
+                crate::process::die();
+            }
+        })
     }
 
     /// Returns who asks, for the ledger (S3).

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod env_file;
 mod environment;
 mod error;
 mod logging;
@@ -12,8 +13,10 @@ mod logging;
 mod render;
 mod screen;
 mod setup;
+mod show_progress;
 mod style;
 mod terminal;
+mod watch_screen;
 
 use std::process::ExitCode;
 
@@ -25,7 +28,7 @@ use crate::model::CommandExit;
 /// Runs the command the arguments name and returns the process's exit status.
 pub fn main() -> ExitCode {
     if environment::is_launcher() {
-        return ExitCode::from(crate::process::launcher_main());
+        return crate::process::launcher_main();
     }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,

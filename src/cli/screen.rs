@@ -94,7 +94,9 @@ pub(crate) fn node_words(node: NextNode) -> &'static str {
 pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
-        TreeIssueKind::Special => format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path),
+        TreeIssueKind::Special => {
+            format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path)
+        }
     });
     lines.collect()
 }
@@ -160,7 +162,12 @@ pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     let mut lines = vec![cycle_line(task, state)];
     lines.extend(state.route_history.iter().map(|entry| {
         let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
-        format!("  {:<8} exit {code:<3} → {}  {}", entry.phase.name(), entry.destination.next_node.label(), entry.destination.reason)
+        format!(
+            "  {:<8} exit {code:<3} → {}  {}",
+            entry.phase.name(),
+            entry.destination.next_node.label(),
+            entry.destination.reason
+        )
     }));
     lines
 }
@@ -278,7 +285,8 @@ fn findings(result: &ActionResultV2) -> Vec<String> {
     let failures = outcome.and_then(|outcome| outcome.test_results.as_ref()).map(|tests| tests.failures.as_slice());
     let diagnostics = outcome.map(|outcome| outcome.diagnostics.as_slice()).unwrap_or_default();
     let mut lines: Vec<_> = failures.unwrap_or_default().iter().map(failure_line).collect();
-    let blocking_only = result.blocking == Some(true) && diagnostics.iter().any(|diagnostic| diagnostic.severity == FindingLevel::Error);
+    let blocking_only =
+        result.blocking == Some(true) && diagnostics.iter().any(|diagnostic| diagnostic.severity == FindingLevel::Error);
     lines.extend(
         diagnostics.iter().filter(|diagnostic| !blocking_only || diagnostic.severity == FindingLevel::Error).map(diagnostic_line),
     );
@@ -307,9 +315,12 @@ fn warnings(result: &ActionResultV2) -> Vec<String> {
     let warnings = outcome.map(|outcome| outcome.warnings.as_slice()).unwrap_or_default();
     let mut lines: Vec<_> = warnings.iter().take(SHOWN_FINDINGS).map(|warning| format!("warning: {warning}")).collect();
     let survivors = outcome.map(|outcome| outcome.survivors.as_slice()).unwrap_or_default();
-    lines.extend(survivors.iter().take(SHOWN_FINDINGS).map(|survivor| {
-        format!("left behind and killed: {} (pid {})", survivor.argv.join(" "), survivor.pid)
-    }));
+    lines.extend(
+        survivors
+            .iter()
+            .take(SHOWN_FINDINGS)
+            .map(|survivor| format!("left behind and killed: {} (pid {})", survivor.argv.join(" "), survivor.pid)),
+    );
     lines
 }
 
@@ -357,7 +368,7 @@ fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
 }
 
 fn moved(report: &ExecutionReportV2) -> String {
-    match report.tree.moved.as_slice() {
+    match report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default() {
         [] => "the tree changed while the checks ran, no verdict".to_owned(),
         [path] => format!("{path} changed while the checks ran, no verdict"),
         [path, rest @ ..] => format!("{path} and {} more changed while the checks ran, no verdict", rest.len()),

@@ -26,11 +26,13 @@ pub(crate) struct Loaded {
 pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);
     let shown = directory.display();
-    let root = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => CommandError::new(CommandExit::Usage, format!("there is no directory `{shown}`"))
-            .hint("name the directory of a project, or leave it out to use the current one"),
-        _ => CommandError::caused(CommandExit::Usage, format!("the directory `{shown}` cannot be opened"), &error)
-            .hint("check the permissions of the path"),
+    let root = std::fs::canonicalize(&path).map_err(|error| {
+        if error.kind() == ErrorKind::NotFound {
+            return CommandError::new(CommandExit::Usage, format!("there is no directory `{shown}`"))
+                .hint("name the directory of a project, or leave it out to use the current one");
+        }
+        CommandError::caused(CommandExit::Usage, format!("the directory `{shown}` cannot be opened"), &error)
+            .hint("check the permissions of the path")
     })?;
     if root.is_dir() {
         return Ok(root);
@@ -84,7 +86,8 @@ pub(crate) fn directory_name(root: &Path) -> String {
 /// Makes one error of all problems of a configuration.
 pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
     let count = problems.len();
-    let message = if count == 1 { "the configuration is wrong".to_owned() } else { format!("the configuration has {count} errors") };
+    let message =
+        if count == 1 { "the configuration is wrong".to_owned() } else { format!("the configuration has {count} errors") };
     let error = CommandError::new(CommandExit::SpecificationWrong, message);
     let error = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
     error.hint("`proctor init --print` shows every setting with its default")

@@ -47,10 +47,10 @@ pub(crate) fn read_keys(mut send: impl FnMut(Key) -> bool) {
     let mut input = std::io::stdin();
     let mut byte = [0_u8; 1];
     while matches!(input.read(&mut byte), Ok(1)) {
-        if let Some(key) = key_of(byte[0]) {
-            if !send(key) {
-                return;
-            }
+        if let Some(key) = key_of(byte[0])
+            && !send(key)
+        {
+            return;
         }
     }
 }

@@ -45,7 +45,8 @@ impl WatchScreen {
             render::bell();
         }
         if changed && self.look.notify {
-            notify_desktop(&sealed.report.project.name, now == Some(OverallResult::Passed));
+            let name = sealed.report.project.name.as_deref().unwrap_or("the project");
+            notify_desktop(name, now == Some(OverallResult::Passed));
         }
         self.last = now.or(self.last);
     }
@@ -105,7 +106,9 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
         Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
-        Notice::LettingFinish => vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()],
+        Notice::LettingFinish => {
+            vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
+        }
         Notice::Repeating { paths } => vec![format!("{} changed during the run: it is repeated once", listed(paths))],
         Notice::Unstable { paths } => vec![
             format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths)),
@@ -135,6 +138,7 @@ fn lost(problem: &WatchProblem) -> String {
             "`{path}` is not watched: the limit on watches is reached; raise it with `sysctl fs.inotify.max_user_watches=524288`"
         ),
         WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
+        WatchProblem::RootReturned => "the project's directory is back: the whole tree is compared".to_owned(),
         WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
     }
 }

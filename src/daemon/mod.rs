@@ -6,5 +6,12 @@
 
 mod burst;
 mod engine;
+#[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
+mod notify_desktop;
+mod perform;
+mod worker;
 
 pub use engine::{Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, Order, OsSignal, Selection, Standing};
+pub use notify_desktop::notify_desktop;
+pub use perform::{Beginning, Loop, LoopError, Screen};
+pub use worker::{Over, Reload, Trouble, Worker, WorkerReport};

@@ -11,7 +11,7 @@ use crate::daemon::engine::{Effect, Engine, EngineSettings, Event, Key, Moment, 
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::MatcherSettings;
 use crate::model::{CommandExit, WatchHint};
-use crate::process::{Control, clock};
+use crate::process::{Control, ControlError, clock};
 use crate::run::{Progress, Scope, Workspace};
 use crate::watch::{WatchError, Watcher};
 
@@ -41,7 +41,7 @@ pub enum LoopError {
     Runtime(#[source] io::Error),
     /// The controls of a run could not be made.
     #[error("failed to prepare a run")]
-    Control(#[source] io::Error),
+    Control(#[source] ControlError),
 }
 
 /// Everything a watch is made of.
@@ -96,7 +96,8 @@ impl<'a, S: Screen> Loop<'a, S> {
 
     /// Runs until it is told to end; returns the exit code.
     pub fn run(mut self) -> Result<CommandExit, LoopError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(LoopError::Runtime)?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(LoopError::Runtime)?;
         runtime.block_on(async {
             let mut signals = Signals::take_over().map_err(LoopError::Signals)?;
             let first = self.engine.begin();
@@ -156,7 +157,7 @@ impl<'a, S: Screen> Loop<'a, S> {
     }
 
     fn now(&self) -> Moment {
-        Moment(u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX))
+        Moment(u64::try_from(clock::monotonic().since(self.origin).as_millis()).unwrap_or(u64::MAX))
     }
 }
 

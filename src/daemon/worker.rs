@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::daemon::engine::{Finished, Order, Selection};
-use crate::model::{StopReason, TreePath};
+use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Progress, RunError, RunRequest, Scope, Settings, Workspace};
 
@@ -27,6 +27,8 @@ pub struct Over {
     pub finished: Finished,
     /// What came of it, for the screen.
     pub carried: Result<Carried, Trouble>,
+    /// The task it belongs to.
+    pub task: TaskId,
 }
 
 /// Why a run could not be carried out: not the code's fault.
@@ -39,7 +41,7 @@ pub enum Trouble {
 }
 
 /// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
-pub type Reload = Box<dyn FnMut() -> Result<(crate::model::Plan, Settings), Vec<String>> + Send>;
+pub type Reload = Box<dyn FnMut() -> Result<(Plan, Settings), Vec<String>> + Send>;
 
 /// The handle of the worker's thread.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ impl Worker {
     /// Asks the run under way to stop; asking again kills what is left of it at once.
     pub fn stop(&self, reason: StopReason) {
         if let Some(stop) = &self.stop {
-            stop.request(reason);
+            stop.stop(reason);
         }
     }
 }
@@ -104,7 +106,13 @@ impl Bench {
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
         let (plan, settings) = match (self.reload)() {
             Ok(loaded) => loaded,
-            Err(lines) => return Over { finished: Finished::Failed, carried: Err(Trouble::Configuration(lines)) },
+            Err(lines) => {
+                return Over {
+                    finished: Finished::Failed,
+                    carried: Err(Trouble::Configuration(lines)),
+                    task: TaskId::default_task(),
+                };
+            }
         };
         let checks = match &order.selection {
             Selection::All => Vec::new(),
@@ -127,7 +135,7 @@ impl Bench {
         };
         let carried = self.workspace.carry_out(&request, &mut show);
         let finished = finished_of(&carried);
-        Over { finished, carried: carried.map_err(Trouble::Run) }
+        Over { finished, carried: carried.map_err(Trouble::Run), task: plan.task }
     }
 }
 

@@ -64,6 +64,18 @@ pub fn open_log(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunI
     open_plain(&store.run_directory(project, task, run_id).join(name))
 }
 
+/// Returns every project that has a ledger, sorted by id.
+pub fn list_projects(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
+    let mut projects = Vec::new();
+    for entry in list(&store.ledger_directory())? {
+        let name = entry.file_name();
+        let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).map(ProjectId::try_from);
+        projects.extend(id.into_iter().flatten());
+    }
+    projects.sort();
+    Ok(projects)
+}
+
 /// Returns the names of real directories in a directory; links are not followed.
 fn directories_in(path: PathBuf) -> Result<Vec<String>, EvidenceError> {
     let mut names = Vec::new();

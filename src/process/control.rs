@@ -17,6 +17,9 @@ use crate::model::StopReason;
 /// As many bytes are taken from a source at once; what is left is taken the next time.
 const TAKEN_AT_ONCE: usize = 64;
 
+/// Every reason there is: what a plain command heeds.
+pub const ALL_REASONS: &[StopReason] = &REASONS;
+
 /// Every reason, the weakest first: a stronger one replaces a weaker one as the reason of a stop. Its place is its byte.
 const REASONS: [StopReason; 3] = [StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 

@@ -54,6 +54,12 @@ impl Group {
     }
 }
 
+/// Ends this process as SIGKILL would at any moment, for tests of what is left then.
+#[cfg(feature = "test-fakes")]
+pub fn die() {
+    let _killed = nix::sys::signal::raise(Signal::SIGKILL);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

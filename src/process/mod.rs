@@ -36,12 +36,16 @@ mod process_table;
 mod program;
 mod progress;
 mod protocol;
+mod signals;
 mod supervise;
 
 pub use capture::{CaptureError, Sinks};
 pub use channel::ChannelError;
-pub use control::{Control, ControlError, ControlHandle};
+pub use control::{ALL_REASONS, Control, ControlError, ControlHandle};
+#[cfg(feature = "test-fakes")]
+pub use group::die;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use launcher::launcher_main;
 pub use program::resolve_program;
+pub use signals::signal_controls;
 pub use supervise::{SuperviseError, supervise};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::model::{ActionLimits, DurationMs, Ended};
+use crate::model::{ActionLimits, DurationMs, Ended, StopReason};
 use crate::process::capture::{Capture, CaptureError, ChildEnds, Reading, Sinks};
 use crate::process::channel::ChannelError;
 use crate::process::clock::{self, Monotonic};
@@ -47,6 +47,7 @@ enum Source {
 struct Supervision<'a> {
     launcher: &'a mut LauncherHandle,
     control: &'a Control,
+    heeded: &'static [StopReason],
     progress: Progress<'a>,
     capture: Capture,
     number: Option<ActionNumber>,
@@ -57,22 +58,24 @@ struct Supervision<'a> {
 /// Starts a command, keeps what it prints, stops it within its limits or when the control asks, and returns how it ended.
 ///
 /// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is in force in
-/// `control` when this is called stops the command at once.
+/// `control` when this is called stops the command at once. Requests for reasons that are not `heeded` stay in force and do nothing
+/// here: a newer save stops checks, but not what they depend on.
 pub fn supervise(
     launcher: &mut LauncherHandle,
     request: &LaunchRequest,
     limits: &ActionLimits,
     sinks: Sinks,
     control: &Control,
+    heeded: &'static [StopReason],
 ) -> Result<Ended, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks)?;
     let mut progress = Progress::begin(begun, limits);
     // Looked at before the start: what comes afterwards is a request of its own, and a second one must count as a second.
-    if let Some(reason) = control.requested() {
+    if let Some(reason) = control.requested().filter(|reason| heeded.contains(reason)) {
         progress.note_request(begun, reason);
     }
-    let mut supervision = Supervision { launcher, control, progress, capture, number: None, begun, fault: None };
+    let mut supervision = Supervision { launcher, control, heeded, progress, capture, number: None, begun, fault: None };
     supervision.ask_start(request, ends)?;
     let outcome = supervision.follow();
     supervision.release();
@@ -156,7 +159,7 @@ impl Supervision<'_> {
             Source::Launcher => self.hear_launcher(),
             Source::Control => {
                 let now = clock::monotonic();
-                for reason in self.control.take_requests() {
+                for reason in self.control.take_requests().into_iter().filter(|reason| self.heeded.contains(reason)) {
                     self.progress.note_request(now, reason);
                 }
             }

@@ -12,6 +12,11 @@ use crate::report::{
 const LISTED_FINDINGS: usize = 500;
 
 /// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
+/// Returns the entry of one action before anything is known of the run's evidence: for screens.
+pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
+    build_action(facts, &[], &[])
+}
+
 pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     let evidence_files = names_of(action, files);

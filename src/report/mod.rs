@@ -24,6 +24,7 @@ mod unfilled;
 mod wire;
 
 pub use build::{GENERATED_BY, build, test_specification};
+pub use build_action::action_result;
 pub use bytes::{ReportError, parse, parse_run_start, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};

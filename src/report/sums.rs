@@ -75,7 +75,7 @@ pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
     actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| match &facts.disposition {
         ActionDisposition::Executed(executed) => executed.status() == ResultType::Success,
         ActionDisposition::Skipped(SkipReason::Unchanged) => true,
-        ActionDisposition::Skipped(SkipReason::PrerequisiteFailed | SkipReason::Stopped) => false,
+        ActionDisposition::Skipped(SkipReason::PrerequisiteFailed | SkipReason::Stopped | SkipReason::NotSelected) => false,
     })
 }
 

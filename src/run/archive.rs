@@ -7,9 +7,9 @@ use crate::evidence::{self, Store};
 use crate::model::{OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, TaskId, TddState, Timestamp, TreeDigest};
 use crate::report::{ExecutionReportV2, parse};
 use crate::run::error::RunError;
-use crate::run::registration::place_of;
+use crate::run::registration::{Found, Place};
 use crate::run::workspace::catch_up;
-use crate::store::{self, ProjectMatch, StoredRun};
+use crate::store::{self, IndexedRun};
 
 /// The store, open for reading.
 pub struct Archive {
@@ -54,13 +54,14 @@ impl Archive {
     /// # Errors
     /// When the directory, the ledger or the index cannot be read.
     pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, RunError> {
-        let place = place_of(root)?;
+        let place = Place::of(root)?;
         for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
         }
-        Ok(match self.index.find_project(&place).map_err(RunError::Index)? {
-            ProjectMatch::Known(project) | ProjectMatch::Mismatch { project, .. } => Some(project),
-            ProjectMatch::Unknown => None,
+        Ok(match place.find_in(&self.index)? {
+            Found::Known(project) => Some(project),
+            Found::Doubtful(doubt) => Some(doubt.project),
+            Found::Unknown => None,
         })
     }
 
@@ -68,7 +69,7 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn runs(&self, project: &ProjectId, limit: usize) -> Result<Vec<ArchivedRun>, RunError> {
+    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, RunError> {
         let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
         Ok(runs.into_iter().map(of_stored).collect())
     }
@@ -84,7 +85,7 @@ impl Archive {
         };
         let by_number = wanted.parse::<u64>().ok();
         let matches = |run: &ArchivedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
-        Ok(self.runs(project, usize::MAX)?.into_iter().filter(sealed).find(matches))
+        Ok(self.runs(project, u32::MAX)?.into_iter().filter(sealed).find(matches))
     }
 
     /// Returns a run's report, as bytes and read.
@@ -120,7 +121,7 @@ impl Archive {
     }
 }
 
-fn of_stored(run: StoredRun) -> ArchivedRun {
+fn of_stored(run: IndexedRun) -> ArchivedRun {
     ArchivedRun {
         run_id: run.run_id,
         task: run.task,

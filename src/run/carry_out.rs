@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, Digest, Phase, ResultType, RunId, StopReason, SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest,
-    TreeIssue,
+    Action, ActionPhase, Digest, Phase, ResultType, RunId, StopReason, SupersededRecord, TddState, Timestamp, TreeComparison,
+    TreeDigest, TreeIssue,
 };
 use crate::process::clock;
 use crate::report::SkipReason;
-use crate::run::conclude::Concluding;
+use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::error::RunError;
 use crate::run::perform::{Performed, Performer};
 use crate::run::prerequisite;
@@ -62,7 +62,7 @@ impl Workspace {
         let index = self.look_at_tree(request)?;
         let before = index.digest();
         if request.unless_tree == Some(before) {
-            self.keep_tree(index);
+            self.keep_tree(&request.scope.root, index);
             return Ok(Carried::Unchanged);
         }
         let started = clock::now();
@@ -86,7 +86,7 @@ impl Workspace {
         let result = self.run_in_directory(course, &lock, &mut ledger, &index, show);
         if result.is_err() {
             // What was begun and not sealed is closed by the next holder of the lock.
-            self.keep_tree(index);
+            self.keep_tree(&request.scope.root, index);
         }
         result
     }
@@ -102,19 +102,19 @@ impl Workspace {
         let request = course.request;
         let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
         directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
-        let survey = Survey::begin(self.known_digests(), request.plan, &request.scope.root, &self.path_variable());
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
-        let (performed, stopped) = perform_all(&course, &mut performer)?;
+        let Carrying { performed, stopped, survey } = perform_all(&course, &mut performer)?;
         if stopped == Some(StopReason::Superseded) {
-            return self.drop_superseded(&course, directory, ledger);
+            let met = prerequisites_met(&course, &performed);
+            return self.drop_superseded(&course, met, directory, ledger);
         }
         let (comparison, after) = self.sweep(index, request)?;
-        let files = index.entries().map(|entry| (entry.path.to_string(), entry.digest));
+        let files = index.entries().filter_map(|entry| Some((entry.path.to_string(), entry.digest?)));
         let surveyed = survey.finish(files);
         self.remember_digests(&surveyed.learnt)?;
         let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
-        self.keep_tree(after);
+        self.keep_tree(&request.scope.root, after);
         Ok(carried)
     }
 
@@ -123,11 +123,18 @@ impl Workspace {
         Ok((tree::compare(before, &after), after))
     }
 
-    fn drop_superseded(&mut self, course: &Course<'_>, directory: RunDirectory, ledger: &mut Ledger) -> Result<Carried, RunError> {
+    fn drop_superseded(
+        &mut self,
+        course: &Course<'_>,
+        prerequisites: BTreeMap<String, Digest>,
+        directory: RunDirectory,
+        ledger: &mut Ledger,
+    ) -> Result<Carried, RunError> {
         let record = SupersededRecord {
             run_id: course.run_id.clone(),
             task: course.request.plan.task.clone(),
             tree_digest: course.before,
+            prerequisites,
             started: course.started,
         };
         let asker = &course.request.scope.asker;
@@ -138,11 +145,15 @@ impl Workspace {
     }
 }
 
+/// What comes of carrying every action out.
+struct Carrying {
+    performed: Vec<Performed>,
+    stopped: Option<StopReason>,
+    survey: Survey,
+}
+
 /// Prerequisites until the first failure, then the steps, then the cleanup, always.
-fn perform_all(
-    course: &Course<'_>,
-    performer: &mut Performer<'_, '_>,
-) -> Result<(Vec<Performed>, Option<StopReason>), RunError> {
+fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result<Carrying, RunError> {
     let plan = course.request.plan;
     let mut performed = Vec::with_capacity(plan.actions().count());
     let mut failed = false;
@@ -157,6 +168,8 @@ fn perform_all(
         failed |= one.status().is_some_and(|status| status != ResultType::Success);
         performed.push(one);
     }
+    // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
+    let survey = performer.survey();
     for action in &plan.steps {
         let one = if failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
@@ -174,7 +187,7 @@ fn perform_all(
     for action in &plan.cleanup {
         performed.push(performer.perform(action)?);
     }
-    Ok((performed, stopped.or(control.requested())))
+    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
 }
 
 fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<Performed, RunError> {

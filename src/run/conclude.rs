@@ -1,11 +1,11 @@
 //! The end of a run: verdict, route, report, seal, index, link. Judgements are asked for, not made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, seal};
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote,
-    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
+    ActionPhase, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote, ResultType,
+    RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
@@ -68,13 +68,15 @@ impl Workspace {
         let record = record(&concluding, &decided, &report);
         let sealing = Sealing { report: to_bytes(&report), record };
         let observer = self.observer();
-        let sealed = seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
+        let sealed =
+            seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
         self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
         observer(DurableStep::IndexUpdated);
         if decided.verdict.overall_status.counts() {
             publish_latest(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
             observer(DurableStep::LatestLinked);
         }
+        remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence)?;
         let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
         observer(DurableStep::Published);
         Ok(match decided.verdict.overall_status {
@@ -203,13 +205,11 @@ fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
         | RouteKind::AttemptLimit
         | RouteKind::CollectionErrorPolicy
         | RouteKind::Category
-        | RouteKind::Override => {
-            Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node)
-        }
+        | RouteKind::Override => Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node),
     }
 }
 
-fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &std::collections::BTreeMap<String, Digest>) -> RunFacts {
+fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
     let course = concluding.course;
     let request = course.request;
     let verdict = &decided.verdict;
@@ -310,7 +310,7 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         blocking: decided.verdict.blocking,
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
-        prerequisites: prerequisites_met(concluding),
+        prerequisites: prerequisites_met(course, &concluding.performed),
         configuration: concluding.surveyed.configuration.clone(),
         started: course.started,
         ended: decided.ended,
@@ -319,19 +319,21 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
 }
 
 /// Returns what the next run may skip: what succeeded or was unchanged, and what was known of those that were not reached.
-fn prerequisites_met(concluding: &Concluding<'_>) -> std::collections::BTreeMap<String, Digest> {
-    let course = concluding.course;
+pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) -> BTreeMap<String, Digest> {
     let mut met = course.met.clone();
-    for one in &concluding.performed {
+    for one in performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Prerequisite) {
         let action = &one.facts.action;
-        let Some(once) = &action.once else { continue };
-        match one.status() {
-            Some(ResultType::Success) => match prerequisite::state_digest(&course.request.scope.root, action, once) {
-                Some(digest) => drop(met.insert(action.name.clone(), digest)),
-                None => drop(met.remove(&action.name)),
-            },
-            Some(_) => drop(met.remove(&action.name)),
-            None => {}
+        let state = match one.status() {
+            Some(ResultType::Success) => {
+                let once = action.once.clone().unwrap_or_default();
+                prerequisite::state_digest(&course.request.scope.root, action, &once)
+            }
+            Some(_) => None,
+            None => continue,
+        };
+        match state {
+            Some(digest) => drop(met.insert(action.name.clone(), digest)),
+            None => drop(met.remove(&action.name)),
         }
     }
     met
@@ -344,9 +346,8 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
     } else {
         CycleStanding::of(course.tdd.started, &decided.tdd)
     };
-    let unsuccessful = |one: &&Performed| {
-        one.facts.action.phase == crate::model::ActionPhase::Step && one.status() != Some(ResultType::Success)
-    };
+    let unsuccessful =
+        |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let not_left_out = |one: &&Performed| skip_of(one) != Some(SkipReason::NotSelected);
     Sealed {
         run_id: course.run_id.clone(),

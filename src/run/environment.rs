@@ -8,15 +8,33 @@ use std::path::Path;
 use crate::model::{Action, ActionPhase};
 
 /// Names that are passed on; a trailing `*` stands for any rest.
-const ALLOWED: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV",
-];
+const ALLOWED: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV"];
 
 /// What prerequisites get beside it: proxies, certificates, package indexes.
 const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
-    "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE",
-    "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "PIP_*", "UV_INDEX*", "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "npm_config_*", "NPM_CONFIG_*", "POETRY_REPOSITORIES_*", "POETRY_HTTP_BASIC_*",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_*",
+    "UV_INDEX*",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "npm_config_*",
+    "NPM_CONFIG_*",
+    "POETRY_REPOSITORIES_*",
+    "POETRY_HTTP_BASIC_*",
 ];
 
 /// Values every command gets, so that a tool prints the same wherever proctor was started. Not `CI`: it changes results.

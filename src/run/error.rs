@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, RunId};
 use crate::process::{LauncherError, SuperviseError};
-use crate::store::StoreError;
+use crate::store::IndexError;
 use crate::tree::TreeError;
 
 /// Says what proctor could not do.
@@ -20,7 +20,7 @@ pub enum RunError {
     Evidence(#[source] EvidenceError),
     /// The index could not be used.
     #[error("failed to use the index")]
-    Index(#[source] StoreError),
+    Index(#[source] IndexError),
     /// The tree could not be read.
     #[error("failed to read the project's tree")]
     Tree(#[source] TreeError),
@@ -91,18 +91,21 @@ impl RunError {
 
     /// Returns what to do next.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Lock(error) => Some(error.hint().to_owned()),
-            Self::Evidence(_) | Self::Supervise { .. } => {
-                Some("check the disk's space and the permissions of the store below $XDG_STATE_HOME/proctor".to_owned())
+        let hint = match self {
+            Self::Lock(error) => error.hint().to_owned(),
+            Self::Evidence(error) => error.hint().to_owned(),
+            Self::Index(error) => error.hint().to_owned(),
+            Self::Tree(error) => error.hint(),
+            Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
+            Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
+            Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
+            Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
+            Self::Launcher(_) => {
+                "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
             }
-            Self::Index(_) => Some("the index can be deleted: it is rebuilt from the ledger (state.db in the store)".to_owned()),
-            Self::Tree(_) | Self::Project { .. } => Some("check that the directory exists and that you may read it".to_owned()),
-            Self::Patterns(_) => Some("patterns are written as in .gitignore".to_owned()),
-            Self::OldReport { .. } => Some("remove the file, or let the command write its report elsewhere".to_owned()),
-            Self::Report { .. } => Some("the store was changed from outside: compare it with a backup".to_owned()),
-            Self::Launcher(_) => Some("check the limits on processes (`ulimit -u`) and that the program file still exists".to_owned()),
-            Self::Cycle(_) => Some("`proctor tdd show` tells where the cycle stands".to_owned()),
-        }
+            Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
+        };
+        Some(hint)
     }
 }

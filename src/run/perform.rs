@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, take_artifact};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, Captured, DurationMs, Digest, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
+    Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
     SpawnFailure, StreamExcerpt, ToolReport,
 };
 use crate::process::{LaunchRequest, Sinks, clock, resolve_program, supervise};
@@ -17,6 +17,7 @@ use crate::run::error::RunError;
 use crate::run::old_report::PutAside;
 use crate::run::progress::Progress;
 use crate::run::records;
+use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
 use crate::tools::{self, ReportRequest};
 use crate::verdict;
@@ -61,6 +62,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         Self { workspace, lock, course, directory, show }
     }
 
+    /// Begins to look at tools and installed packages.
+    pub(crate) fn survey(&self) -> Survey {
+        let request = self.course.request;
+        Survey::begin(self.workspace.known_digests(), request.plan, &request.scope.root, &self.workspace.path_variable())
+    }
+
     /// Notes that an action is not run, visibly.
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
@@ -84,7 +91,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             None => ToolReport::NotRequested,
         };
         let channel = preparation.report.channel();
-        let mut interpretation = tools::interpret(&tools::Input {
+        let interpretation = tools::interpret(&tools::Input {
             action,
             end: &ended.end,
             stdout: &ended.captured.stdout,
@@ -96,11 +103,10 @@ impl<'w, 'c> Performer<'w, 'c> {
             survivors: ended.survivors.len(),
         });
         let outcome = self.classify(action, &ended, &interpretation);
-        interpretation.diagnostics.clone_from(&outcome.diagnostics);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        files.extend(self.keep_records(action, &ended, &interpretation, &environment, &names)?);
+        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
         output.remove().map_err(RunError::Evidence)?;
         let notes = missed_variables(action, &ended, &outcome, &environment);
         Ok(self.over(action, ended, interpretation, outcome, files, &environment, notes))
@@ -120,6 +126,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         let executed = ExecutedFacts {
             ended,
             interpretation,
+            diagnostics: outcome.diagnostics.clone(),
+            summary: outcome.summary,
             classification: outcome.classification.clone(),
             blocking: outcome.blocking,
             debt: outcome.debt.clone(),
@@ -132,7 +140,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     fn tell(&mut self, facts: &ActionFacts) {
-        let result = crate::report::build_action(facts, &[]);
+        let result = crate::report::action_result(facts);
         (self.show)(Progress::ActionEnded(Box::new(result)));
     }
 
@@ -210,6 +218,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         action: &Action,
         ended: &Ended,
         interpretation: &Interpretation,
+        outcome: &verdict::Outcome,
         environment: &ChildEnvironment,
         names: &ActionFiles,
     ) -> Result<Vec<EvidenceFile>, RunError> {
@@ -222,7 +231,9 @@ impl<'w, 'c> Performer<'w, 'c> {
             Ok::<(), RunError>(())
         };
         write(&names.record, &record)?;
-        if let (Some(name), Some(bytes)) = (&names.findings, records::findings(&self.course.run_id, action, ended, interpretation)) {
+        if let (Some(name), Some(bytes)) =
+            (&names.findings, records::findings(&self.course.run_id, action, ended, interpretation, outcome))
+        {
             write(name, &bytes)?;
         }
         Ok(files)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::{Action, RunId, TreeDigest, TreeIssue};
-use crate::report::ActionResult;
+use crate::report::ActionResultV2;
 
 /// Something to show.
 #[derive(Debug, Clone)]
@@ -34,5 +34,5 @@ pub enum Progress {
     /// An action has been started.
     ActionStarted(Box<Action>),
     /// An action is over, or was not needed.
-    ActionEnded(Box<ActionResult>),
+    ActionEnded(Box<ActionResultV2>),
 }

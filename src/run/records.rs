@@ -4,17 +4,17 @@ use std::path::Path;
 
 use crate::model::{Action, Ended, Interpretation, PlanOrigin, RunId};
 use crate::report::{
-    ActionRecordFacts, ProgramFacts, RunStartFacts, RunStartV1, action_record, diagnostics_record, run_start_record,
+    ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, run_start_details,
     test_results_record, to_bytes,
 };
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
+use crate::verdict::Outcome;
 
 /// Returns `run.json`.
-pub(crate) fn start(course: &Course<'_>) -> RunStartV1 {
+pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
     let request = course.request;
-    run_start_record(RunStartFacts {
-        run_id: course.run_id.clone(),
+    run_start_details(RunStartFacts {
         project_id: request.scope.project.clone(),
         plan: request.plan,
         plan_digest: course.plan_digest,
@@ -46,10 +46,19 @@ pub(crate) fn action(
     }))
 }
 
-/// Returns what the tool's interpreter found, where it found tests or findings.
-pub(crate) fn findings(run_id: &RunId, action: &Action, ended: &Ended, interpretation: &Interpretation) -> Option<Vec<u8>> {
-    let tests = test_results_record(run_id, action, ended, interpretation).map(|record| to_bytes(&record));
-    tests.or_else(|| diagnostics_record(run_id, action, ended, interpretation).map(|record| to_bytes(&record)))
+/// Returns what the tool's interpreter found, where it found tests or looked for findings.
+pub(crate) fn findings(
+    run_id: &RunId,
+    action: &Action,
+    ended: &Ended,
+    interpretation: &Interpretation,
+    outcome: &Outcome,
+) -> Option<Vec<u8>> {
+    if let Some(record) = test_results_record(run_id, action, ended, interpretation) {
+        return Some(to_bytes(&record));
+    }
+    let summary = outcome.summary?;
+    Some(to_bytes(&diagnostics_record(run_id, action, ended, &outcome.diagnostics, summary)))
 }
 
 /// Returns the file a plan came from.

@@ -10,7 +10,7 @@ use crate::process::clock;
 use crate::run::error::RunError;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::{Workspace, catch_up};
-use crate::store::{ProjectMatch, ProjectPlace};
+use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
 /// What registering found.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Workspace {
         asker: &Asker,
         identity: Option<Identity>,
     ) -> Result<Registration, RunError> {
-        let place = place_of(root)?;
+        let place = Place::of(root)?;
         if let Some(project) = self.known(&place)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)?));
         }
@@ -73,26 +73,24 @@ impl Workspace {
         });
         let _registering = lock.map_err(RunError::Lock)?;
         self.catch_up_all()?;
-        match (self.index.find_project(&place).map_err(RunError::Index)?, identity) {
-            (ProjectMatch::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings)?)),
-            (ProjectMatch::Unknown, _) | (ProjectMatch::Mismatch { .. }, Some(Identity::New)) => {
+        match (place.find_in(&self.index)?, identity) {
+            (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings)?)),
+            (Found::Unknown, _) | (Found::Doubtful(_), Some(Identity::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(RunError::Evidence)?;
                 self.write_registration(project, &place, plan, settings, asker)
             }
-            (ProjectMatch::Mismatch { project, .. }, Some(Identity::Same)) => {
-                self.write_registration(project, &place, plan, settings, asker)
+            (Found::Doubtful(doubt), Some(Identity::Same)) => {
+                self.write_registration(doubt.project, &place, plan, settings, asker)
             }
-            (ProjectMatch::Mismatch { project, registered_path, .. }, None) => {
-                Ok(Registration::Doubtful(Doubt { project, registered_path, path: root.to_owned() }))
-            }
+            (Found::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
         }
     }
 
-    fn known(&mut self, place: &ProjectPlace) -> Result<Option<ProjectId>, RunError> {
-        Ok(match self.index.find_project(place).map_err(RunError::Index)? {
-            ProjectMatch::Known(project) => Some(project),
-            ProjectMatch::Mismatch { .. } | ProjectMatch::Unknown => None,
+    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, RunError> {
+        Ok(match place.find_in(&self.index)? {
+            Found::Known(project) => Some(project),
+            Found::Doubtful(_) | Found::Unknown => None,
         })
     }
 
@@ -107,7 +105,7 @@ impl Workspace {
     fn write_registration(
         &mut self,
         project: ProjectId,
-        place: &ProjectPlace,
+        place: &Place,
         plan: &Plan,
         settings: &Settings,
         asker: &Asker,
@@ -136,7 +134,7 @@ impl Workspace {
         Ok(Registration::New { scope, notes })
     }
 
-    fn scope(&self, project: ProjectId, place: &ProjectPlace, asker: &Asker, settings: &Settings) -> Result<Scope, RunError> {
+    fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Result<Scope, RunError> {
         let scope = scope_of(project, place, asker);
         // A link that was removed or that the configuration renamed comes back; what else lies there is left alone.
         let _said_at_registration = self.link(&scope, settings)?;
@@ -151,9 +149,10 @@ impl Workspace {
         let mut notes = Vec::new();
         match outcome {
             LinkOutcome::Created => {
-                notes.push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
-                if let Some(git) = evidence::find_git_place(&scope.root).map_err(RunError::Evidence)? {
-                    let excluded = evidence::exclude_link(&git, name).map_err(RunError::Evidence)?;
+                notes
+                    .push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
+                if let Some(git) = evidence::find_git_place(&scope.root) {
+                    let excluded = evidence::exclude_link(&git, &scope.root, name).map_err(RunError::Evidence)?;
                     if excluded == ExcludeOutcome::Added {
                         notes.push(format!("`{name}` was added to .git/info/exclude"));
                     }
@@ -168,18 +167,65 @@ impl Workspace {
     }
 }
 
-/// Returns where a directory is, as the ledger records it.
-pub(crate) fn place_of(root: &Path) -> Result<ProjectPlace, RunError> {
-    let metadata = std::fs::metadata(root).map_err(|source| RunError::Project { path: root.to_owned(), source })?;
-    let git = evidence::git_common_directory(root).map_err(RunError::Evidence)?;
-    Ok(ProjectPlace {
-        path: root.to_string_lossy().into_owned(),
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        git_common_directory: git.map(|path| path.to_string_lossy().into_owned()),
-    })
+/// Where a directory is, as the ledger records it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    root: PathBuf,
+    path: String,
+    device: u64,
+    inode: u64,
+    git_common_directory: Option<String>,
 }
 
-fn scope_of(project: ProjectId, place: &ProjectPlace, asker: &Asker) -> Scope {
+/// Whose directory it is.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Known(ProjectId),
+    Doubtful(Doubt),
+    Unknown,
+}
+
+impl Place {
+    pub(crate) fn of(root: &Path) -> Result<Self, RunError> {
+        let metadata = std::fs::metadata(root).map_err(|source| RunError::Project { path: root.to_owned(), source })?;
+        let git = evidence::git_common_directory(root);
+        Ok(Self {
+            root: root.to_owned(),
+            path: root.to_string_lossy().into_owned(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            git_common_directory: git.map(|path| path.to_string_lossy().into_owned()),
+        })
+    }
+
+    pub(crate) fn find_in(&self, index: &store::Index) -> Result<Found, RunError> {
+        let git = self.git_common_directory.as_deref();
+        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(RunError::Index)?;
+        Ok(match found {
+            ProjectMatch::Known(project) => Found::Known(project),
+            ProjectMatch::Unknown => Found::Unknown,
+            ProjectMatch::Mismatch(mismatches) => {
+                let certain = mismatches.iter().find(|mismatch| self.only_gained_or_lost_a_repository(mismatch));
+                match (certain, mismatches.first()) {
+                    (Some(mismatch), _) => Found::Known(mismatch.project.id.clone()),
+                    (None, Some(mismatch)) => Found::Doubtful(Doubt {
+                        project: mismatch.project.id.clone(),
+                        registered_path: mismatch.project.path.clone(),
+                        path: self.root.clone(),
+                    }),
+                    (None, None) => Found::Unknown,
+                }
+            }
+        })
+    }
+
+    /// The same directory at the same path in which `git init` was run, or whose `.git` was removed, is no other project.
+    fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
+        let one_has_none = self.git_common_directory.is_none() || mismatch.project.git_common_directory.is_none();
+        one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
+    }
+}
+
+fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
     Scope { project, root: PathBuf::from(&place.path), asker: asker.clone() }
 }

@@ -8,7 +8,7 @@ use crate::model::{
     Asker, CommandExit, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath, Trigger,
 };
 use crate::process::Control;
-use crate::report::ExecutionReport;
+use crate::report::ExecutionReportV2;
 use crate::run::environment::EnvironmentSettings;
 
 /// A project as it is registered in the store.
@@ -82,7 +82,7 @@ pub struct Sealed {
     /// Its id.
     pub run_id: RunId,
     /// Its report, as it was written.
-    pub report: ExecutionReport,
+    pub report: ExecutionReportV2,
     /// Where the report lies.
     pub report_path: PathBuf,
     /// The tree it is a verdict for.

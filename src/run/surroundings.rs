@@ -17,14 +17,22 @@ use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentC
 
 /// Names of files that can change what a run means although no source did (S7); a `*` stands for any characters.
 const CONFIGURATION: &[&str] = &[
-    "proctor.toml", "pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini", "conftest.py", "tsconfig*.json",
-    "eslint.config.*", ".eslintrc*", "package.json",
+    "proctor.toml",
+    "pyproject.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "setup.cfg",
+    "tox.ini",
+    "conftest.py",
+    "tsconfig*.json",
+    "eslint.config.*",
+    ".eslintrc*",
+    "package.json",
 ];
 
 /// Names of files that pin what is installed.
-const LOCKS: &[&str] = &[
-    "uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml",
-];
+const LOCKS: &[&str] =
+    &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
 /// Where installed packages are recorded, relative to the project.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
@@ -94,15 +102,14 @@ impl Survey {
     }
 
     /// Waits for the survey and adds what the tree pins. A survey that died leaves the programs unknown, never equal to known ones.
-    pub(crate) fn finish<'a>(self, files: impl Iterator<Item = (String, &'a Digest)>) -> Surveyed {
+    pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> Surveyed {
         let found = self.thread.join().unwrap_or_else(|_| Found {
             programs: BTreeMap::new(),
             learnt: KnownDigests::new(),
             installed: BTreeMap::from([("survey failed".to_owned(), None)]),
         });
         let (configuration, locks) = pinned_files(files);
-        let programs: BTreeMap<_, _> =
-            found.programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
+        let programs: BTreeMap<_, _> = found.programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
         let digest = environment_digest(&programs, &locks, &found.installed);
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
         let of_locks = locks.iter().map(|(path, digest)| (path.clone(), Some(*digest)));
@@ -144,16 +151,16 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
 }
 
 /// Returns the digests of the tree's files that pin or configure, by path.
-fn pinned_files<'a>(files: impl Iterator<Item = (String, &'a Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
+fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
     let mut configuration = BTreeMap::new();
     let mut locks = BTreeMap::new();
     for (path, digest) in files {
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         if CONFIGURATION.iter().any(|pattern| matches_name(pattern, &name)) {
-            configuration.insert(path.clone(), *digest);
+            configuration.insert(path.clone(), digest);
         }
         if LOCKS.iter().any(|pattern| matches_name(pattern, &name)) {
-            locks.insert(path, *digest);
+            locks.insert(path, digest);
         }
     }
     (configuration, locks)
@@ -203,6 +210,10 @@ fn environment_digest(
 
 /// Returns how the configuration files of two runs differ.
 pub(crate) fn changed_between(before: &BTreeMap<String, Digest>, now: &BTreeMap<String, Digest>) -> Vec<ConfigurationChangeV2> {
+    if before.is_empty() {
+        // The first run has nothing to compare with.
+        return Vec::new();
+    }
     let paths: BTreeSet<_> = before.keys().chain(now.keys()).collect();
     let changes = paths.into_iter().filter_map(|path| {
         let change = match (before.get(path), now.get(path)) {
@@ -270,7 +281,7 @@ mod tests {
     fn configuration_and_lock_files_are_found_at_any_depth_by_name() {
         let digest = Digest::of(b"x");
         let paths = ["web/tsconfig.build.json", "tests/conftest.py", "requirements-dev.txt", "src/a.py", "tsconfig.txt"];
-        let (configuration, locks) = pinned_files(paths.iter().map(|path| (path.to_string(), &digest)));
+        let (configuration, locks) = pinned_files(paths.iter().map(|path| (path.to_string(), digest)));
         assert_eq!(configuration.keys().collect::<Vec<_>>(), ["tests/conftest.py", "web/tsconfig.build.json"]);
         assert_eq!(locks.keys().collect::<Vec<_>>(), ["requirements-dev.txt"]);
     }

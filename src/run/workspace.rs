@@ -59,7 +59,7 @@ impl Workspace {
             observer,
             tree: None,
             digests: KnownDigests::new(),
-            opening_notes: opened.notes,
+            opening_notes: set_aside_notes(opened.set_aside),
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)
@@ -150,11 +150,7 @@ impl Workspace {
         self.index.prerequisites(project).map_err(RunError::Index)
     }
 
-    pub(crate) fn configuration_before(
-        &self,
-        project: &ProjectId,
-        task: &TaskId,
-    ) -> Result<Option<BTreeMap<String, Digest>>, RunError> {
+    pub(crate) fn configuration_before(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, RunError> {
         self.index.configuration(project, task).map_err(RunError::Index)
     }
 
@@ -163,15 +159,15 @@ impl Workspace {
         let known = self.tree.take().filter(|(root, _)| *root == request.scope.root);
         let mut matcher = matcher(request)?;
         let looked = match &known {
-            Some((_, index)) => index.rescan(&mut matcher),
-            None => tree::Index::scan(&request.scope.root, &mut matcher),
+            Some((_, index)) => index.rescan(&mut matcher, clock::now()),
+            None => tree::Index::scan(&request.scope.root, &mut matcher, clock::now()),
         };
         looked.map_err(RunError::Tree)
     }
 
     /// Looks again after the last process of a run has ended.
     pub(crate) fn look_again(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        before.rescan(&mut matcher(request)?).map_err(RunError::Tree)
+        before.rescan(&mut matcher(request)?, clock::now()).map_err(RunError::Tree)
     }
 
     pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {
@@ -216,9 +212,9 @@ impl Workspace {
 
     fn load_digests(&self) -> Result<KnownDigests, RunError> {
         let rows = self.index.file_digests().map_err(RunError::Index)?;
-        let known = rows.into_iter().map(|(path, stamp, digest)| {
-            (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest)
-        });
+        let known = rows
+            .into_iter()
+            .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
         Ok(known.collect())
     }
 }
@@ -234,8 +230,13 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &Projec
     index.apply(project, &lines).map_err(RunError::Index)
 }
 
+fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
+    let note =
+        |path: PathBuf| format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", path.display());
+    set_aside.map(note).into_iter().collect()
+}
+
 fn matcher(request: &RunRequest<'_>) -> Result<Matcher, RunError> {
-    Matcher::new(&request.settings.matcher).map_err(|problems| {
-        RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    })
+    Matcher::new(&request.settings.matcher)
+        .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Problem};
-use crate::model::{Action, ActionPhase, CommandLine, Once, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
+use crate::model::{Action, ActionPhase, CommandLine, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
 use crate::spec::files::ProjectFiles;

@@ -12,8 +12,7 @@ impl Index {
     /// When the index cannot be read.
     pub fn file_digests(&self) -> Result<Vec<(String, String, Digest)>, IndexError> {
         let refused = |source| self.reader.refused("read", source);
-        let mut statement =
-            self.connection.prepare("SELECT path, stamp, digest FROM file_digests").map_err(refused)?;
+        let mut statement = self.connection.prepare("SELECT path, stamp, digest FROM file_digests").map_err(refused)?;
         let rows = statement
             .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?)))
             .map_err(refused)?;

@@ -22,7 +22,7 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     let files = DiskFiles::new(&root);
     let name = setup::directory_name(&root);
     let plan = spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::of_problems(&problems))?;
-    write_new(&root.join(CONFIGURATION_FILE), &spec::init_text(&plan))?;
+    write_new(&root.join(CONFIGURATION_FILE), &spec::init_text(&plan, &plan.notes))?;
     let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));
     for note in &plan.notes {
@@ -33,10 +33,12 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
 
 fn write_new(path: &std::path::Path, text: &str) -> Result<(), CommandError> {
     let written = OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => CommandError::new(CommandExit::Usage, format!("`{CONFIGURATION_FILE}` exists already"))
-            .hint("edit it, or move it away and run `proctor init` again"),
-        _ => CommandError::caused(CommandExit::Usage, format!("failed to write `{}`", path.display()), &error)
-            .hint("check that you may write in the directory"),
+    written.map_err(|error| {
+        if error.kind() == ErrorKind::AlreadyExists {
+            return CommandError::new(CommandExit::Usage, format!("`{CONFIGURATION_FILE}` exists already"))
+                .hint("edit it, or move it away and run `proctor init` again");
+        }
+        CommandError::caused(CommandExit::Usage, format!("failed to write `{}`", path.display()), &error)
+            .hint("check that you may write in the directory")
     })
 }

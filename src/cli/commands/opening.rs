@@ -1,19 +1,19 @@
 //! What commands that touch the store begin with: log, store, index, launcher, registration.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::cli::arguments::IdentityArgument;
+use crate::cli::env_file;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::logging;
 use crate::cli::render;
-use crate::cli::screen;
 use crate::cli::setup::Loaded;
 use crate::cli::style::Style;
 use crate::cli::terminal;
+use crate::ignore::MatcherSettings;
 use crate::model::{CommandExit, ProjectId};
-use crate::run::{Archive, EnvironmentSettings, Identity, Registration, Scope, Settings, Workspace};
+use crate::run::{Archive, Doubt, EnvironmentSettings, Identity, Registration, Scope, Settings, Workspace};
 
 /// Everything a run needs beside its plan.
 pub(crate) struct Opening {
@@ -30,7 +30,7 @@ pub(crate) fn open(
     identity: Option<IdentityArgument>,
     quiet: bool,
 ) -> Result<Opening, CommandError> {
-    let settings = settings(environment, loaded)?;
+    let settings = settings(loaded)?;
     let mut workspace = Workspace::open(
         environment.state_root(),
         environment.executable(),
@@ -38,6 +38,7 @@ pub(crate) fn open(
         environment.observer(),
     )
     .map_err(|error| super::of_run(&error))?;
+    workspace.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
     if let Err(reason) = logging::start(&workspace.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));
     }
@@ -59,7 +60,7 @@ pub(crate) fn open(
                 .map_err(|error| super::of_run(&error))?;
             match again {
                 Registration::Known(scope) | Registration::New { scope, .. } => scope,
-                Registration::Doubtful(doubt) => return Err(screen::doubt_error(&doubt)),
+                Registration::Doubtful(doubt) => return Err(doubt_error(&doubt)),
             }
         }
     };
@@ -79,40 +80,57 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
 }
 
 /// Resolves the settings that are not the plan's.
-pub(crate) fn settings(environment: &Environment, loaded: &Loaded) -> Result<Settings, CommandError> {
+pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
     let configuration = &loaded.configuration;
     let from_file = match configuration.environment.env_file.as_deref() {
-        Some(name) => crate::cli::env_file::read(&loaded.root, name)?,
+        Some(name) => env_file::read(&loaded.root, name)?,
         None => Vec::new(),
     };
-    let _unused = environment;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     Ok(Settings {
-        matcher: crate::ignore::MatcherSettings {
+        matcher: MatcherSettings {
             ignore: configuration.watch.ignore.clone(),
             include: configuration.watch.include.clone(),
             evidence_link: link.clone(),
         },
-        routing: configuration.routing_settings(),
+        routing: configuration.routing.clone(),
         environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
-        lock_wait: Duration::from(configuration.evidence.lock_wait),
+        lock_wait: configuration.evidence.lock_wait,
         link,
     })
 }
 
 /// A mismatch asks, never guesses (architecture, Files on disk).
-fn ask_identity(doubt: &crate::run::Doubt) -> Result<Identity, CommandError> {
+fn ask_identity(doubt: &Doubt) -> Result<Identity, CommandError> {
     if !terminal::is_input_terminal() {
-        return Err(screen::doubt_error(doubt));
+        return Err(doubt_error(doubt));
     }
-    screen::doubt_question(doubt).iter().for_each(|line| render::note(line));
+    doubt_question(doubt).iter().for_each(|line| render::note(line));
     loop {
         render::prompt("[s]ame project, or a [n]ew one? ");
         match terminal::read_line().as_deref().map(str::trim) {
             Some("s" | "same") => return Ok(Identity::Same),
             Some("n" | "new") => return Ok(Identity::New),
             Some(_) => {}
-            None => return Err(screen::doubt_error(doubt)),
+            None => return Err(doubt_error(doubt)),
         }
     }
+}
+
+fn doubt_question(doubt: &Doubt) -> [String; 2] {
+    [
+        format!(
+            "`{}` resembles project {}, which is registered at `{}`.",
+            doubt.path.display(),
+            doubt.project,
+            doubt.registered_path
+        ),
+        "The directory was moved, replaced, or cloned anew; its history goes on only if it is the same project.".to_owned(),
+    ]
+}
+
+fn doubt_error(doubt: &Doubt) -> CommandError {
+    let [what, _] = doubt_question(doubt);
+    CommandError::new(CommandExit::PersonNeeded, what.trim_end_matches('.'))
+        .hint("say which it is: `--identity same` goes on with its history, `--identity new` begins one")
 }

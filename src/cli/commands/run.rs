@@ -7,10 +7,12 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup::{self, Loaded};
-use crate::cli::show_progress::ProgressScreen;
+use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::style::Style;
+use crate::cli::terminal;
 use crate::model::{CommandExit, OverallStatus, StopReason, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
-use crate::run::{Carried, RunRequest, Sealed};
+use crate::run::{Carried, RunRequest, Sealed, Settings};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -30,7 +32,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         lost_events: false,
         control: &control,
     };
-    let mut screen = ProgressScreen::new(style, quiet);
+    let mut screen = ProgressScreen::new(style, audience(quiet));
     let carried = workspace.carry_out(&request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))?;
     Ok(match carried {
         Carried::Judged(sealed) | Carried::Moved(sealed) => {
@@ -49,17 +51,30 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     })
 }
 
-fn show(options: &RunOptions, loaded: &Loaded, settings: &crate::run::Settings, sealed: &Sealed, style: crate::cli::style::Style) {
+fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sealed, style: Style) {
     if options.json {
         render::bytes(&crate::report::to_bytes(&sealed.report));
         return;
     }
-    let path = screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path);
+    let path =
+        screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
     screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
     render::line(&screen::verdict(&sealed.report, &path, style));
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
         render::note("hint: add what the checks write themselves to `ignore` in `[watch]` of proctor.toml, then run again");
     }
+}
+
+fn audience(json: bool) -> Audience {
+    match (json, terminal::is_output_terminal()) {
+        (true, _) => Audience::Nobody,
+        (false, true) => Audience::Terminal,
+        (false, false) => Audience::Plain,
+    }
+}
+
+fn is_latest(sealed: &Sealed) -> bool {
+    sealed.report.execution_summary.overall_status.counts()
 }
 
 fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {

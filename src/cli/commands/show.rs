@@ -29,7 +29,10 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
     render::line(&screen::run_line(&run));
-    render::line(&screen::header(&report.project.name, &report.tree.before, style));
+    let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
+    if let Some(tree) = &report.tree {
+        render::line(&screen::header(name, &tree.before, style));
+    }
     for result in screen::results(&report) {
         screen::action(result, style).iter().for_each(|line| render::line(line));
     }
@@ -54,11 +57,12 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
     let (_, report) = archive.report(project, run).map_err(|error| super::of_run(&error))?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
     let Some(name) = result.and_then(|result| result.evidence.clone()) else {
-        let known: Vec<_> = screen::results(&report).filter(|result| result.evidence.is_some()).map(|result| result.action_id.as_str()).collect();
+        let known: Vec<_> =
+            screen::results(&report).filter(|result| result.evidence.is_some()).map(|result| result.action_id.as_str()).collect();
         return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };
-    let mut log = archive.open(project, run, &name).map_err(|error| super::of_run(&error))?;
+    let mut log = archive.open_file(project, run, &name).map_err(|error| super::of_run(&error))?;
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
         let count = log.read(&mut buffer).map_err(|error| {

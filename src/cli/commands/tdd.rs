@@ -18,9 +18,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         TddVerb::Start { task, phase } => (task, CycleChange::Start((*phase).into())),
         TddVerb::Phase { phase, task } => (task, CycleChange::SetPhase((*phase).into())),
         TddVerb::Reset { task } => (task, CycleChange::Reset),
-        TddVerb::Resolve { task, to, reason } => {
-            (task, CycleChange::Resolve { to: (*to).into(), reason: reason.clone() })
-        }
+        TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: (*to).into(), reason: reason.clone() }),
     };
     let task = read_task(task)?;
     let loaded = setup::load(environment, &options.project)?;
@@ -28,8 +26,11 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     let mut workspace = opening.workspace;
     let before = workspace.tdd(&opening.scope.project, &task).map_err(|error| super::of_run(&error))?;
     if needs_a_person(&change, &before) && !terminal::is_input_terminal() {
-        return Err(CommandError::new(CommandExit::PersonNeeded, format!("task `{task}` waits for a person: only one can go on with it"))
-            .hint("run the command yourself on a terminal"));
+        return Err(CommandError::new(
+            CommandExit::PersonNeeded,
+            format!("task `{task}` waits for a person: only one can go on with it"),
+        )
+        .hint("run the command yourself on a terminal"));
     }
     let after =
         workspace.change_cycle(&opening.scope, &opening.settings, &task, &change).map_err(|error| super::of_run(&error))?;

@@ -13,7 +13,7 @@ use crate::cli::terminal::{self, KeyMode};
 use crate::cli::watch_screen::{WatchLook, WatchScreen};
 use crate::daemon::{Beginning, EngineSettings, Loop, LoopError, Reload};
 use crate::model::CommandExit;
-use crate::spec;
+use crate::spec::{self, DiskFiles};
 use crate::watch::WatchError;
 
 /// Carries the command out.
@@ -45,7 +45,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let beginning = Beginning {
         workspace,
         scope,
-        reload: reload(options, environment, &loaded.root),
+        reload: reload(options, &loaded.root),
         settings: engine,
         matcher: settings.matcher.clone(),
         keys,
@@ -67,18 +67,19 @@ fn load(options: &WatchOptions, environment: &Environment) -> Result<Loaded, Com
 /// Plan and settings for a command given on the command line; the settings are still the project's.
 fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError> {
     let (configuration, _) = setup::configuration(root)?;
-    let plan = spec::of_command(&configuration, command, &setup::directory_name(root));
+    let files = DiskFiles::new(root);
+    let plan = spec::plan_command(command, &configuration, &files, &setup::directory_name(root))
+        .map_err(|problems| setup::of_problems(&problems))?;
     Ok(Loaded { root: root.to_owned(), configuration, plan })
 }
 
 /// The configuration is read anew before every run, so that a save of proctor.toml counts at once.
-fn reload(options: &WatchOptions, environment: &Environment, root: &Path) -> Reload {
-    let (command, root, environment) = (options.command.clone(), root.to_owned(), environment.clone());
+fn reload(options: &WatchOptions, root: &Path) -> Reload {
+    let (command, root) = (options.command.clone(), root.to_owned());
     Box::new(move || {
         let loaded = if command.is_empty() { setup::reload(&root) } else { command_line(&root, &command) };
         let loaded = loaded.map_err(|error| error.lines())?;
         let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
-        let _kept_alive = &environment;
         Ok((loaded.plan, settings))
     })
 }

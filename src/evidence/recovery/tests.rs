@@ -88,7 +88,8 @@ fn the_directory_of_a_superseded_run_is_removed_if_it_outlived_its_line() {
         run_id: run_id(1),
         task: test.task.clone(),
         tree_digest: TreeDigest(crate::model::Digest::of(b"")),
-        prerequisites: std::collections::BTreeMap::new(), started: now(),
+        prerequisites: std::collections::BTreeMap::new(),
+        started: now(),
     });
     Ledger::open(&run.lock.clone()).unwrap().append(body, &asker(), now()).unwrap();
     drop(run);

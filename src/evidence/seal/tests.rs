@@ -117,8 +117,13 @@ fn a_superseded_run_is_one_line_and_no_directory() {
     let mut run = RunDirectory::create(&lock, &test.task, &run_id(1)).unwrap();
     run.start_record(&serde_json::json!({})).unwrap();
     OutputDirectory::create(&lock, &run_id(1), &ActionId::numbered("STEP", 1)).unwrap();
-    let record =
-        SupersededRecord { run_id: run_id(1), task: test.task.clone(), tree_digest: TreeDigest(Digest::of(b"")), prerequisites: std::collections::BTreeMap::new(), started: now() };
+    let record = SupersededRecord {
+        run_id: run_id(1),
+        task: test.task.clone(),
+        tree_digest: TreeDigest(Digest::of(b"")),
+        prerequisites: std::collections::BTreeMap::new(),
+        started: now(),
+    };
     let (line, offset) = drop_superseded(run, record, &mut ledger, &asker(), now()).unwrap();
     assert_eq!((line.sequence.0, offset), (1, ledger.length()));
     assert!(list_runs(&test.store, &test.project, None).unwrap().is_empty());

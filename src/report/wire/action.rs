@@ -37,6 +37,8 @@ pub enum SkipReason {
     PrerequisiteFailed,
     /// The run was stopped before it was its turn.
     Stopped,
+    /// Other checks were asked for by name.
+    NotSelected,
 }
 
 /// One action.

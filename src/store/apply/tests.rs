@@ -101,7 +101,8 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         run_id: run_id(4),
         task: task("default"),
         tree_digest: TreeDigest(Digest::of(b"tree")),
-        prerequisites: std::collections::BTreeMap::new(), started: Timestamp::from_millis(9),
+        prerequisites: std::collections::BTreeMap::new(),
+        started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
     let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
@@ -231,7 +232,8 @@ fn any_body() -> impl Strategy<Value = LedgerBody> {
             run_id: run_id(number),
             task: task(&name),
             tree_digest: TreeDigest(Digest::of(b"tree")),
-            prerequisites: std::collections::BTreeMap::new(), started: Timestamp::from_millis(3),
+            prerequisites: std::collections::BTreeMap::new(),
+            started: Timestamp::from_millis(3),
         })
     });
     prop_oneof![

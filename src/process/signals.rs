@@ -1,0 +1,32 @@
+//! The signals that ask a command-line run to stop, as a [`Control`] (signal-hook is their only source, G2).
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::model::StopReason;
+use crate::process::{Control, ControlError};
+
+/// Which signal is a request for what.
+const SIGNALS: [(i32, StopReason); 3] =
+    [(SIGINT, StopReason::Interrupted), (SIGTERM, StopReason::Terminated), (SIGHUP, StopReason::Terminated)];
+
+/// Takes the signals over and returns a control that hears them. To be called once in a process.
+///
+/// # Errors
+/// When the pipes cannot be made or the handlers cannot be set.
+pub fn signal_controls() -> Result<Control, ControlError> {
+    let (mut control, _handle) = Control::new()?;
+    for (signal, reason) in SIGNALS {
+        control = control.with_source(pipe_of(signal).map_err(ControlError::Source)?, reason)?;
+    }
+    Ok(control)
+}
+
+fn pipe_of(signal: i32) -> io::Result<OwnedFd> {
+    let (read, write) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(signal, write)?;
+    Ok(read.into())
+}
