@@ -128,7 +128,7 @@ fn tdd_state_is_that_of_the_last_line_that_sets_it() {
 }
 
 #[test]
-fn prerequisites_add_up_and_configuration_is_replaced_by_complete_runs() {
+fn prerequisites_are_what_the_last_run_says_and_configuration_what_the_last_complete_one_says() {
     let mut test = TestIndex::new();
     let digests = |names: &[(&str, &str)]| -> BTreeMap<String, Digest> {
         names.iter().map(|(name, text)| ((*name).to_owned(), Digest::of(text.as_bytes()))).collect()
@@ -146,8 +146,10 @@ fn prerequisites_add_up_and_configuration_is_replaced_by_complete_runs() {
     assert_eq!(configuration(&test), digests(&[("a.toml", "2")]));
     test.append_run(SHOP, record(4, OverallStatus::SpecificationError, &[], &[]));
     assert_eq!(configuration(&test), digests(&[("a.toml", "2")]));
-    let prerequisites = test.index.prerequisites(&project(SHOP)).unwrap();
-    assert_eq!(prerequisites, digests(&[("install", "2"), ("build", "1")]));
+    let prerequisites = |test: &TestIndex| test.index.prerequisites(&project(SHOP)).unwrap();
+    assert_eq!(prerequisites(&test), digests(&[]), "nothing that is not named needs not run again");
+    test.append_run(SHOP, record(5, OverallStatus::Failed, &[("install", "2")], &[]));
+    assert_eq!(prerequisites(&test), digests(&[("install", "2")]));
 }
 
 #[test]
