@@ -32,7 +32,7 @@ pub enum CategoryCode {
     ToolNotFound,
     /// The program is there and could not be started.
     NotStarted,
-    /// Exit 0 or 1 without the report that proves it.
+    /// Exit 0, 1, 5 or 6 without the report that proves it.
     ReportMissing,
     /// The report does not parse.
     ReportUnreadable,

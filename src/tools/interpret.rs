@@ -56,7 +56,7 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
     let mut interpretation = match input.end {
         ActionEnd::Exited { code } => of_exit(input, *code),
         ActionEnd::Signalled { signal } => signalled(*signal),
-        ActionEnd::TimedOut { stage, .. } => timed_out(input.action, *stage),
+        ActionEnd::TimedOut { stage, .. } => timed_out(input, *stage),
         ActionEnd::Stopped { reason, stage } => stopped(*reason, *stage),
         ActionEnd::NotStarted(failure) => not_started(failure),
         ActionEnd::Lost { why } => Interpretation::plain(
@@ -104,15 +104,17 @@ fn signalled(signal: i32) -> Interpretation {
     )
 }
 
-fn timed_out(action: &Action, stage: StopStage) -> Interpretation {
-    let seconds = action.timeout.as_secs_f64();
-    Interpretation::plain(
-        CategoryCode::TimedOut,
-        format!(
-            "The command was still running after its time limit of {seconds} s and was stopped ({}); make it faster or raise `timeout`",
-            stage.signal_name()
-        ),
-    )
+fn timed_out(input: &Input<'_>, stage: StopStage) -> Interpretation {
+    let seconds = input.action.timeout.as_secs_f64();
+    let signal = stage.signal_name();
+    let reason =
+        format!("The command was still running after {seconds} s and was stopped ({signal}); make it faster or raise `timeout`");
+    // What was tested before the stop helps to find out why, and proves nothing.
+    let before = match input.action.tool {
+        Tool::Pytest => pytest::before_the_stop(input.report),
+        Tool::Tsc | Tool::Eslint | Tool::Generic => None,
+    };
+    Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
 }
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
@@ -193,7 +195,12 @@ mod tests {
             let returned = Returned { end, ..Returned::pytest(0, GREEN) };
             assert_eq!(returned.interpret().category, expected);
         }
-        assert_eq!(Returned::pytest(0, GREEN).interpret().category, CategoryCode::TestsPassed, "the control");
+        let control = Returned::pytest(0, GREEN);
+        assert_eq!(control.interpret().category, CategoryCode::TestsPassed);
+        let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigint, code: Some(2), signal: None };
+        let late = Returned { end, ..control }.interpret();
+        assert_eq!(late.warnings, ["Before the stop 1 test(s) passed, 0 failed and 0 were skipped"]);
+        assert!(late.test_results.is_none(), "what a stopped run leaves is shown, never counted");
     }
 
     #[test]

@@ -21,13 +21,13 @@ mod script;
 mod signals;
 mod tsc;
 
+pub use interpret::{Input, interpret};
+pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
+pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
+
 #[cfg(test)]
 mod fixture_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]
 mod samples;
-
-pub use interpret::{Input, interpret};
-pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
-pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

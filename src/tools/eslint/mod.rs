@@ -146,7 +146,12 @@ fn is_crash(exited: &Exited<'_>) -> bool {
 // After the greeting and the version the first line says what is wrong.
 fn words(exited: &Exited<'_>) -> String {
     let is_news = |line: &&str| !line.is_empty() && !line.starts_with("Oops!") && !line.starts_with("ESLint: ");
-    exited.stderr.lines().map(str::trim).find(is_news).map_or_else(String::new, |line| format!(": {line}"))
+    exited
+        .stderr
+        .lines()
+        .map(str::trim)
+        .find(is_news)
+        .map_or_else(String::new, |line| format!(": {}", line.trim_end_matches('.')))
 }
 
 fn named(diagnostics: &[Diagnostic]) -> String {
@@ -154,7 +159,7 @@ fn named(diagnostics: &[Diagnostic]) -> String {
         let file = diagnostic.file.as_deref().unwrap_or_default();
         let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
         let rule = diagnostic.rule_id.as_ref().map_or_else(String::new, |rule| format!(" ({rule})"));
-        format!("{file}{line} {}{rule}", diagnostic.message.lines().next().unwrap_or_default())
+        format!("{file}{line} {}{rule}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
     };
     let first = |level| diagnostics.iter().filter(move |diagnostic: &&Diagnostic| diagnostic.severity == level);
     let texts: Vec<String> =

@@ -8,6 +8,9 @@ use crate::tools::pytest::seen::Test;
 /// What pytest writes instead of a message where the text says more.
 const EMPTY_MESSAGES: &[&str] = &["", "collection failure", "internal error"];
 
+/// How the message begins where a test asks for a fixture that is not there; what is missing stands in the text.
+const MISSING_FIXTURE: &str = "failed on setup with \"file ";
+
 const MISSING_MODULE: &str = "ModuleNotFoundError: No module named '";
 
 /// Returns a failed test's name and the first line of what went wrong.
@@ -53,7 +56,7 @@ pub(super) fn case(test: &Test) -> TestCase {
 ///
 /// Every exception of the text counts: of `try: import a; except ImportError: import b` both are missing.
 pub(super) fn missing_modules(test: &Test) -> (Vec<String>, bool) {
-    let exceptions: Vec<&str> = marks(test).flat_map(|mark| exception_lines(&mark.text)).collect();
+    let exceptions: Vec<&str> = marks(test).flat_map(|mark| exception_lines(mark.text.lines())).collect();
     let names: Vec<String> = exceptions.iter().filter_map(|line| missing_module(line)).collect();
     let only_those = !names.is_empty() && names.len() == exceptions.len();
     (names, only_those)
@@ -75,16 +78,21 @@ fn full_name(element: &Element) -> String {
 
 fn error_line(mark: &Mark) -> String {
     let message = mark.message.lines().next().unwrap_or_default().trim();
+    if message.contains(MISSING_FIXTURE)
+        && let Some(line) = mark.text.lines().find_map(|line| line.strip_prefix("E "))
+    {
+        return line.trim().to_owned();
+    }
     if !EMPTY_MESSAGES.contains(&message) {
         return message.to_owned();
     }
     let fallback = || mark.text.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
-    exception_lines(&mark.text).last().or_else(fallback).unwrap_or(message).to_owned()
+    exception_lines(mark.text.lines()).last().or_else(fallback).unwrap_or(message).to_owned()
 }
 
-// pytest writes an exception as `E   Name: message`; deeper indents are source lines and continuations.
-fn exception_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix("E   ")).filter(|rest| !rest.starts_with(' ') && !rest.is_empty())
+/// Returns the exceptions of a traceback: pytest writes `E   Name: message`; deeper indents are source lines and continuations.
+pub(super) fn exception_lines<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    lines.filter_map(|line| line.strip_prefix("E   ")).filter(|rest| !rest.starts_with(' ') && !rest.is_empty())
 }
 
 fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>, Option<u64>) {

@@ -43,13 +43,25 @@ pub(super) fn interpret(
     interpretation
 }
 
+/// Says what a report holds that pytest wrote while it was being stopped.
+pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
+    let ToolReport::Fresh(bytes) = report else { return None };
+    let counts = Tally::of(junit::read(bytes).ok()?).counts;
+    Some(format!(
+        "Before the stop {} test(s) passed, {} failed and {} were skipped",
+        counts.passed, counts.failed, counts.skipped
+    ))
+}
+
 fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
     interpretation.test_results = Some(TestResults {
         counts: tally.counts,
         total: tally.total(),
         failures: tally.failed().map(|test| failures::failure(test, place)).collect(),
     });
-    interpretation.cases = tally.tests.iter().map(failures::case).collect();
+    if !tally.is_plan_only() {
+        interpretation.cases = tally.tests.iter().map(failures::case).collect();
+    }
     if interpretation.category != CategoryCode::CollectionError {
         return;
     }
@@ -66,7 +78,7 @@ fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation
 
 fn remarks(tally: &Tally, stdout: &str) -> Vec<String> {
     let mut remarks = summary::remarks(stdout);
-    if tally.reruns > 0 {
+    if tally.reruns > 0 && !remarks.iter().any(|remark| remark.contains("rerun")) {
         remarks.push(format!(
             "{} test(s) were run more than once (rerun); one that passes only when it is repeated is flaky",
             tally.reruns

@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         fits: |seen| seen.code == 4,
         category: CategoryCode::UsageError,
         reason: |seen| {
-            let words = last_words(seen);
+            let words = complaint(seen);
             format!("pytest refused its command line or configuration (exit code 4){words}; correct the check's command")
         },
     },
@@ -104,7 +104,9 @@ pub(super) const RULES: &[Rule] = &[
         reason: |seen| {
             let counts =
                 seen.tally().map_or_else(|| " before it wrote a report".to_owned(), |tally| format!(": {}", counts(tally)));
-            format!("The test run was interrupted (exit code 2){counts}; run it again, without --stepwise")
+            format!(
+                "The test run was interrupted (exit code 2){counts}; run it again; --stepwise and `pytest.exit` end a run in the same way"
+            )
         },
     },
     Rule {
@@ -137,7 +139,7 @@ pub(super) const RULES: &[Rule] = &[
         fits: |seen| seen.report == ReportState::Missing,
         category: CategoryCode::ReportMissing,
         reason: |seen| {
-            let words = last_words(seen);
+            let words = complaint(seen);
             format!(
                 "Exit code {} without a test report, which proves nothing{words}; look for an early exit (`os._exit`, `sys.exit` in a conftest, a local `pytest.py`), `-p no:junitxml`, or a crash",
                 seen.code
@@ -228,9 +230,9 @@ pub(super) const RULES: &[Rule] = &[
                 "Exit code {}, but the report holds no test; remove --collect-only, or look for a hook that ends the run",
                 seen.code
             ),
-            skipped => format!(
-                "No test passed: all {skipped} were skipped or are expected failures; a run that proves nothing is no success"
-            ),
+            skipped => {
+                format!("No test passed: {skipped} skipped or failed as expected; a run that proves nothing is no success")
+            }
         },
     },
     Rule {
@@ -239,9 +241,9 @@ pub(super) const RULES: &[Rule] = &[
         category: CategoryCode::CoverageBelowTarget,
         reason: |seen| {
             let counts = seen.tally().map(counts).unwrap_or_default();
-            let coverage = seen
-                .coverage_shortfall()
-                .map_or_else(String::new, |coverage| format!("{:.2} % of {} %", coverage.percent, coverage.required));
+            let coverage = seen.coverage_shortfall().map_or_else(String::new, |coverage| {
+                format!("{:.2} %, below the required {} %", coverage.percent, coverage.required)
+            });
             format!("All tests passed ({counts}), but coverage is {coverage}; add tests")
         },
     },
@@ -251,7 +253,7 @@ pub(super) const RULES: &[Rule] = &[
         category: CategoryCode::FailedOutsideTests,
         reason: |seen| {
             let counts = seen.tally().map(counts).unwrap_or_default();
-            let words = last_words(seen);
+            let words = complaint(seen);
             format!(
                 "Exit code 1, but no test failed ({counts}){words}; look for a hook that raised or a session time-out in the log"
             )
@@ -344,6 +346,6 @@ fn named<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
     text
 }
 
-fn last_words(seen: &Seen) -> String {
-    seen.last_words.as_ref().map_or_else(String::new, |words| format!(": {words}"))
+fn complaint(seen: &Seen) -> String {
+    seen.complaint.as_ref().map_or_else(String::new, |words| format!(": {words}"))
 }

@@ -3,6 +3,7 @@
 use crate::model::{Counts, Coverage, TestOutcome, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
+use crate::tools::pytest::failures::exception_lines;
 use crate::tools::pytest::junit::{self, Document, Element, JunitError, MarkKind};
 
 /// How pytest marks an item that could not be collected.
@@ -64,10 +65,10 @@ pub(super) struct Seen {
     pub(super) coverage: MeasuredCoverage,
     /// What pytest-cov says on standard output; looked for after exit code 1 only (E4).
     pub(super) coverage_line: Option<Coverage>,
-    /// The first line about a `conftest.py` that could not be imported.
+    /// What is said about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
-    /// The last line of standard error that says something.
-    pub(super) last_words: Option<String>,
+    /// The line of standard error that says what is wrong.
+    pub(super) complaint: Option<String>,
 }
 
 impl Seen {
@@ -86,15 +87,14 @@ impl Seen {
                 Err(error) => ReportState::Unreadable(error),
             },
         };
-        let find = |text: &str| text.lines().find(|line| line.starts_with(CONFTEST_LINE)).map(str::to_owned);
         Self {
             code: exited.code,
             behind_wrapper: channel == Some("inherited"),
             report,
             coverage: measured(exited.action.coverage.as_ref(), coverage),
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
-            conftest: find(&exited.stderr).or_else(|| find(&exited.stdout)),
-            last_words: exited.stderr.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned()),
+            conftest: conftest_error(&exited.stderr).or_else(|| conftest_error(&exited.stdout)),
+            complaint: complaint(&exited.stderr),
         }
     }
 
@@ -110,6 +110,21 @@ impl Seen {
     pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
         self.coverage.shortfall().or(self.coverage_line)
     }
+}
+
+fn conftest_error(text: &str) -> Option<String> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(CONFTEST_LINE));
+    let first = lines.next()?.trim_end_matches('.');
+    let exception = exception_lines(lines).last();
+    Some(exception.map_or_else(|| first.to_owned(), |exception| format!("{first}: {exception}")))
+}
+
+// pytest's own words on a command line it refuses, else the last line: an exception's comes last.
+fn complaint(stderr: &str) -> Option<String> {
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let refusal = lines().find_map(|line| line.split_once(": error: ").map(|(_, refusal)| refusal));
+    let error = || lines().find_map(|line| line.strip_prefix("ERROR: "));
+    refusal.or_else(error).or_else(|| lines().next_back()).map(str::to_owned)
 }
 
 impl Tally {
@@ -135,7 +150,9 @@ impl Tally {
         // A rerun leaves an element without a mark and is not claimed; a failed tear-down leaves a second element with one (pytest 9).
         let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
-        Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests }
+        let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
+        // Tests that were only planned did not pass, although nothing in their elements says so.
+        if tally.is_plan_only() { Self { counts: Counts::default(), ..tally } } else { tally }
     }
 
     /// Returns how many distinct tests there are.

@@ -105,7 +105,7 @@ fn named(diagnostics: &[Diagnostic]) -> String {
             (None, _) => String::new(),
         };
         let code = diagnostic.code.as_deref().unwrap_or_default();
-        format!("{place}{code} {}", diagnostic.message.lines().next().unwrap_or_default())
+        format!("{place}{code} {}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
     };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == FindingLevel::Error);
     let mut text = errors.clone().take(NAMED_FINDINGS).map(one).collect::<Vec<_>>().join("; ");
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(ended(code, stdout).category, expected, "{code} {stdout}");
         }
         assert_eq!(ended(2, &format!("{ERROR}{OPTION}")).category, CategoryCode::Findings, "code that was checked stays visible");
-        assert_eq!(ended(2, ERROR).reason, "1 error(s) in 1 file(s): a.ts:1 TS2322 Type 'a' is not assignable to type 'b'.");
+        assert_eq!(ended(2, ERROR).reason, "1 error(s) in 1 file(s): a.ts:1 TS2322 Type 'a' is not assignable to type 'b'");
     }
 
     #[test]
