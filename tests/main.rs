@@ -12,5 +12,8 @@ mod architecture;
 mod common;
 mod harness;
 mod house;
+mod process;
+mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod tree;
