@@ -5,7 +5,8 @@ use crate::model::TreePath;
 /// Something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchHint {
-    /// A path was closed after writing, renamed, created by a link or removed: it has its final content.
+    /// A path was closed after writing, renamed, created by a link or removed: it has its final content. Where a directory was
+    /// removed, moved away or had its mode changed, it is the directory's path.
     Saved(TreePath),
     /// A path was created, truncated or written and is still open: its content may be half-written.
     Writing(TreePath),
@@ -24,4 +25,8 @@ pub enum WatchProblem {
     TooManyWatches(TreePath),
     /// The backend reported an error.
     Backend(String),
+    /// A rules file (`.gitignore`, `.ignore`) changed: what belongs to the tree is decided anew.
+    RulesChanged(TreePath),
+    /// The root was gone or replaced, and is watched again.
+    RootReturned,
 }
