@@ -17,3 +17,4 @@ mod pytest_scenarios;
 mod readme;
 mod real_tools;
 mod tree;
+mod watching;
