@@ -10,6 +10,7 @@
 
 mod architecture;
 mod common;
+mod crash;
 mod harness;
 mod house;
 mod readme;
