@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use proctor::model::{ActionEnd, ActionLimits, Digest, Ended, LimitKind, SpawnFailure, StopReason, StopStage, StreamExcerpt};
-use proctor::process::{ALL_REASONS, CaptureError, Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
+use proctor::process::{
+    ALL_REASONS, CaptureError, Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise,
+};
 use tempfile::TempDir;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
@@ -178,7 +180,8 @@ fn what_cannot_be_started_is_told_apart() {
     request.directory = gone;
     let null = || File::options().write(true).open("/dev/null").expect("the null device");
     let sinks = Sinks { log: null(), frames: null() };
-    let end = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS).expect("supervised").end;
+    let end =
+        supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS).expect("supervised").end;
     assert!(matches!(end, ActionEnd::NotStarted(SpawnFailure::DirectoryNotFound { .. })), "{end:?}");
 
     assert_eq!(bench.run(&["--exit", "0"]).end, ActionEnd::Exited { code: 0 });

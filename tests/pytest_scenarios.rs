@@ -12,20 +12,16 @@ mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use proctor::model::{
-    Action, ActionEnd, ActionId, ActionPhase, CommandLine, Interpretation, OnSurvivors, StreamExcerpt, Tool, ToolReport,
-};
-use proctor::tools::{Input, ReportRequest, interpret, prepare};
+use serde_json::Value;
 
-use crate::common::python_plain;
+use crate::common::{Project, python_plain};
+
+/// How many scenarios run at a time: two cores, and most of pytest's time is start-up.
+const WORKERS: usize = 3;
 
 /// How the command of a scenario reaches pytest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,102 +104,46 @@ pub(crate) fn command(scenario: &Scenario, python: &Path) -> Vec<String> {
     }
 }
 
-/// Runs a scenario with nothing but the interpreter under test: pytest is started right here.
-fn run_directly(scenario: &Scenario, python: &Path) -> (Interpretation, Option<i32>) {
-    let project = tempfile::tempdir().expect("a directory for the project");
-    let output = tempfile::tempdir().expect("a directory for the report");
-    lay_out(scenario, project.path());
-    let action = action(scenario, python);
-    let preparation = prepare(&action, output.path());
-    let report = report_path(&preparation.report, project.path());
-    if matches!(preparation.report, ReportRequest::Own { .. }) && report.as_ref().is_some_and(|path| path.is_file()) {
-        fs::rename(report.as_ref().expect("it was just looked at"), output.path().join("aside.xml")).expect("one file system");
-    }
-    let ended = spawn(&preparation.argv, &preparation.environment, scenario, project.path());
-    let end = match ended.status.signal() {
-        Some(signal) => ActionEnd::Signalled { signal },
-        None => ActionEnd::Exited { code: ended.status.code().expect("no signal, so a code") },
-    };
-    let interpretation = interpret(&Input {
-        action: &action,
-        end: &end,
-        stdout: &excerpt(&ended.stdout),
-        stderr: &excerpt(&ended.stderr),
-        report: &read_report(report.as_deref()),
-        coverage: &ToolReport::NotRequested,
-        report_channel: preparation.report.channel(),
-        project_root: project.path(),
-        survivors: 0,
-    });
-    (interpretation, end.exit_code())
-}
-
-fn spawn(argv: &[String], environment: &[(String, String)], scenario: &Scenario, directory: &Path) -> Output {
-    let (program, arguments) = argv.split_first().expect("a command has a program");
-    Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", directory)
-        .env("COLUMNS", "200")
-        .envs(scenario.environment.iter().copied())
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        // Some scenarios signal their whole process group, which must not be that of the tests.
-        .process_group(0)
-        .output()
-        .unwrap_or_else(|error| panic!("could not start {program}: {error}"))
-}
-
-fn action(scenario: &Scenario, python: &Path) -> Action {
+/// Returns the `proctor.toml` of a scenario: one check, told to be pytest.
+fn configuration(scenario: &Scenario, python: &Path) -> String {
     let argv = command(scenario, python);
-    Action {
-        id: ActionId::numbered("STEP", 1),
-        phase: ActionPhase::Step,
-        name: "pytest".to_owned(),
-        description: scenario.name.to_owned(),
-        tool: Tool::Pytest,
-        class: Tool::Pytest.class(),
-        command_is_ours: false,
-        command: CommandLine { display: argv.join(" "), argv, shell: scenario.form == Form::Shell },
-        directory: PathBuf::new(),
-        environment: scenario.environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-        timeout: Duration::from_secs(60),
-        grace: Duration::from_secs(5),
-        paths: Vec::new(),
-        once: None,
-        policy: None,
-        coverage: None,
-        expected_exit_codes: vec![0],
-        on_survivors: OnSurvivors::Report,
+    let command = match scenario.form {
+        Form::Direct => toml_list(&argv),
+        Form::Shell => toml_text(argv.last().expect("a shell has a script")),
+    };
+    let shell = scenario.form == Form::Shell;
+    let variables: Vec<_> = scenario.environment.iter().map(|(name, value)| format!("{name} = {}", toml_text(value))).collect();
+    format!(
+        "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n",
+        variables.join(", ")
+    )
+}
+
+fn toml_list(words: &[String]) -> String {
+    format!("[{}]", words.iter().map(|word| toml_text(word)).collect::<Vec<_>>().join(", "))
+}
+
+/// JSON's escapes are a subset of TOML's basic strings.
+fn toml_text(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Runs a scenario as a user would, and returns category, exit code, reason and the command's own exit.
+fn run_scenario(scenario: &Scenario, python: &Path) -> (String, Option<i64>, String) {
+    let project = Project::new().toml(&configuration(scenario, python));
+    lay_out(scenario, &project.path());
+    let output = project.proctor(["run", "--json"]).any_status();
+    if output.stdout.is_empty() {
+        return ("no report".to_owned(), None, output.snapshot());
     }
-}
-
-fn report_path(request: &ReportRequest, project: &Path) -> Option<PathBuf> {
-    request.path().map(|path| project.join(path))
-}
-
-fn read_report(path: Option<&Path>) -> ToolReport {
-    let Some(path) = path else { return ToolReport::NotRequested };
-    match fs::symlink_metadata(path) {
-        Err(_) => ToolReport::Missing,
-        Ok(metadata) if !metadata.is_file() => ToolReport::Refused("it is not a regular file".to_owned()),
-        Ok(_) => ToolReport::Fresh(fs::read(path).expect("a regular file of ours")),
-    }
-}
-
-fn excerpt(bytes: &[u8]) -> StreamExcerpt {
-    let mut head = Vec::new();
-    bytes.take(StreamExcerpt::HEAD_CAP as u64).read_to_end(&mut head).expect("memory can be read");
-    let rest = &bytes[head.len()..];
-    let tail = rest[rest.len().saturating_sub(StreamExcerpt::TAIL_CAP)..].to_vec();
-    StreamExcerpt { total: bytes.len() as u64, head, tail }
-}
-
-fn category_text(interpretation: &Interpretation) -> String {
-    let json = serde_json::to_string(&interpretation.category).expect("a category is a word");
-    json.trim_matches('"').to_owned()
+    let report = output.json();
+    let result = &report["stepExecution"]["results"][0];
+    let category = result["classification"]["code"].as_str().expect("an action that ran has a code").to_owned();
+    let is_success = result["status"] == "SUCCESS";
+    assert_eq!(is_success, category == "TESTS_PASSED", "{}: {result:#}", scenario.name);
+    assert_eq!(output.status == 0, is_success, "{}: exit status {}", scenario.name, output.status);
+    let reason = result["classification"]["reason"].as_str().unwrap_or_default().to_owned();
+    (category, result["result"]["exitCode"].as_i64(), reason)
 }
 
 #[test]
@@ -213,13 +153,12 @@ fn every_scenario_comes_to_its_category() {
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
-        for _ in 0..4 {
+        for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(scenario) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (interpretation, exit) = run_directly(scenario, &python);
-                    let category = category_text(&interpretation);
-                    if !scenario.expected.contains(&category.as_str()) || exit != scenario.exit {
-                        let seen = format!("{category} (exit {exit:?}): {}", interpretation.reason);
+                    let (category, exit, reason) = run_scenario(scenario, &python);
+                    if !scenario.expected.contains(&category.as_str()) || exit != scenario.exit.map(i64::from) {
+                        let seen = format!("{category} (exit {exit:?}): {reason}");
                         wrong.lock().expect("no test panics with it").insert(scenario.name, seen);
                     }
                 }

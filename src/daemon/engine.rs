@@ -274,9 +274,7 @@ impl Engine {
             }
             WatchHint::RootVanished => {
                 self.burst = None;
-                let mut effects = vec![Effect::Show(Notice::RootVanished)];
-                effects.extend(self.leave(CommandExit::NoFreshVerdict, StopReason::Interrupted));
-                return effects;
+                return vec![Effect::Show(Notice::RootVanished)];
             }
         }
         effects.extend(self.wake());
@@ -471,5 +469,4 @@ impl Engine {
 }
 
 #[cfg(test)]
-#[path = "engine_tests.rs"]
 mod tests;

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::daemon::engine::{Effect, Engine, EngineSettings, Event, Key, Moment, Notice, OsSignal};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
-use crate::ignore::MatcherSettings;
+use crate::ignore::Matcher;
 use crate::model::{CommandExit, WatchHint};
 use crate::process::{Control, ControlError, clock};
 use crate::run::{Progress, Scope, Workspace};
@@ -69,7 +69,7 @@ pub struct Beginning {
     /// The settings of `[watch]`.
     pub settings: EngineSettings,
     /// What belongs to the tree.
-    pub matcher: MatcherSettings,
+    pub matcher: Matcher,
     /// Where keys come from; a sender that is dropped means that there are none.
     pub keys: UnboundedReceiver<Key>,
 }
@@ -78,7 +78,7 @@ impl<'a, S: Screen> Loop<'a, S> {
     /// Places the watches and starts the worker.
     pub fn begin(beginning: Beginning, root: &Path, screen: &'a mut S) -> Result<Self, LoopError> {
         let (send_hint, hints) = unbounded_channel();
-        let watcher = Watcher::start(root, &beginning.matcher, forward(send_hint)).map_err(LoopError::Watch)?;
+        let watcher = Watcher::start(root, beginning.matcher, forward(send_hint)).map_err(LoopError::Watch)?;
         let (send_report, reports) = unbounded_channel();
         let worker = Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report);
         Ok(Self {

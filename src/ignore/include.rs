@@ -42,7 +42,10 @@ impl IncludeList {
                     ways.push(way);
                     named.push((line, text.trim()));
                 }
-                Err(error) => problems.push(problem(&PatternSource::Include, line, text, error)),
+                Err(error) if problems.iter().all(|known| known.line != line) => {
+                    problems.push(problem(&PatternSource::Include, line, text, error));
+                }
+                Err(_) => {}
             }
         }
         // What is wrong with a pattern was said above.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out};
+use crate::ignore::decision::{Decision, Rule, RuleSource, Verdict};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::pattern::{Hit, PatternList, PatternProblem, PatternSource};
+use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{Ground, Scope, Standing};
 use crate::model::{Digest, TreePath};
 
@@ -22,64 +24,6 @@ pub struct MatcherSettings {
     pub evidence_link: Option<String>,
 }
 
-/// The kinds of rules files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RulesFile {
-    /// `.gitignore`.
-    GitIgnore,
-    /// `.ignore`, which beats `.gitignore` of the same directory.
-    DotIgnore,
-}
-
-/// Whether a path belongs to the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It does.
-    In,
-    /// It does not.
-    Out,
-}
-
-/// An answer of the matcher.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// Whether the path belongs to the tree.
-    pub verdict: Verdict,
-    /// The rule that decided; none where nothing speaks of the path, which is then in.
-    pub rule: Option<Rule>,
-}
-
-/// A rule that decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
-    /// Where it is written.
-    pub source: RuleSource,
-    /// The line of the file or the position in the setting, from 1; none for what is always out.
-    pub line: Option<u32>,
-    /// The pattern as it is written.
-    pub pattern: String,
-}
-
-/// Where a rule is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RuleSource {
-    /// The table [`crate::ignore::ALWAYS_OUT`], with its reason.
-    AlwaysOut(&'static str),
-    /// The evidence link of the project (S1).
-    EvidenceLink,
-    /// `watch.ignore`.
-    Ignore,
-    /// `watch.include`.
-    Include,
-    /// A rules file of the project.
-    File {
-        /// The directory it lies in.
-        directory: TreePath,
-        /// Which of the two.
-        file: RulesFile,
-    },
-}
-
 /// The matcher. It is cheap to clone and holds no path of this machine.
 #[derive(Debug, Clone)]
 pub struct Matcher {
@@ -87,20 +31,6 @@ pub struct Matcher {
     include: IncludeList,
     evidence_link: Option<String>,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
-}
-
-/// The rules files of one directory.
-#[derive(Debug, Clone)]
-pub(super) struct DirectoryRules {
-    directory: TreePath,
-    git_ignore: Option<RulesText>,
-    dot_ignore: Option<RulesText>,
-}
-
-#[derive(Debug, Clone)]
-struct RulesText {
-    digest: Digest,
-    patterns: PatternList,
 }
 
 /// A rule that decided, before anybody wants to read it.
@@ -122,24 +52,6 @@ struct Descent {
     decided: usize,
     /// The ancestor that is excluded and looked into, and the scope it was found in.
     excluded: Option<(Scope, usize)>,
-}
-
-impl RulesFile {
-    /// Both kinds, the stronger one first.
-    pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
-
-    /// Returns the file's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GitIgnore => ".gitignore",
-            Self::DotIgnore => ".ignore",
-        }
-    }
-
-    /// Returns which rules file has this name, if one has.
-    pub fn named(name: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
-    }
 }
 
 impl Matcher {
@@ -332,26 +244,6 @@ impl Matcher {
                 let text = rules.text(*file).expect("the pattern was found in this file");
                 written(source, &text.patterns, glob)
             }
-        }
-    }
-}
-
-impl DirectoryRules {
-    fn new(directory: TreePath) -> Self {
-        Self { directory, git_ignore: None, dot_ignore: None }
-    }
-
-    fn text(&self, file: RulesFile) -> Option<&RulesText> {
-        match file {
-            RulesFile::GitIgnore => self.git_ignore.as_ref(),
-            RulesFile::DotIgnore => self.dot_ignore.as_ref(),
-        }
-    }
-
-    fn text_mut(&mut self, file: RulesFile) -> &mut Option<RulesText> {
-        match file {
-            RulesFile::GitIgnore => &mut self.git_ignore,
-            RulesFile::DotIgnore => &mut self.dot_ignore,
         }
     }
 }

@@ -19,18 +19,22 @@
 //!
 //! # Where this differs from git
 //!
-//! Patterns are those of `gitignore(5)`, braces are plain characters as there. Named classes (`[[:alpha:]]`) are not known; a line
-//! with a malformed pattern is reported by [`Matcher::add_rules`] and otherwise passed over, as git does.
+//! Patterns are those of `gitignore(5)`; braces are plain characters as there. Named classes (`[[:alpha:]]`) are not known. A
+//! malformed pattern matches nothing, as in git, and is named by [`Matcher::add_rules`]; in the settings it is an error.
 
 mod always;
+mod decision;
 mod include;
 mod matcher;
 mod pattern;
+mod rules;
 mod scope;
 #[cfg(test)]
 mod tests;
 
 pub use always::{ALWAYS_OUT, AlwaysOut, NameRule};
-pub use matcher::{Decision, Matcher, MatcherSettings, Rule, RuleSource, RulesFile, Verdict};
+pub use decision::{Decision, Rule, RuleSource, Verdict};
+pub use matcher::{Matcher, MatcherSettings};
 pub use pattern::{PatternProblem, PatternSource};
+pub use rules::RulesFile;
 pub use scope::{Scope, Standing};

@@ -72,6 +72,8 @@ impl PatternList {
         patterns: impl Iterator<Item = (u32, &'text str)>,
     ) -> (Self, Vec<PatternProblem>) {
         let mut builder = GitignoreBuilder::new("");
+        // git takes `[` without `]` for a pattern that matches nothing; here it is a mistake that is named.
+        builder.allow_unclosed_class(false);
         let mut written = Vec::new();
         let mut problems = Vec::new();
         for (line, text) in patterns {

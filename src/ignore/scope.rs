@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ignore::matcher::DirectoryRules;
+use crate::ignore::rules::DirectoryRules;
 
 /// Where an entry stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

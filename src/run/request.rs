@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::ignore::MatcherSettings;
+use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CommandExit, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath, Trigger,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
 use crate::run::environment::EnvironmentSettings;
+use crate::run::error::RunError;
 
 /// A project as it is registered in the store.
 #[derive(Debug, Clone)]
@@ -95,4 +96,15 @@ pub struct Sealed {
     pub paused: bool,
     /// The exit code of a command that asked for it.
     pub exit: CommandExit,
+}
+
+impl Settings {
+    /// Returns a matcher for one walk of the tree; index and watcher each learn the rules files on their own.
+    ///
+    /// # Errors
+    /// When a pattern of the settings is wrong.
+    pub fn new_matcher(&self) -> Result<Matcher, RunError> {
+        Matcher::new(&self.matcher)
+            .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+    }
 }

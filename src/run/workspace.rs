@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::ignore::Matcher;
 use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
@@ -157,7 +156,7 @@ impl Workspace {
     /// Looks at the tree before a run: warm where this process has seen it before.
     pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
         let known = self.tree.take().filter(|(root, _)| *root == request.scope.root);
-        let mut matcher = matcher(request)?;
+        let mut matcher = request.settings.new_matcher()?;
         let looked = match &known {
             Some((_, index)) => index.rescan(&mut matcher, clock::now()),
             None => tree::Index::scan(&request.scope.root, &mut matcher, clock::now()),
@@ -167,7 +166,7 @@ impl Workspace {
 
     /// Looks again after the last process of a run has ended.
     pub(crate) fn look_again(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        before.rescan(&mut matcher(request)?, clock::now()).map_err(RunError::Tree)
+        before.rescan(&mut request.settings.new_matcher()?, clock::now()).map_err(RunError::Tree)
     }
 
     pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {
@@ -235,9 +234,4 @@ pub(crate) fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
     let note =
         |path: PathBuf| format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", path.display());
     set_aside.map(note).into_iter().collect()
-}
-
-fn matcher(request: &RunRequest<'_>) -> Result<Matcher, RunError> {
-    Matcher::new(&request.settings.matcher)
-        .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

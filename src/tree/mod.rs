@@ -1,6 +1,6 @@
 //! The digest of a working tree, its incremental index, and the sweep that says whether a tree moved (S5, S6).
 //!
-//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`Index`] of one look at a tree, and [`compare`]. What
+//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`Index`] of one look at a tree, and [`compare()`]. What
 //! belongs to the tree is the matcher's word ([`crate::ignore`]), never decided here.
 //!
 //! It may not write, follow links, or read a clock: `now` is an argument. Links are digested as links, wherever they lead.

@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_named_and_never_equal_to_what_can() {
     let root = tree(&[("a", "x"), ("d/b", "x"), (".gitignore", "")]);
     let readable = scan(root.path());
     for name in ["a", "d", ".gitignore"] {
-        fs::set_permissions(root.path().join(name), Permissions::from_mode(0)).expect("our own file");
+        fs::set_permissions(root.path().join(name), Permissions::from_mode(0o000)).expect("our own file");
     }
     let is_superuser = File::open(root.path().join("a")).is_ok();
     let dark = scan(root.path());

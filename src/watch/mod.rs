@@ -1,22 +1,38 @@
-//! stub
-use crate::ignore::MatcherSettings;
-use crate::model::WatchHint;
-use std::path::Path;
-/// s
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct WatchError;
-impl WatchError {
-    /// h
-    pub fn hint(&self) -> String {
-        String::new()
-    }
-}
-/// s
-pub struct Watcher;
-impl Watcher {
-    /// s
-    pub fn start(_: &Path, _: &MatcherSettings, _f: impl Fn(WatchHint) + Send + 'static) -> Result<Self, WatchError> {
-        Ok(Self)
-    }
-}
+//! From the kernel's events to hints: something may have changed, look again.
+//!
+//! Owns the watches of one project and what its events mean. Events are hints, the digest is the truth: a missed, doubled or
+//! late event costs time, never a wrong verdict. So every doubt (an overflow, a changed rules file, a watch that could not be
+//! placed) becomes [`crate::model::WatchHint::LookAgain`], and a path may be named twice, but nothing in the tree goes unnamed.
+//!
+//! It may not decide anything about running, and may not read a file other than the rules files. Which paths are worth a hint
+//! is the matcher's word ([`crate::ignore`]).
+//!
+//! # What the backend leaves to us
+//!
+//! | fact of `notify` 8.2 with inotify | answer |
+//! |---|---|
+//! | recursive watches miss files written into a directory before its watch is placed | one watch per directory, placed by us; then the directory is listed and what lies in it is reported |
+//! | a slow handler makes the queue overflow | the handler only counts and pushes; a worker thread does the rest |
+//! | an overflow comes as an event without paths | [`interpret()`] asks `need_rescan` first; all watches are placed anew |
+//! | watches below a renamed or removed path are dropped by path, also a new one that was just placed there | after every such event the path is looked at again, and a directory that is known by another path is placed again |
+//! | links are followed | directories are told from links by `lstat`, before and after placing |
+//! | a removed root stays deaf for ever | it is looked for until it is back |
+//!
+//! Not covered: file systems without events (NFS, some FUSE and shared folders), stores through a mapping, a parent of the root
+//! that is renamed. The sweep of `tree/` sees those.
+
+mod error;
+mod inbox;
+mod interpret;
+mod places;
+mod placing;
+mod rules;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the trees they watch")]
+mod tests;
+mod watcher;
+mod worker;
+
+pub use error::WatchError;
+pub use interpret::{RawHint, interpret, interpret_error, is_noise};
+pub use watcher::Watcher;

@@ -70,6 +70,12 @@ impl<'project> Invocation<'project> {
         output
     }
 
+    /// Runs it and expects nothing: the caller looks at the status itself.
+    #[track_caller]
+    pub(crate) fn any_status(self) -> Output {
+        self.run()
+    }
+
     /// Starts it as something that goes on until it is told to end.
     #[track_caller]
     pub(crate) fn watch(mut self) -> Watch<'project> {

@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         scope,
         reload: reload(options, &loaded.root),
         settings: engine,
-        matcher: settings.matcher.clone(),
+        matcher: settings.new_matcher().map_err(|error| super::of_run(&error))?,
         keys,
     };
     let watching = Loop::begin(beginning, &loaded.root, &mut screen).map_err(|error| of_loop(&error))?;

@@ -1,3 +1,5 @@
+//! The engine, fed with events: no runtime, no disk, no waiting (house style T1).
+
 use super::*;
 use crate::model::Digest;
 
@@ -204,12 +206,15 @@ fn saves_of_the_same_file_restart_a_run_each_time_until_the_limit() {
 }
 
 #[test]
-fn a_vanished_root_ends_the_watch_after_the_run_under_way() {
+fn a_vanished_root_is_said_and_taken_up_again_when_it_returns() {
     let mut engine = engine();
-    let effects = engine.handle(Moment(1), Event::Hint(WatchHint::RootVanished));
-    assert_eq!(effects, vec![Effect::Show(Notice::RootVanished), Effect::Stop(StopReason::Interrupted)]);
-    let effects = engine.handle(Moment(2), Event::Finished(Finished::Failed));
-    assert_eq!(effects, vec![Effect::Quit(CommandExit::NoFreshVerdict)]);
+    verdict(&mut engine, 1, "t", &[]);
+    save(&mut engine, 2, "a.py");
+    let effects = engine.handle(Moment(3), Event::Hint(WatchHint::RootVanished));
+    assert_eq!(effects, vec![Effect::Show(Notice::RootVanished)]);
+    assert!(!starts(&engine.handle(Moment(30), Event::Timer)), "there is nothing to run on");
+    engine.handle(Moment(900), Event::Hint(WatchHint::LookAgain(WatchProblem::RootReturned)));
+    assert!(starts(&engine.handle(Moment(920), Event::Timer)));
 }
 
 #[derive(Debug, Clone)]

@@ -1,0 +1,66 @@
+//! The rules files a matcher was handed, compiled.
+
+use crate::ignore::pattern::PatternList;
+use crate::model::{Digest, TreePath};
+
+/// The kinds of rules files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RulesFile {
+    /// `.gitignore`.
+    GitIgnore,
+    /// `.ignore`, which beats `.gitignore` of the same directory.
+    DotIgnore,
+}
+
+/// The rules files of one directory.
+#[derive(Debug, Clone)]
+pub(super) struct DirectoryRules {
+    pub(super) directory: TreePath,
+    git_ignore: Option<RulesText>,
+    dot_ignore: Option<RulesText>,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub(super) struct RulesText {
+    pub(super) digest: Digest,
+    pub(super) patterns: PatternList,
+}
+
+impl RulesFile {
+    /// Both kinds, the stronger one first.
+    pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
+
+    /// Returns the file's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GitIgnore => ".gitignore",
+            Self::DotIgnore => ".ignore",
+        }
+    }
+
+    /// Returns which rules file has this name, if one has.
+    pub fn named(name: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
+    }
+}
+
+impl DirectoryRules {
+    pub(super) fn new(directory: TreePath) -> Self {
+        Self { directory, git_ignore: None, dot_ignore: None }
+    }
+
+    pub(super) fn text(&self, file: RulesFile) -> Option<&RulesText> {
+        match file {
+            RulesFile::GitIgnore => self.git_ignore.as_ref(),
+            RulesFile::DotIgnore => self.dot_ignore.as_ref(),
+        }
+    }
+
+    pub(super) fn text_mut(&mut self, file: RulesFile) -> &mut Option<RulesText> {
+        match file {
+            RulesFile::GitIgnore => &mut self.git_ignore,
+            RulesFile::DotIgnore => &mut self.dot_ignore,
+        }
+    }
+}

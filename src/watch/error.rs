@@ -1,0 +1,106 @@
+//! Why a project cannot be watched.
+
+use std::io;
+use std::path::PathBuf;
+
+use notify::ErrorKind;
+
+/// A watcher that cannot be started, or a watch that cannot be placed.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The root is given relative to something.
+    #[error("`{}` is not an absolute path", path.display())]
+    Relative {
+        /// The root as it was given.
+        path: PathBuf,
+    },
+    /// The root is not there, or is no directory.
+    #[error("cannot watch the project's directory `{}`", path.display())]
+    Root {
+        /// The root.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel's limit on inotify instances is reached.
+    #[error("the kernel's limit on inotify instances is reached")]
+    TooManyInstances,
+    /// The kernel's limit on watches is reached.
+    #[error("the kernel's limit on watches is reached at `{}`", path.display())]
+    TooManyWatches {
+        /// The first directory without a watch.
+        path: PathBuf,
+    },
+    /// The backend cannot be started.
+    #[error("cannot start watching")]
+    Backend {
+        /// Why.
+        source: notify::Error,
+    },
+    /// A directory cannot be watched.
+    #[error("cannot watch `{}`", path.display())]
+    Watch {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: notify::Error,
+    },
+    /// The watcher's thread cannot be started.
+    #[error("cannot start the watcher's thread")]
+    Thread {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl WatchError {
+    /// Returns what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Relative { .. } => "give the project's whole path, from `/` on",
+            Self::Root { .. } => "put the directory back, or tell proctor where the project is now",
+            Self::TooManyInstances => {
+                "close other programs that watch files, or raise the limit: sudo sysctl fs.inotify.max_user_instances=512"
+            }
+            Self::TooManyWatches { .. } => {
+                "exclude directories by `watch.ignore`, or raise the limit: sudo sysctl fs.inotify.max_user_watches=524288 \
+                 (to keep it, put that line into a file in /etc/sysctl.d)"
+            }
+            Self::Backend { .. } => "see `proctor doctor`; checks can still be run by hand: proctor run",
+            Self::Watch { .. } => "mend what is wrong with the directory, or exclude it by `watch.ignore`",
+            Self::Thread { .. } => "raise the limit on processes of your user (ulimit -u), or end some",
+        }
+    }
+
+    /// Sorts an error that came up while the backend was started.
+    pub(super) fn starting(source: notify::Error) -> Self {
+        match &source.kind {
+            // inotify_init(2) says EMFILE for the limit on instances, and for that on open files.
+            ErrorKind::Io(error) if error.raw_os_error() == Some(nix::libc::EMFILE) => Self::TooManyInstances,
+            ErrorKind::MaxFilesWatch => Self::TooManyInstances,
+            ErrorKind::Io(_)
+            | ErrorKind::Generic(_)
+            | ErrorKind::PathNotFound
+            | ErrorKind::WatchNotFound
+            | ErrorKind::InvalidConfig(_) => Self::Backend { source },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_on_watches_names_the_setting_and_the_command() {
+        let error = WatchError::TooManyWatches { path: PathBuf::from("/p/src") };
+        assert_eq!(error.to_string(), "the kernel's limit on watches is reached at `/p/src`");
+        assert!(error.hint().contains("sudo sysctl fs.inotify.max_user_watches="));
+    }
+
+    #[test]
+    fn an_exhausted_limit_on_instances_is_recognised() {
+        let error = notify::Error::io(io::Error::from_raw_os_error(nix::libc::EMFILE));
+        assert!(matches!(WatchError::starting(error), WatchError::TooManyInstances));
+    }
+}

@@ -1,0 +1,101 @@
+//! What cannot be had from the kernel at will: events are handed to the worker as the backend would.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use notify::event::{Flag, ModifyKind, RenameMode};
+use notify::{ErrorKind, Event, EventKind};
+use tempfile::TempDir;
+
+use crate::ignore::{Matcher, MatcherSettings};
+use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::watch::inbox::Message;
+use crate::watch::{WatchError, Watcher};
+
+fn start(root: &Path) -> (Watcher, Receiver<WatchHint>) {
+    let (sender, hints) = channel();
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let watcher = Watcher::start(root, matcher, move |hint| drop(sender.send(hint))).expect("a directory that can be watched");
+    (watcher, hints)
+}
+
+/// Waits for a hint, and says what came instead.
+fn wait_for(hints: &Receiver<WatchHint>, expected: &WatchHint) {
+    let mut seen = Vec::new();
+    while let Ok(hint) = hints.recv_timeout(Duration::from_secs(10)) {
+        if hint == *expected {
+            return;
+        }
+        seen.push(hint);
+    }
+    panic!("waited for {expected:?}, saw {seen:?}");
+}
+
+fn saved(path: &str) -> WatchHint {
+    WatchHint::Saved(TreePath::try_from(path).expect("a clean path"))
+}
+
+#[test]
+fn an_overflow_places_all_watches_anew_and_asks_for_a_full_look() {
+    let root = TempDir::new().expect("a temporary directory");
+    fs::create_dir_all(root.path().join("a/b")).expect("a writable directory");
+    let (watcher, hints) = start(root.path());
+    watcher.push(Message::Event(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan))));
+    wait_for(&hints, &WatchHint::LookAgain(WatchProblem::Overflow));
+    assert_eq!(watcher.watches(), 3);
+    fs::write(root.path().join("a/b/c"), "x").expect("a writable file");
+    wait_for(&hints, &saved("a/b/c"));
+}
+
+#[test]
+fn errors_of_the_backend_ask_for_a_full_look() {
+    let root = TempDir::new().expect("a temporary directory");
+    let (watcher, hints) = start(root.path());
+    let limit = notify::Error::new(ErrorKind::MaxFilesWatch).add_path(root.path().join("d"));
+    watcher.push(Message::Event(Err(limit)));
+    let place = TreePath::try_from("d").expect("a clean path");
+    wait_for(&hints, &WatchHint::LookAgain(WatchProblem::TooManyWatches(place)));
+    watcher.push(Message::Event(Err(notify::Error::generic("broken"))));
+    wait_for(&hints, &WatchHint::LookAgain(WatchProblem::Backend("broken".to_owned())));
+}
+
+#[test]
+fn a_directory_that_is_said_to_be_gone_and_is_not_stays_watched() {
+    let root = TempDir::new().expect("a temporary directory");
+    fs::create_dir_all(root.path().join("a/b")).expect("a writable directory");
+    fs::write(root.path().join("a/b/old"), "x").expect("a writable file");
+    let (watcher, hints) = start(root.path());
+    let event = Event::new(EventKind::Modify(ModifyKind::Name(RenameMode::From))).add_path(root.path().join("a"));
+    watcher.push(Message::Event(Ok(event)));
+    wait_for(&hints, &saved("a/b/old"));
+    assert_eq!(watcher.watches(), 3);
+    fs::write(root.path().join("a/b/new"), "x").expect("a writable file");
+    wait_for(&hints, &saved("a/b/new"));
+}
+
+#[test]
+fn a_root_that_cannot_be_watched_is_an_error() {
+    let root = TempDir::new().expect("a temporary directory");
+    let matcher = || Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    fs::write(root.path().join("file"), "x").expect("a writable file");
+    for name in ["missing", "file"] {
+        let error = Watcher::start(&root.path().join(name), matcher(), drop).expect_err("no directory");
+        assert!(matches!(error, WatchError::Root { .. }), "{error:?}");
+    }
+    let error = Watcher::start(Path::new("relative"), matcher(), drop).expect_err("no absolute path");
+    assert!(matches!(error, WatchError::Relative { .. }), "{error:?}");
+}
+
+#[test]
+fn dropping_a_watcher_ends_its_threads() {
+    let root = TempDir::new().expect("a temporary directory");
+    let (watcher, hints) = start(root.path());
+    fs::write(root.path().join("a"), "x").expect("a writable file");
+    wait_for(&hints, &saved("a"));
+    drop(watcher);
+    // The worker's end of the channel is gone when `drop` returns: nothing can come any more.
+    let rest = std::iter::repeat_with(|| hints.try_recv()).take_while(Result::is_ok).count();
+    assert!(rest < 10 && hints.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected));
+}

@@ -1,0 +1,257 @@
+//! The worker: owns the matcher and the watches of a project, and turns what the backend says into hints.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use crate::ignore::{Matcher, RulesFile, Verdict};
+use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::watch::error::WatchError;
+use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
+use crate::watch::interpret::{RawHint, interpret, interpret_error};
+use crate::watch::places::Places;
+use crate::watch::placing::Report;
+use crate::watch::rules::{RulesNews, read_rules};
+
+/// How often a root that is gone is looked for.
+const ROOT_POLL: Duration = Duration::from_millis(500);
+
+/// How long the worker waits without looking up. Nothing depends on it; every wait has a bound (G7).
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// How long the end of the backend's thread is waited for.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+pub(super) struct Worker {
+    pub(super) root: PathBuf,
+    pub(super) matcher: Matcher,
+    pub(super) places: Places,
+    root_state: RootState,
+    inbox: InboxHandle,
+    count: Arc<AtomicUsize>,
+    send: Box<dyn Fn(WatchHint) + Send>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RootState {
+    Watched,
+    Gone,
+}
+
+/// Whether the worker goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    End,
+}
+
+impl Worker {
+    /// Places all watches.
+    pub(super) fn start(
+        root: &Path,
+        matcher: Matcher,
+        inbox: InboxHandle,
+        count: Arc<AtomicUsize>,
+        send: Box<dyn Fn(WatchHint) + Send>,
+    ) -> Result<Self, WatchError> {
+        if !root.is_absolute() {
+            return Err(WatchError::Relative { path: root.to_owned() });
+        }
+        let not_there = |source| WatchError::Root { path: root.to_owned(), source };
+        if !fs::symlink_metadata(root).map_err(not_there)?.is_dir() {
+            return Err(not_there(io::ErrorKind::NotADirectory.into()));
+        }
+        let places = Places::start(root, inbox.clone(), Arc::clone(&count))?;
+        let root_state = RootState::Watched;
+        let mut worker = Self { root: root.to_owned(), matcher, places, root_state, inbox, count, send };
+        worker.place_below(&TreePath::root(), Report::Nothing)?;
+        if !worker.places.is_root_in_place() {
+            return Err(not_there(io::ErrorKind::PermissionDenied.into()));
+        }
+        Ok(worker)
+    }
+
+    /// Works until it is told to stop, and returns when the backend's thread has ended too.
+    pub(super) fn work(mut self, inbox: &Inbox) {
+        while self.work_once(inbox) == Next::GoOn {
+            if self.root_state == RootState::Gone && is_directory(&self.root) {
+                self.rearm(WatchProblem::RootReturned);
+            }
+        }
+        drop(self);
+        // The backend's thread holds the last sender.
+        while matches!(inbox.receive(LAST_WORD), Received::Message(_) | Received::Lost) {}
+    }
+
+    fn work_once(&mut self, inbox: &Inbox) -> Next {
+        let timeout = match self.root_state {
+            RootState::Watched => IDLE,
+            RootState::Gone => ROOT_POLL,
+        };
+        match inbox.receive(timeout) {
+            Received::Message(message) => return self.handle(message),
+            Received::Lost => self.rearm(WatchProblem::Overflow),
+            Received::Nothing => {}
+            Received::Closed => return Next::End,
+        }
+        Next::GoOn
+    }
+
+    fn handle(&mut self, message: Message) -> Next {
+        let hints = match message {
+            Message::Stop => return Next::End,
+            Message::Rearm => vec![RawHint::Overflow],
+            Message::Event(Ok(event)) => interpret(&event),
+            Message::Event(Err(error)) => vec![interpret_error(&error)],
+        };
+        if self.root_state == RootState::Watched {
+            hints.into_iter().for_each(|hint| self.follow(hint));
+        }
+        Next::GoOn
+    }
+
+    /// Asks the file system and the matcher what a raw hint amounts to.
+    fn follow(&mut self, hint: RawHint) {
+        match hint {
+            RawHint::Overflow => self.rearm(WatchProblem::Overflow),
+            RawHint::TooManyWatches(path) => {
+                let path = path.and_then(|path| TreePath::below(&self.root, &path).ok()).unwrap_or_default();
+                self.tell(WatchHint::LookAgain(WatchProblem::TooManyWatches(path)));
+            }
+            RawHint::Backend(text) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(text))),
+            RawHint::Saved(path) => self.with_path(&path, Self::on_saved),
+            RawHint::Writing(path) => self.with_path(&path, Self::on_writing),
+            RawHint::Created(path) => self.with_path(&path, Self::on_created),
+            RawHint::Appeared(path) => self.with_path(&path, Self::on_appeared),
+            RawHint::Vanished(path) => self.with_path(&path, Self::on_vanished),
+            RawHint::Touched(path) => self.with_path(&path, Self::on_touched),
+        }
+    }
+
+    fn with_path(&mut self, path: &Path, follow: fn(&mut Self, &TreePath)) {
+        // The backend names only paths below what we watch.
+        if let Ok(path) = TreePath::below(&self.root, path) {
+            follow(self, &path);
+        }
+    }
+
+    fn on_saved(&mut self, path: &TreePath) {
+        self.tell_saved(path);
+        self.follow_rules(path);
+    }
+
+    fn on_writing(&mut self, path: &TreePath) {
+        if self.belongs(path, false) {
+            self.tell(WatchHint::Writing(path.clone()));
+        }
+    }
+
+    fn on_created(&mut self, path: &TreePath) {
+        match fs::symlink_metadata(self.root.join(path.as_path())) {
+            // A hard link has its content already and is closed by nobody.
+            Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => self.on_writing(path),
+            Ok(_) | Err(_) => self.on_appeared(path),
+        }
+    }
+
+    fn on_appeared(&mut self, path: &TreePath) {
+        if is_directory(&self.root.join(path.as_path())) {
+            self.place_or_tell(path, Report::Saves);
+        } else {
+            self.on_saved(path);
+        }
+    }
+
+    fn on_vanished(&mut self, path: &TreePath) {
+        if path.is_root() {
+            return self.check_root();
+        }
+        self.tell_saved(path);
+        let orphans = self.places.forget(path);
+        if !is_directory(&self.root.join(path.as_path())) {
+            self.matcher.forget_rules(path);
+            self.follow_rules(path);
+        } else {
+            // Something else stands there by now; the backend may have dropped its watch together with the old one.
+            self.place_or_tell(path, Report::Saves);
+        }
+        orphans.iter().for_each(|orphan| self.place_or_tell(orphan, Report::Saves));
+    }
+
+    fn on_touched(&mut self, path: &TreePath) {
+        if path.is_root() {
+            return self.check_root();
+        }
+        self.tell_saved(path);
+        // A directory that could not be read may be readable now.
+        if is_directory(&self.root.join(path.as_path())) && !self.places.is_watched(path) {
+            self.place_or_tell(path, Report::Saves);
+        }
+    }
+
+    /// Reads the rules anew where a path is a rules file that counts.
+    fn follow_rules(&mut self, path: &TreePath) {
+        let Some(directory) = path.parent().filter(|_| RulesFile::named(path.name()).is_some()) else { return };
+        if !self.matcher.scope(&directory).is_some_and(|scope| scope.reads_rules()) {
+            return;
+        }
+        if read_rules(&self.root, &directory, &mut self.matcher) != RulesNews::Same {
+            self.withdraw_what_is_out(&directory);
+            self.place_or_tell(&directory, Report::Nothing);
+            self.tell(WatchHint::LookAgain(WatchProblem::RulesChanged(path.clone())));
+        }
+    }
+
+    fn check_root(&mut self) {
+        if self.places.is_root_in_place() {
+            return;
+        }
+        if is_directory(&self.root) {
+            self.rearm(WatchProblem::RootReturned);
+        } else {
+            self.root_state = RootState::Gone;
+            self.places.forget(&TreePath::root());
+            self.tell(WatchHint::RootVanished);
+        }
+    }
+
+    /// Places all watches anew with a new backend: what the old one believes of paths may be wrong after lost events.
+    fn rearm(&mut self, problem: WatchProblem) {
+        match Places::start(&self.root, self.inbox.clone(), Arc::clone(&self.count)) {
+            Ok(places) => self.places = places,
+            Err(error) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string()))),
+        }
+        self.matcher.forget_rules(&TreePath::root());
+        self.root_state = RootState::Watched;
+        self.place_or_tell(&TreePath::root(), Report::Nothing);
+        if self.places.is_root_in_place() {
+            self.tell(WatchHint::LookAgain(problem));
+        } else {
+            self.root_state = RootState::Gone;
+            self.tell(WatchHint::RootVanished);
+        }
+    }
+
+    /// Hints at a save of a path of which it is not known whether it is, or was, a directory.
+    fn tell_saved(&self, path: &TreePath) {
+        if self.belongs(path, false) || self.belongs(path, true) {
+            self.tell(WatchHint::Saved(path.clone()));
+        }
+    }
+
+    fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
+        self.matcher.decide(path, is_directory).verdict == Verdict::In
+    }
+
+    pub(super) fn tell(&self, hint: WatchHint) {
+        (self.send)(hint);
+    }
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}

@@ -1,0 +1,419 @@
+//! Watching real directories: what editors, tools and people do, and the hints that come of it.
+#![expect(clippy::disallowed_methods, reason = "the tests save files as editors do")]
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use proctor::ignore::{Matcher, MatcherSettings};
+use proctor::model::{TreePath, WatchHint, WatchProblem};
+use proctor::watch::{WatchError, Watcher};
+use tempfile::TempDir;
+
+/// The bound of every wait.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A watched directory. Fields are dropped in order: the watcher before its directory.
+struct Watched {
+    watcher: Watcher,
+    hints: Receiver<WatchHint>,
+    root: PathBuf,
+    _home: TempDir,
+    outside: PathBuf,
+}
+
+impl Watched {
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_settings(files, &MatcherSettings::default())
+    }
+
+    fn with_settings(files: &[(&str, &str)], settings: &MatcherSettings) -> Self {
+        let home = TempDir::new().expect("a temporary directory");
+        let (root, outside) = (home.path().join("project"), home.path().join("outside"));
+        [&root, &outside].iter().for_each(|path| fs::create_dir(path).expect("a writable directory"));
+        for (name, content) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("a path below the root")).expect("a writable directory");
+            fs::write(path, content).expect("a writable file");
+        }
+        let (sender, hints) = channel();
+        let matcher = Matcher::new(settings).expect("good patterns");
+        let watcher = Watcher::start(&root, matcher, move |hint| drop(sender.send(hint))).expect("a directory to watch");
+        Self { watcher, hints, root, _home: home, outside }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Waits until all of these were hinted at as saved, and returns everything that was seen by then.
+    #[track_caller]
+    fn wait_for_saves(&self, names: &[&str]) -> Vec<WatchHint> {
+        let mut missing: BTreeSet<TreePath> = names.iter().map(|name| path(name)).collect();
+        let mut seen = Vec::new();
+        while !missing.is_empty() {
+            match self.hints.recv_timeout(PATIENCE) {
+                Ok(hint) => {
+                    if let WatchHint::Saved(path) = &hint {
+                        missing.remove(path);
+                    }
+                    seen.push(hint);
+                }
+                Err(error) => panic!("{error}: missing {}; last seen {:?}", names_of(&missing), last(&seen)),
+            }
+        }
+        seen
+    }
+
+    #[track_caller]
+    fn wait_for(&self, expected: &WatchHint) -> Vec<WatchHint> {
+        let mut seen = Vec::new();
+        loop {
+            match self.hints.recv_timeout(PATIENCE) {
+                Ok(hint) if hint == *expected => return seen,
+                Ok(hint) => seen.push(hint),
+                Err(error) => panic!("{error}: waited for {expected:?}, last seen {:?}", last(&seen)),
+            }
+        }
+    }
+
+    /// Saves a last file and returns every hint up to it: what has not come by then will not come, for events keep their order.
+    #[track_caller]
+    fn everything_so_far(&self) -> Vec<WatchHint> {
+        fs::write(self.at("the-last-file"), "x").expect("a writable file");
+        let mut seen = self.wait_for_saves(&["the-last-file"]);
+        seen.retain(|hint| !matches!(hint, WatchHint::Saved(path) | WatchHint::Writing(path) if path.name() == b"the-last-file"));
+        seen
+    }
+
+    #[track_caller]
+    fn wait_for_watches(&self, expected: usize) {
+        for _ in 0..1_000 {
+            if self.watcher.watches() == expected {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("waited for {expected} watches, last seen {}", self.watcher.watches());
+    }
+}
+
+fn path(name: &str) -> TreePath {
+    TreePath::try_from(name).expect("a clean path")
+}
+
+fn names_of(paths: &BTreeSet<TreePath>) -> String {
+    paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn last(seen: &[WatchHint]) -> &[WatchHint] {
+    &seen[seen.len().saturating_sub(10)..]
+}
+
+fn saved(name: &str) -> WatchHint {
+    WatchHint::Saved(path(name))
+}
+
+#[test]
+fn a_save_in_place_is_writing_and_then_saved() {
+    let watched = Watched::new(&[("src/a.py", "1")]);
+    let mut file = OpenOptions::new().write(true).truncate(true).open(watched.at("src/a.py")).expect("a writable file");
+    file.write_all(b"22").expect("a writable file");
+    assert_eq!(watched.hints.recv_timeout(PATIENCE), Ok(WatchHint::Writing(path("src/a.py"))));
+    drop(file);
+    let seen = watched.wait_for_saves(&["src/a.py"]);
+    assert!(seen[..seen.len() - 1].iter().all(|hint| *hint == WatchHint::Writing(path("src/a.py"))), "{seen:?}");
+}
+
+#[test]
+fn a_save_by_a_temporary_file_and_a_rename_names_the_file() {
+    let watched = Watched::new(&[("a.py", "1")]);
+    for round in 0..5 {
+        fs::write(watched.at(".a.py.tmp"), format!("{round}")).expect("a writable file");
+        fs::rename(watched.at(".a.py.tmp"), watched.at("a.py")).expect("our file");
+        watched.wait_for_saves(&["a.py"]);
+    }
+}
+
+#[test]
+fn vims_dance_names_the_file_and_nothing_else() {
+    let watched = Watched::new(&[("a.py", "1")]);
+    drop(File::create(watched.at(".a.py.swp")).expect("a writable directory"));
+    drop(File::create(watched.at("4913")).expect("a writable directory"));
+    fs::remove_file(watched.at("4913")).expect("our file");
+    fs::rename(watched.at("a.py"), watched.at("a.py~")).expect("our file");
+    fs::write(watched.at("a.py"), "2").expect("a writable directory");
+    fs::remove_file(watched.at("a.py~")).expect("our file");
+    fs::remove_file(watched.at(".a.py.swp")).expect("our file");
+    let seen = watched.everything_so_far();
+    assert!(seen.contains(&saved("a.py")), "{seen:?}");
+    assert!(seen.iter().all(|hint| [saved("a.py"), WatchHint::Writing(path("a.py"))].contains(hint)), "{seen:?}");
+}
+
+#[test]
+fn the_safe_write_of_jetbrains_names_the_file_and_nothing_else() {
+    let watched = Watched::new(&[("a.py", "1")]);
+    fs::write(watched.at("a.py___jb_tmp___"), "2").expect("a writable directory");
+    fs::rename(watched.at("a.py"), watched.at("a.py___jb_old___")).expect("our file");
+    fs::rename(watched.at("a.py___jb_tmp___"), watched.at("a.py")).expect("our file");
+    fs::remove_file(watched.at("a.py___jb_old___")).expect("our file");
+    let seen = watched.everything_so_far();
+    assert!(seen.contains(&saved("a.py")) && seen.iter().all(|hint| *hint == saved("a.py")), "{seen:?}");
+}
+
+#[test]
+fn a_deleted_file_is_saved() {
+    let watched = Watched::new(&[("src/a.py", "1")]);
+    fs::remove_file(watched.at("src/a.py")).expect("our file");
+    assert_eq!(watched.everything_so_far(), [saved("src/a.py")]);
+}
+
+#[test]
+fn links_and_hard_links_are_saved_at_once() {
+    let watched = Watched::new(&[("a", "1")]);
+    symlink("a", watched.at("soft")).expect("a link");
+    fs::hard_link(watched.at("a"), watched.at("hard")).expect("a link");
+    watched.wait_for_saves(&["soft", "hard"]);
+}
+
+#[test]
+fn a_changed_mode_is_saved_and_reading_is_not() {
+    let watched = Watched::new(&[("run", "x"), ("d/a", "1")]);
+    for _ in 0..10 {
+        fs::read(watched.at("run")).expect("our file");
+        fs::read_dir(watched.at("d")).expect("our directory").for_each(drop);
+    }
+    assert_eq!(watched.everything_so_far(), []);
+    fs::set_permissions(watched.at("run"), fs::Permissions::from_mode(0o755)).expect("our file");
+    watched.wait_for_saves(&["run"]);
+}
+
+#[test]
+fn a_file_written_into_directories_made_at_once_is_never_missed() {
+    let watched = Watched::new(&[]);
+    for round in 0..50 {
+        let name = format!("r{round}/a/b/c/file");
+        fs::create_dir_all(watched.at(&name).parent().expect("a path below the root")).expect("a writable directory");
+        fs::write(watched.at(&name), "x").expect("a writable file");
+    }
+    let names: Vec<String> = (0..50).map(|round| format!("r{round}/a/b/c/file")).collect();
+    watched.wait_for_saves(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    watched.wait_for_watches(1 + 50 * 4);
+    fs::write(watched.at("r7/a/b/c/file"), "y").expect("a writable file");
+    watched.wait_for_saves(&["r7/a/b/c/file"]);
+}
+
+#[test]
+fn what_lies_in_a_directory_that_is_moved_in_is_saved_and_watched() {
+    let watched = Watched::new(&[]);
+    fs::create_dir_all(watched.outside.join("d/deep")).expect("a writable directory");
+    fs::write(watched.outside.join("d/deep/a"), "x").expect("a writable file");
+    fs::write(watched.outside.join("d/b.pyc"), "x").expect("a writable file");
+    fs::rename(watched.outside.join("d"), watched.at("d")).expect("our directory");
+    let seen = watched.wait_for_saves(&["d/deep/a"]);
+    assert!(!seen.contains(&saved("d/b.pyc")), "{seen:?}");
+    fs::write(watched.at("d/deep/new"), "x").expect("a writable file");
+    watched.wait_for_saves(&["d/deep/new"]);
+}
+
+#[test]
+fn a_directory_that_is_moved_away_costs_no_watch_and_is_not_heard_of() {
+    let watched = Watched::new(&[("d/deep/a", "x"), ("e/a", "x")]);
+    watched.wait_for_watches(4);
+    fs::rename(watched.at("d"), watched.outside.join("d")).expect("our directory");
+    watched.wait_for_saves(&["d"]);
+    watched.wait_for_watches(2);
+    fs::write(watched.outside.join("d/deep/a"), "y").expect("a writable file");
+    assert_eq!(watched.everything_so_far().iter().filter(|hint| **hint != saved("d")).count(), 0);
+}
+
+#[test]
+fn a_renamed_directory_is_heard_of_by_its_new_name() {
+    let watched = Watched::new(&[("old/deep/a", "x")]);
+    for round in 0..20 {
+        let (from, to) = if round % 2 == 0 { ("old", "new") } else { ("new", "old") };
+        fs::rename(watched.at(from), watched.at(to)).expect("our directory");
+        fs::write(watched.at(to).join("deep/a"), format!("{round}")).expect("a writable file");
+        watched.wait_for_saves(&[&format!("{to}/deep/a")]);
+    }
+    watched.everything_so_far();
+    watched.wait_for_watches(3);
+    fs::write(watched.at("old/deep/last"), "x").expect("a writable file");
+    watched.wait_for_saves(&["old/deep/last"]);
+}
+
+#[test]
+fn directories_that_are_removed_and_made_again_stay_watched() {
+    let watched = Watched::new(&[("d/e/a", "x")]);
+    for round in 0..30 {
+        fs::remove_dir_all(watched.at("d")).expect("our directory");
+        fs::create_dir_all(watched.at("d/e")).expect("a writable directory");
+        fs::write(watched.at("d/e/a"), format!("{round}")).expect("a writable file");
+    }
+    watched.everything_so_far();
+    watched.wait_for_watches(3);
+    fs::write(watched.at("d/e/last"), "x").expect("a writable file");
+    watched.wait_for_saves(&["d/e/last"]);
+}
+
+#[test]
+fn a_directory_moved_into_a_new_one_stays_watched() {
+    let watched = Watched::new(&[("start/deep/a", "x")]);
+    let mut at = "start".to_owned();
+    for round in 0..20 {
+        let parent = format!("p{round}");
+        fs::create_dir(watched.at(&parent)).expect("a writable directory");
+        let next = format!("{parent}/moved");
+        fs::rename(watched.at(&at), watched.at(&next)).expect("our directory");
+        at = next;
+    }
+    watched.everything_so_far();
+    let last = format!("{at}/deep/last");
+    fs::write(watched.at(&last), "x").expect("a writable file");
+    watched.wait_for_saves(&[&last]);
+    watched.wait_for_watches(1 + 20 + 2);
+}
+
+#[test]
+fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
+    let files =
+        [(".gitignore", "build/\n*.log\n"), ("build/deep/x", ""), ("node_modules/p/i.js", ""), (".git/refs/x", ""), ("a", "")];
+    let watched = Watched::new(&files);
+    assert_eq!(watched.watcher.watches(), 1);
+    for name in ["build/deep/x", "node_modules/p/i.js", ".git/refs/x", "a.log"] {
+        fs::write(watched.at(name), "changed").expect("a writable file");
+    }
+    fs::create_dir_all(watched.at("node_modules/q/r")).expect("a writable directory");
+    fs::create_dir_all(watched.at("__pycache__")).expect("a writable directory");
+    fs::write(watched.at("__pycache__/a.pyc"), "x").expect("a writable file");
+    assert_eq!(watched.everything_so_far(), []);
+    assert_eq!(watched.watcher.watches(), 1);
+}
+
+#[test]
+fn an_included_file_in_an_excluded_directory_is_heard_of() {
+    let settings = MatcherSettings { include: vec!["out/gen/*.json".to_owned()], ..MatcherSettings::default() };
+    let watched = Watched::with_settings(&[(".gitignore", "out\n"), ("out/gen/a.json", ""), ("out/x/y", "")], &settings);
+    assert_eq!(watched.watcher.watches(), 3);
+    fs::write(watched.at("out/gen/b.txt"), "x").expect("a writable file");
+    fs::write(watched.at("out/gen/a.json"), "x").expect("a writable file");
+    let seen = watched.wait_for_saves(&["out/gen/a.json"]);
+    assert!(!seen.contains(&saved("out/gen/b.txt")), "{seen:?}");
+}
+
+#[test]
+fn a_changed_rules_file_places_the_watches_anew_and_asks_for_a_full_look() {
+    let watched = Watched::new(&[(".gitignore", "build/\n"), ("build/deep/x", ""), ("src/a", "")]);
+    assert_eq!(watched.watcher.watches(), 2);
+    let changed = |name: &str| WatchHint::LookAgain(WatchProblem::RulesChanged(path(name)));
+    fs::write(watched.at(".gitignore"), "src/\n").expect("a writable file");
+    watched.wait_for(&changed(".gitignore"));
+    assert_eq!(watched.watcher.watches(), 3);
+    fs::write(watched.at("build/deep/x"), "1").expect("a writable file");
+    watched.wait_for_saves(&["build/deep/x"]);
+    fs::write(watched.at("src/a"), "1").expect("a writable file");
+    assert!(!watched.everything_so_far().contains(&saved("src/a")));
+    fs::write(watched.at("rules.tmp"), "deep\n").expect("a writable file");
+    fs::rename(watched.at("rules.tmp"), watched.at("build/.ignore")).expect("our file");
+    watched.wait_for(&changed("build/.ignore"));
+    assert_eq!(watched.watcher.watches(), 2);
+    fs::remove_file(watched.at(".gitignore")).expect("our file");
+    watched.wait_for(&changed(".gitignore"));
+    assert_eq!(watched.watcher.watches(), 3);
+}
+
+#[test]
+fn a_rules_file_written_with_the_same_rules_asks_for_nothing_but_a_look_at_itself() {
+    let watched = Watched::new(&[(".gitignore", "build/\n")]);
+    fs::write(watched.at(".gitignore.new"), "build/\n").expect("a writable file");
+    fs::rename(watched.at(".gitignore.new"), watched.at(".gitignore")).expect("our file");
+    let seen = watched.everything_so_far();
+    assert!(seen.contains(&saved(".gitignore")) && !seen.iter().any(|hint| matches!(hint, WatchHint::LookAgain(_))), "{seen:?}");
+}
+
+#[test]
+fn a_link_to_a_directory_is_not_followed() {
+    let watched = Watched::new(&[("packages/z/x.py", "")]);
+    symlink(&watched.outside, watched.at("away")).expect("a link");
+    symlink("packages/z", watched.at("zz")).expect("a link");
+    watched.wait_for_saves(&["away", "zz"]);
+    fs::write(watched.outside.join("file"), "x").expect("a writable file");
+    fs::write(watched.at("packages/z/x.py"), "x").expect("a writable file");
+    let seen = watched.everything_so_far();
+    assert!(seen.contains(&saved("packages/z/x.py")), "{seen:?}");
+    assert!(seen.iter().all(|hint| *hint == saved("packages/z/x.py") || matches!(hint, WatchHint::Writing(_))), "{seen:?}");
+    assert_eq!(watched.watcher.watches(), 3);
+}
+
+#[test]
+fn a_burst_of_five_thousand_files_is_heard_of_in_full() {
+    let watched = Watched::new(&[("d/first", "")]);
+    let names: Vec<String> = (0..5_000).map(|number| format!("d/f{number}")).collect();
+    for name in &names {
+        fs::write(watched.at(name), "x").expect("a writable file");
+    }
+    let seen = watched.wait_for_saves(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(!seen.iter().any(|hint| matches!(hint, WatchHint::LookAgain(_))));
+}
+
+#[test]
+fn a_root_that_vanishes_is_named_and_watched_again_when_it_is_back() {
+    let watched = Watched::new(&[("src/a", "")]);
+    fs::remove_dir_all(&watched.root).expect("our directory");
+    watched.wait_for(&WatchHint::RootVanished);
+    assert_eq!(watched.watcher.watches(), 0);
+    fs::create_dir_all(watched.at("new")).expect("a writable directory");
+    watched.wait_for(&WatchHint::LookAgain(WatchProblem::RootReturned));
+    fs::write(watched.at("new/a"), "x").expect("a writable file");
+    watched.wait_for_saves(&["new/a"]);
+    fs::rename(&watched.root, watched.outside.join("elsewhere")).expect("our directory");
+    watched.wait_for(&WatchHint::RootVanished);
+    fs::rename(watched.outside.join("elsewhere"), &watched.root).expect("our directory");
+    watched.wait_for(&WatchHint::LookAgain(WatchProblem::RootReturned));
+    fs::write(watched.at("new/b"), "x").expect("a writable file");
+    watched.wait_for_saves(&["new/b"]);
+}
+
+#[test]
+fn placing_all_watches_anew_loses_none() {
+    let watched = Watched::new(&[("a/b/c", ""), ("d/e", "")]);
+    watched.watcher.rearm();
+    watched.wait_for(&WatchHint::LookAgain(WatchProblem::Overflow));
+    assert_eq!(watched.watcher.watches(), 4);
+    fs::write(watched.at("a/b/c"), "x").expect("a writable file");
+    watched.wait_for_saves(&["a/b/c"]);
+}
+
+#[test]
+fn reaching_the_kernels_limits_is_said_with_the_path_and_what_to_do() {
+    // In a user namespace of its own the limits can be lowered without touching anybody else's.
+    let this = std::env::current_exe().expect("this program");
+    let lowered = "echo 3 > /proc/sys/user/max_inotify_watches && exec \"$0\" --exact \"$1\" --ignored";
+    let inside = "watching::under_a_limit_of_three_watches";
+    let output = Command::new("unshare").args(["-Ur", "sh", "-c", lowered]).arg(this).arg(inside).output();
+    let Ok(output) = output else { return };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let is_forbidden_here = !output.status.success() && !text.contains("test result:");
+    assert!(is_forbidden_here || text.contains("test result: ok. 1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test in a user namespace"]
+fn under_a_limit_of_three_watches() {
+    if fs::read_to_string("/proc/sys/user/max_inotify_watches").is_ok_and(|limit| limit.trim() != "3") {
+        return;
+    }
+    let watched = Watched::new(&[("a/x", "")]);
+    fs::create_dir_all(watched.at("b/c")).expect("a writable directory");
+    watched.wait_for(&WatchHint::LookAgain(WatchProblem::TooManyWatches(path("b/c"))));
+    assert_eq!(watched.watcher.watches(), 3);
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let error = Watcher::start(&watched.root, matcher, drop).expect_err("no watch is left");
+    assert!(matches!(error, WatchError::TooManyWatches { .. }), "{error:?}");
+    assert!(error.hint().contains("fs.inotify.max_user_watches"));
+}
