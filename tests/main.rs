@@ -13,6 +13,7 @@ mod common;
 mod crash;
 mod harness;
 mod house;
+mod output;
 mod process;
 mod pytest_scenarios;
 mod readme;
