@@ -10,8 +10,10 @@
 
 mod architecture;
 mod common;
+mod crash;
 mod harness;
 mod house;
+mod output;
 mod process;
 mod pytest_scenarios;
 mod readme;
