@@ -484,5 +484,4 @@ impl Engine {
 }
 
 #[cfg(test)]
-#[path = "engine_tests.rs"]
 mod tests;

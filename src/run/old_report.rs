@@ -18,6 +18,11 @@ impl PutAside {
     pub(crate) fn of(request: &ReportRequest, directory: &Path) -> Result<Self, RunError> {
         let ReportRequest::Own { path } = request else { return Ok(Self { moved: None }) };
         let path = directory.join(path);
+        // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and none of ours to move;
+        // taking the report afterwards refuses it.
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(Self { moved: None });
+        }
         let mut aside = path.clone().into_os_string();
         aside.push(".before-proctor");
         let aside = PathBuf::from(aside);
@@ -62,6 +67,18 @@ mod tests {
         assert!(!path.exists());
         aside.restore_if_nothing_came();
         assert_eq!(std::fs::read_to_string(&path).expect("it is back"), "old");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_stays_where_it_is() {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::os::unix::fs::symlink("/dev/null", directory.path().join("junit.xml")).expect("a link");
+        std::fs::create_dir(directory.path().join("reports")).expect("a directory");
+        for name in ["junit.xml", "reports", "missing.xml", "junit.xml/below"] {
+            let aside = PutAside::of(&own(name), directory.path()).expect("nothing to do");
+            assert!(aside.moved.is_none(), "{name}");
+        }
+        assert!(directory.path().join("junit.xml").is_symlink());
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! | a removed root stays deaf for ever | it is looked for until it is back |
 //!
 //! Not covered: file systems without events (NFS, some FUSE and shared folders), stores through a mapping, a parent of the root
-//! that is renamed. The sweep of [`crate::tree`] sees those.
+//! that is renamed. The sweep of `tree/` sees those.
 
 mod error;
 mod inbox;

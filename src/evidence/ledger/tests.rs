@@ -1,3 +1,5 @@
+//! The ledger: chain, torn lines, reading from an offset.
+
 use crate::evidence::testing::{TestStore, asker, now, record, run_id};
 use crate::evidence::{EvidenceError, Ledger, LineProblem, read_lines};
 use crate::model::{Digest, LedgerBody, LedgerLine, OverallStatus, RunId, Sequence};

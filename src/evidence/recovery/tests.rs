@@ -1,3 +1,5 @@
+//! What a dead process left, closed by the next holder of the lock.
+
 use std::os::unix::fs::symlink;
 
 use crate::evidence::recovery::{recover, set_half_written_aside};

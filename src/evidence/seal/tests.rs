@@ -1,3 +1,5 @@
+//! Sealing, walked step by step.
+
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! One action's course, fed with happenings.
+
 use proptest::prelude::{Strategy, any, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 

@@ -1,3 +1,5 @@
+//! The wire format, compared with a file in both directions.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

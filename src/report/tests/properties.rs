@@ -1,3 +1,5 @@
+//! Properties of every report that can be built.
+
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Every key of seed 004's master report: filled, or listed with the reason.
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

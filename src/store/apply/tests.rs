@@ -1,3 +1,5 @@
+//! Ledger lines to rows, in one go and one by one.
+
 use std::collections::BTreeMap;
 
 use proptest::collection::{btree_map, vec};

@@ -1,3 +1,5 @@
+//! Opening: versions, damage, two programs at once.
+
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 

@@ -1,3 +1,5 @@
+//! The engine, fed with events: no runtime, no disk, no waiting (house style T1).
+
 use super::*;
 use crate::model::Digest;
 
