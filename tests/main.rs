@@ -16,5 +16,6 @@ mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod tdd;
 mod tree;
 mod watching;
