@@ -18,4 +18,5 @@ mod readme;
 mod real_tools;
 mod tdd;
 mod tree;
+mod watch_cli;
 mod watching;

@@ -105,7 +105,13 @@ impl<'project> Terminal<'project> {
 
     /// Waits for the command to end; everything it drew is its standard output.
     #[track_caller]
-    pub(crate) fn ended(mut self) -> Output {
+    pub(crate) fn ended(self) -> Output {
+        self.ended_with_modes().0
+    }
+
+    /// Waits for the command to end, and returns the modes it left the terminal in as well.
+    #[track_caller]
+    pub(crate) fn ended_with_modes(mut self) -> (Output, Termios) {
         let status = poll(END_BOUND, "the command to end", || {
             while let Ok(piece) = self.pieces.try_recv() {
                 self.drawn.extend(piece);
@@ -116,13 +122,15 @@ impl<'project> Terminal<'project> {
         while let Ok(piece) = self.pieces.recv_timeout(END_BOUND) {
             self.drawn.extend(piece);
         }
-        Output {
+        let modes = self.modes();
+        let output = Output {
             stdout: self.text().replace("\r\n", "\n"),
             stderr: String::new(),
             status: status.code().or(status.signal().map(|number| 128 + number)).expect("it ended one way or the other"),
             store: self.project.store(),
             redactions: self.project.redactions(),
-        }
+        };
+        (output, modes)
     }
 
     fn text(&self) -> String {
