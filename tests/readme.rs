@@ -43,19 +43,28 @@ fn what_the_readme_runs_runs() {
     for block in &blocks {
         if let Some((name, status)) = run_of(block) {
             assert_eq!(block.language, "sh", "block `{name}`");
-            let output = project.command(Path::new("/bin/sh"), ["-euc", &block.text]).bound(INSTALLING_BOUND).status(status);
+            let output = project
+                .command(Path::new("/bin/sh"), ["-euc", &as_installed(&block.text)])
+                .bound(INSTALLING_BOUND)
+                .status(status);
             if let Some(expected) = blocks.iter().find(|other| other.mark == Some(format!("output: {name}"))) {
                 let redactions = project.redactions();
                 assert_eq!(redact(&output.stdout, &redactions), redact(&expected.text, &redactions), "output of block `{name}`");
             }
         } else if block.mark.as_deref().is_some_and(|mark| mark.starts_with("watch: ")) {
-            let command = format!("exec {}", block.text);
+            let command = format!("exec {}", as_installed(&block.text));
             let mut watch = project.command(Path::new("/bin/sh"), ["-euc", &command]).watch();
             watch.wait_for_verdict();
             let output = watch.interrupt();
             assert!([0, 130].contains(&output.status), "{}", output.snapshot());
         }
     }
+}
+
+/// The same commands with the program that was built for the tests, in the copy of the bundled project: a test must neither build
+/// a release nor touch the repository's own tree.
+fn as_installed(commands: &str) -> String {
+    commands.replace("cargo run --release --locked -- ", "proctor ").replace("fixtures/projects/quotes", ".")
 }
 
 #[test]

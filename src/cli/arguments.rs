@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
 
-/// Run a project's checks on save, with a verdict bound to the exact tree and evidence nothing under test can alter
+/// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
 ///
 /// Exit codes: 0 proceed, 1 the code needs work, 2 usage, 3 a person is needed, 4 the configuration is wrong,
 /// 5 no fresh verdict, 6 evidence does not verify, 70 proctor's own fault, 130 and 143 interrupted.

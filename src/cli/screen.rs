@@ -25,6 +25,10 @@ pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Str
 
 /// Returns the lines of an action that is over: the line itself, then what it found.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
+    if result.skip_reason == Some(SkipReason::Stopped) {
+        // The last line says that the run was stopped; that this was not reached says nothing more.
+        return Vec::new();
+    }
     let (mark, tone) = mark(result);
     let time = result.duration.map(seconds).unwrap_or_default();
     let remark = remark(result);
@@ -172,8 +176,13 @@ pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     lines
 }
 
+fn was_stopped(result: &ActionResultV2) -> bool {
+    result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Stopped)
+}
+
 fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
     match (result.status, result.blocking) {
+        (Some(_), _) if was_stopped(result) => ("-", Tone::Quiet),
         (None, _) => ("-", Tone::Quiet),
         (Some(ResultType::Success), _) => ("✓", Tone::Good),
         (Some(_), Some(false)) => ("!", Tone::Doubtful),
@@ -182,7 +191,7 @@ fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
 }
 
 fn remark(result: &ActionResultV2) -> String {
-    if result.status.is_none_or(|status| status == ResultType::Success) {
+    if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
         return String::new();
     }
     if result.blocking == Some(false) {
@@ -278,7 +287,7 @@ fn code_name(code: CategoryCode) -> String {
 }
 
 fn findings(result: &ActionResultV2) -> Vec<String> {
-    if result.status.is_none_or(|status| status == ResultType::Success) {
+    if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
         return warnings(result);
     }
     let outcome = result.result.as_ref();

@@ -72,7 +72,11 @@ impl Index {
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         // The journal mode is kept in the file. A process that finds the file half-made sets it too: that is harmless.
         if is_new || version == 0 {
-            self.connection.pragma_update(None, "journal_mode", "WAL")?;
+            match self.connection.pragma_update(None, "journal_mode", "WAL") {
+                // SQLite does not wait here: whoever holds the file is setting the same mode, or will at the next opening.
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
+                outcome => outcome?,
+            }
         }
         // A power loss may take back the newest rows, never damage the file: the ledger has them.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
