@@ -18,5 +18,7 @@ mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod tdd;
 mod tree;
+mod watch_cli;
 mod watching;

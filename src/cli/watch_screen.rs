@@ -83,7 +83,7 @@ impl Screen for WatchScreen {
                 let task = &over.task;
                 render::line(&screen::paused(task, pause));
             }
-            Ok(Carried::Superseded | Carried::Unchanged) => {}
+            Ok(Carried::Superseded | Carried::Unchanged | Carried::Untriggered) => {}
             Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
             Err(Trouble::Run(error)) => render::error(&of_run(error)),
         }
@@ -118,6 +118,9 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         Notice::RootVanished => vec!["the project's directory is gone: nothing is left to watch".to_owned()],
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
+        Notice::Untriggered => {
+            vec!["saved, but no check is triggered by the change: the last verdict is for the tree before it".to_owned()]
+        }
         Notice::Waiting(standing) => vec![waiting(*standing, is_terminal)],
     }
 }

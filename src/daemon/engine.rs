@@ -71,6 +71,8 @@ pub enum Finished {
     Stopped,
     /// Nothing was run: the tree is the one of the last verdict.
     Unchanged,
+    /// Nothing was run: what changed since the last verdict triggers no check.
+    Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused,
     /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
@@ -115,6 +117,11 @@ pub enum Selection {
     All,
     /// The checks of these names.
     Named(Vec<String>),
+    /// The checks that what changed since the last verdict triggers, and these, which did not succeed then.
+    Triggered {
+        /// The checks that did not succeed.
+        failed: Vec<String>,
+    },
 }
 
 /// What a person is told between runs.
@@ -145,6 +152,8 @@ pub enum Notice {
     NothingFailed,
     /// The tree is the one of the last verdict.
     Unchanged,
+    /// What changed since the last verdict triggers no check.
+    Untriggered,
     /// We are waiting for changes.
     Waiting(Standing),
 }
@@ -310,7 +319,8 @@ impl Engine {
                 self.lost_events |= burst.incomplete;
                 self.repeat = Repeat::No;
                 let unless = self.last_tree;
-                vec![self.start(TriggerKind::Save, burst.paths().clone(), Selection::All, unless)]
+                let selection = Selection::Triggered { failed: self.last_failed.clone() };
+                vec![self.start(TriggerKind::Save, burst.paths().clone(), selection, unless)]
             }
             Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
             Stage::Running(Flow::Going) => self.on_settled_during_run(),
@@ -410,6 +420,11 @@ impl Engine {
             Finished::Stopped => self.after_run(now, Standing::NoVerdict),
             Finished::Unchanged => {
                 let mut effects = vec![Effect::Show(Notice::Unchanged)];
+                effects.extend(self.after_run(now, Standing::Verdict));
+                effects
+            }
+            Finished::Untriggered => {
+                let mut effects = vec![Effect::Show(Notice::Untriggered)];
                 effects.extend(self.after_run(now, Standing::Verdict));
                 effects
             }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::daemon::engine::{Finished, Order, Selection};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
-use crate::run::{Carried, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
 
 /// What the worker says of the run under way.
 #[derive(Debug)]
@@ -115,8 +115,9 @@ impl Bench {
             }
         };
         let checks = match &order.selection {
-            Selection::All => Vec::new(),
-            Selection::Named(names) => names.clone(),
+            Selection::All => Checks::All,
+            Selection::Named(names) => Checks::Named(names.clone()),
+            Selection::Triggered { failed } => Checks::Triggered { failed: failed.clone() },
         };
         let request = RunRequest {
             plan: &plan,
@@ -150,6 +151,7 @@ fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
         }
         Ok(Carried::Interrupted(_) | Carried::Superseded) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,
+        Ok(Carried::Untriggered) => Finished::Untriggered,
         Ok(Carried::Paused(_)) => Finished::Paused,
         Err(_) => Finished::Failed,
     }

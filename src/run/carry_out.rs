@@ -16,6 +16,7 @@ use crate::run::prerequisite;
 use crate::run::progress::Progress;
 use crate::run::records;
 use crate::run::request::{Carried, RunRequest};
+use crate::run::selection::{Selected, select};
 use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
 use crate::tree;
@@ -30,6 +31,7 @@ pub(crate) struct Course<'a> {
     pub(crate) plan_digest: Digest,
     pub(crate) before: TreeDigest,
     pub(crate) tdd: TddState,
+    pub(crate) selected: Selected,
     /// Prerequisites that are known to have succeeded, by name.
     pub(crate) met: BTreeMap<String, Digest>,
 }
@@ -65,6 +67,13 @@ impl Workspace {
             self.keep_tree(&request.scope.root, index);
             return Ok(Carried::Unchanged);
         }
+        let plan_digest = crate::spec::plan_digest(request.plan);
+        let changed = self.changed_since_verdict(request, plan_digest, &index);
+        let selected = select(&request.checks, &request.plan.steps, changed.as_deref());
+        if selected == Selected::Nothing {
+            self.keep_tree(&request.scope.root, index);
+            return Ok(Carried::Untriggered);
+        }
         let started = clock::now();
         let course = Course {
             request,
@@ -72,9 +81,10 @@ impl Workspace {
             started,
             begun: clock::monotonic(),
             issues: index.issues().to_vec(),
-            plan_digest: crate::spec::plan_digest(request.plan),
+            plan_digest,
             before,
             tdd,
+            selected,
             met: self.prerequisites_met(&request.scope.project)?,
         };
         show(Progress::Begun {
@@ -84,8 +94,8 @@ impl Workspace {
             issues: index.issues().to_vec(),
         });
         let result = self.run_in_directory(course, &lock, &mut ledger, &index, show);
-        if result.is_err() {
-            // What was begun and not sealed is closed by the next holder of the lock.
+        if self.tree_is_unknown() {
+            // No second look was taken. What was begun and not sealed is closed by the next holder of the lock.
             self.keep_tree(&request.scope.root, index);
         }
         result
@@ -115,6 +125,9 @@ impl Workspace {
         self.remember_digests(&surveyed.learnt)?;
         let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
+        if matches!(carried, Carried::Judged(_)) {
+            self.keep_verdict_tree(request, course.plan_digest, &after);
+        }
         self.keep_tree(&request.scope.root, after);
         Ok(carried)
     }
@@ -207,7 +220,7 @@ pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
 }
 
 fn is_selected(course: &Course<'_>, action: &Action) -> bool {
-    course.request.checks.is_empty() || course.request.checks.contains(&action.name)
+    course.selected.holds(&action.name)
 }
 
 #[cfg(test)]

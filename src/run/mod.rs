@@ -21,6 +21,7 @@ mod progress;
 mod records;
 mod registration;
 mod request;
+mod selection;
 mod surroundings;
 #[cfg(test)]
 mod testing;
@@ -33,4 +34,5 @@ pub use error::RunError;
 pub use progress::Progress;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
+pub use selection::Checks;
 pub use workspace::{StepObserver, Workspace};

@@ -11,6 +11,7 @@ use crate::process::Control;
 use crate::report::ExecutionReportV2;
 use crate::run::environment::EnvironmentSettings;
 use crate::run::error::RunError;
+use crate::run::selection::Checks;
 
 /// A project as it is registered in the store.
 #[derive(Debug, Clone)]
@@ -46,8 +47,8 @@ pub struct RunRequest<'a> {
     pub settings: &'a Settings,
     /// Where.
     pub scope: &'a Scope,
-    /// The names of the checks to run; empty: all.
-    pub checks: Vec<String>,
+    /// Which checks to run.
+    pub checks: Checks,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
     /// Why.
@@ -73,6 +74,8 @@ pub enum Carried {
     Superseded,
     /// Nothing was run: the tree has the digest the request named.
     Unchanged,
+    /// Nothing was run: what changed since the last verdict triggers no check.
+    Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused(PauseRecord),
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState};
+use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::environment::ChildEnvironment;
@@ -15,12 +15,20 @@ use crate::run::error::RunError;
 use crate::run::interrupted;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope};
+use crate::run::selection::Checks;
 use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
 use crate::store;
 use crate::tree;
 
 /// Is told of every durable step after it is done.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
+
+/// The tree of the last verdict, and what it was a verdict of.
+struct VerdictTree {
+    root: PathBuf,
+    plan: Digest,
+    index: tree::Index,
+}
 
 /// Everything a run needs that is not the run's own.
 pub struct Workspace {
@@ -31,6 +39,7 @@ pub struct Workspace {
     ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
     tree: Option<(PathBuf, tree::Index)>,
+    verdict_tree: Option<VerdictTree>,
     digests: KnownDigests,
     opening_notes: Vec<String>,
 }
@@ -57,6 +66,7 @@ impl Workspace {
             ambient,
             observer,
             tree: None,
+            verdict_tree: None,
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
         };
@@ -171,6 +181,35 @@ impl Workspace {
 
     pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {
         self.tree = Some((root.to_owned(), index));
+    }
+
+    pub(crate) fn tree_is_unknown(&self) -> bool {
+        self.tree.is_none()
+    }
+
+    /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.
+    ///
+    /// A run of checks named by a person leaves it as it was: the others have not been carried out on this tree.
+    pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::Index) {
+        let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
+        match request.checks {
+            Checks::All | Checks::Triggered { .. } => {
+                let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: index.clone() };
+                self.verdict_tree = is_needed.then(kept);
+            }
+            Checks::Named(_) => {}
+        }
+    }
+
+    /// Returns every path that differs from the tree of the last verdict on the same plan; none where there is none.
+    pub(crate) fn changed_since_verdict(
+        &self,
+        request: &RunRequest<'_>,
+        plan: Digest,
+        now: &tree::Index,
+    ) -> Option<Vec<TreePath>> {
+        let last = self.verdict_tree.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
+        Some(tree::compare(&last.index, now).moved)
     }
 
     pub(crate) fn known_digests(&self) -> KnownDigests {

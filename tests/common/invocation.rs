@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::common::output::Output;
 use crate::common::process::{Running, Stream};
 use crate::common::project::Project;
+use crate::common::terminal::Terminal;
 use crate::common::watch::Watch;
 
 /// How long a command may take unless its test says otherwise. No test is meant to come near it.
@@ -80,6 +81,12 @@ impl<'project> Invocation<'project> {
     #[track_caller]
     pub(crate) fn watch(mut self) -> Watch<'project> {
         Watch::start(self.project, &mut self.command)
+    }
+
+    /// Starts it at a terminal of its own.
+    #[track_caller]
+    pub(crate) fn at_terminal(mut self) -> Terminal<'project> {
+        Terminal::start(self.project, &mut self.command)
     }
 
     #[track_caller]

@@ -11,6 +11,7 @@ mod project;
 mod redact;
 mod sources;
 mod store;
+mod terminal;
 mod tools;
 mod watch;
 

@@ -17,7 +17,7 @@ pub(crate) struct Output {
     /// The exit status; 128 plus the number for a signal.
     pub(crate) status: i32,
     pub(super) store: Store,
-    pub(super) redactions: Redactions,
+    pub(crate) redactions: Redactions,
 }
 
 impl Output {

@@ -84,6 +84,13 @@ impl<'project> Watch<'project> {
         self.running.id().expect("the command has not been waited for")
     }
 
+    /// Returns everything it has said so far.
+    pub(crate) fn text(&mut self) -> String {
+        // Pipes that are closed have said everything they will.
+        let _ = self.running.take_in(Duration::ZERO);
+        self.running.text_of_both()
+    }
+
     /// Sends a signal to the command alone.
     #[track_caller]
     pub(crate) fn signal(&mut self, signal: Signal) {

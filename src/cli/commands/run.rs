@@ -12,7 +12,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{CommandExit, OverallStatus, StopReason, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
-use crate::run::{Carried, RunRequest, Sealed, Settings};
+use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -25,7 +25,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         plan: &loaded.plan,
         settings: &settings,
         scope: &scope,
-        checks: options.checks.clone(),
+        checks: selection(&options.checks),
         phase: options.phase.map(Into::into),
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
             render::note(&screen::paused(&loaded.plan.task, &pause));
             CommandExit::PersonNeeded
         }
-        Carried::Superseded | Carried::Unchanged => CommandExit::NoFreshVerdict,
+        Carried::Superseded | Carried::Unchanged | Carried::Untriggered => CommandExit::NoFreshVerdict,
     })
 }
 
@@ -84,6 +84,10 @@ fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
             .hint(format!("the checks are: {}", known.join(", ")))),
         None => Ok(()),
     }
+}
+
+fn selection(names: &[String]) -> Checks {
+    if names.is_empty() { Checks::All } else { Checks::Named(names.to_vec()) }
 }
 
 fn watch_signals() -> Result<Control, CommandError> {

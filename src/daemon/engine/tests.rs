@@ -64,6 +64,22 @@ fn a_lone_save_runs_after_the_quiet_and_names_its_path() {
 }
 
 #[test]
+fn a_save_runs_what_it_triggers_and_what_failed_and_a_change_that_triggers_nothing_is_said() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &["tsc"]);
+    save(&mut engine, 1000, "a.py");
+    let effects = engine.handle(Moment(1020), Event::Timer);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.selection, Selection::Triggered { failed: vec!["tsc".to_owned()] });
+    let effects = engine.handle(Moment(1030), Event::Finished(Finished::Untriggered));
+    assert_eq!(effects, vec![Effect::Show(Notice::Untriggered), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    save(&mut engine, 2000, "a.py");
+    let effects = engine.handle(Moment(2020), Event::Timer);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.unless_tree, Some(tree("t0")), "the last verdict is still the last verdict");
+}
+
+#[test]
 fn a_timer_that_comes_too_early_is_set_again() {
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &[]);

@@ -1,0 +1,148 @@
+//! A command at a pseudo-terminal: what it draws, the keys a person presses, the modes it leaves behind.
+//!
+//! The terminal is not the command's controlling one, so no key becomes a signal; `Watch` is for those.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
+use nix::sys::termios::{LocalFlags, Termios, tcgetattr};
+
+use crate::common::output::Output;
+use crate::common::poll::poll;
+use crate::common::project::Project;
+
+/// How long the command may take to end.
+const END_BOUND: Duration = Duration::from_secs(30);
+
+/// A command at a terminal; killed when dropped.
+#[must_use = "dropping it kills the command"]
+pub(crate) struct Terminal<'project> {
+    project: &'project Project,
+    child: Child,
+    master: File,
+    pieces: Receiver<Vec<u8>>,
+    /// Everything that was drawn, as bytes; `taken` of it has been waited for.
+    drawn: Vec<u8>,
+    taken: usize,
+}
+
+impl<'project> Terminal<'project> {
+    #[track_caller]
+    pub(super) fn start(project: &'project Project, command: &mut Command) -> Self {
+        // Both ends are closed on exec: a command another test starts meanwhile must not hold this terminal open.
+        let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).expect("a terminal can be made");
+        grantpt(&master).expect("a new terminal can be granted");
+        unlockpt(&master).expect("a new terminal can be unlocked");
+        let name = ptsname_r(&master).expect("a new terminal has a name");
+        let slave = OpenOptions::new().read(true).write(true).open(&name).expect("a new terminal can be opened");
+        let end = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
+        command.stdin(end()).stdout(end()).stderr(end());
+        let child = command.spawn().unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
+        // The command keeps its standard streams: without this the terminal would stay open after the child's end.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let master = File::from(master.as_fd().try_clone_to_owned().expect("a descriptor can be copied"));
+        let mut reader = master.try_clone().expect("a descriptor can be copied");
+        let (sender, pieces) = channel();
+        thread::spawn(move || {
+            let mut buffer = [0_u8; 4096];
+            // The kernel reports the end of the other side as an error.
+            while let Ok(count) = reader.read(&mut buffer) {
+                if count == 0 || sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { project, child, master, pieces, drawn: Vec::new(), taken: 0 }
+    }
+
+    /// Waits for `text` to be drawn after what was waited for before; returns everything drawn up to its end.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, text: &str, bound: Duration) -> String {
+        let deadline = Instant::now() + bound;
+        loop {
+            let fresh = &self.drawn[self.taken..];
+            if let Some(at) = fresh.windows(text.len()).position(|window| window == text.as_bytes()) {
+                let passed = String::from_utf8_lossy(&fresh[..at + text.len()]).into_owned();
+                self.taken += at + text.len();
+                return passed;
+            }
+            assert!(Instant::now() < deadline, "waited {bound:?} for `{text}` to be drawn; so far:\n{}", self.text());
+            match self.pieces.recv_timeout(Duration::from_millis(20)) {
+                Ok(piece) => self.drawn.extend(piece),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                    panic!("the command ended while waiting for `{text}`; it drew:\n{}", self.text())
+                }
+            }
+        }
+    }
+
+    /// Presses keys.
+    #[track_caller]
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).expect("the terminal is open");
+    }
+
+    /// Returns the terminal's modes as they are now.
+    #[track_caller]
+    pub(crate) fn modes(&self) -> Termios {
+        tcgetattr(self.master.as_fd()).expect("it is a terminal")
+    }
+
+    /// Returns whether what is typed is echoed and handed on by lines, as a shell leaves a terminal.
+    #[track_caller]
+    pub(crate) fn is_cooked(&self) -> bool {
+        self.modes().local_flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
+    }
+
+    /// Waits for the command to end; everything it drew is its standard output.
+    #[track_caller]
+    pub(crate) fn ended(self) -> Output {
+        self.ended_with_modes().0
+    }
+
+    /// Waits for the command to end, and returns the modes it left the terminal in as well.
+    #[track_caller]
+    pub(crate) fn ended_with_modes(mut self) -> (Output, Termios) {
+        let status = poll(END_BOUND, "the command to end", || {
+            while let Ok(piece) = self.pieces.try_recv() {
+                self.drawn.extend(piece);
+            }
+            let ended = self.child.try_wait().expect("the child is ours to wait for");
+            ended.ok_or_else(|| String::from_utf8_lossy(&self.drawn).into_owned())
+        });
+        while let Ok(piece) = self.pieces.recv_timeout(END_BOUND) {
+            self.drawn.extend(piece);
+        }
+        let modes = self.modes();
+        let output = Output {
+            stdout: self.text().replace("\r\n", "\n"),
+            stderr: String::new(),
+            status: status.code().or(status.signal().map(|number| 128 + number)).expect("it ended one way or the other"),
+            store: self.project.store(),
+            redactions: self.project.redactions(),
+        };
+        (output, modes)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.drawn).into_owned()
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.child.kill().expect("an unreaped child can be signalled");
+            self.child.wait().expect("the child is ours to wait for");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `proctor watch` through the program: what people and tools do to a project while it is watched, and what comes of it.
+
+mod ending;
+mod real_tools;
+mod runs;
+mod terminal;
+mod triggers;
+
+use std::fs;
+use std::time::Duration;
+
+use proctor::ignore::{Matcher, MatcherSettings};
+use proctor::model::Timestamp;
+use proctor::tree::Index;
+use serde_json::Value;
+
+use crate::common::{Project, Watch, poll};
+
+/// The bound of every wait. No test is meant to come near it.
+const LATE: Duration = Duration::from_secs(60);
+
+/// What must not happen is looked for this long: longer than a burst, a repetition and a run together.
+const A_WHILE: Duration = Duration::from_millis(1500);
+
+/// A check that says that it has begun, waits while there is `hold`, and succeeds when `state.txt` says `ok`.
+const CHECK: &str =
+    "#!/bin/sh\necho check >> \"$TMPDIR/steps\"\nwhile [ -e \"$TMPDIR/hold\" ]; do sleep 0.01; done\ngrep -q ok state.txt\n";
+
+/// A project with the one check above, and `settings` after it.
+#[track_caller]
+fn project(settings: &str) -> Project {
+    let check = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n";
+    Project::new().toml(&format!("{check}{settings}")).file("check.sh", CHECK).file("state.txt", "ok\n")
+}
+
+/// Lets every check that is begun from now on wait.
+fn hold(project: &Project) {
+    fs::write(project.root().join("tmp/hold"), "").expect("the directory is ours");
+}
+
+/// Lets them go on.
+fn release(project: &Project) {
+    fs::remove_file(project.root().join("tmp/hold")).expect("they were held");
+}
+
+/// Returns what the actions have written down, in order.
+fn steps(project: &Project) -> Vec<String> {
+    let text = fs::read_to_string(project.root().join("tmp/steps")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Waits for so many steps to be written down, and returns them.
+#[track_caller]
+fn wait_for_steps(project: &Project, count: usize) -> Vec<String> {
+    poll(LATE, "the steps", || {
+        let steps = steps(project);
+        if steps.len() >= count { Ok(steps) } else { Err(format!("{steps:?}")) }
+    })
+}
+
+/// Returns the digest of the tree as it is on disk now.
+#[track_caller]
+fn tree_digest(project: &Project) -> String {
+    let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: Some("evidence".to_owned()) };
+    let mut matcher = Matcher::new(&settings).expect("no pattern is wrong");
+    let index = Index::scan(&project.path(), &mut matcher, Timestamp::from_millis(0)).expect("the tree can be read");
+    index.digest().to_string()
+}
+
+/// Waits for a verdict on the tree as it is now, and returns its record.
+#[track_caller]
+fn wait_for_verdict_on_the_tree(project: &Project, watch: &mut Watch<'_>) -> Value {
+    let digest = tree_digest(project);
+    poll(LATE, "a verdict on the newest tree", || {
+        let verdict = project.store().committed_runs().into_iter().rev().find(|run| run["overallResult"].is_string());
+        verdict.filter(|run| run["treeDigest"] == digest.as_str()).ok_or_else(|| watch.text())
+    })
+}
+
+/// Waits for the watch to be idle.
+#[track_caller]
+fn wait_until_it_watches(watch: &mut Watch<'_>) {
+    watch.wait_for_line("idleness", LATE, |line| line.starts_with("watching"));
+}
+
+fn status_of(run: &Value) -> &str {
+    run["overallStatus"].as_str().unwrap_or_default()
+}
+
+fn run_directories(project: &Project) -> Vec<String> {
+    let id = project.store().project_ids().pop().expect("the project is registered");
+    let runs = project.root().join("state/proctor/evidence").join(id).join("default/runs");
+    let mut names: Vec<_> = fs::read_dir(runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Returns the bodies of the ledger's lines of a kind.
+fn lines_of(project: &Project, kind: &str) -> Vec<Value> {
+    let bodies = project.store().ledger().into_iter().map(|mut line| line["body"].take());
+    bodies.filter(|body| body["kind"] == kind).collect()
+}
+
+/// Looks for a while whether the ledger gets another run.
+#[track_caller]
+fn expect_no_further_run(project: &Project) {
+    let before = project.store().ledger().len();
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < A_WHILE {
+        assert_eq!(project.store().ledger().len(), before, "nothing was to run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

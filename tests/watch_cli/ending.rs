@@ -1,0 +1,158 @@
+//! How a watch ends, what it costs while nothing happens, and two of them at once.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use proctor::model::Digest;
+
+use crate::common::{Project, poll, processes_of};
+use crate::watch_cli::{LATE, hold, project, release, status_of, steps, tree_digest, wait_for_steps, wait_until_it_watches};
+
+#[test]
+fn signals_end_an_idle_watch_with_their_codes_and_leave_no_process() {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+        let project = project("");
+        let mut watch = project.watch(["."]);
+        wait_until_it_watches(&mut watch);
+        watch.signal(signal);
+        assert_eq!(watch.ended().status, status, "{signal}");
+        assert_eq!(processes_of(project.root()), []);
+    }
+}
+
+#[test]
+fn signals_during_a_run_stop_it_seal_it_and_leave_no_process() {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let project = project("");
+        hold(&project);
+        let mut watch = project.watch(["."]);
+        wait_for_steps(&project, 1);
+        watch.signal(signal);
+        let ended = watch.ended();
+        assert_eq!(ended.status, status, "{signal}: {}", ended.snapshot());
+        assert!(ended.stdout.contains("INTERRUPTED · no verdict · "), "{}", ended.stdout);
+        assert_eq!(project.store().committed_runs().iter().map(status_of).collect::<Vec<_>>(), ["INTERRUPTED"]);
+        assert_eq!(processes_of(project.root()), []);
+        release(&project);
+        assert_eq!(project.proctor(["run"]).success().stderr, "", "there is nothing to recover");
+    }
+}
+
+#[test]
+fn a_second_signal_kills_what_does_not_want_to_end() {
+    let script = "trap '' INT TERM\necho check >> \"$TMPDIR/steps\"\nwhile :; do sleep 0.05; done\n";
+    let project = project("[defaults]\ngrace = \"10m\"\n").file("check.sh", script);
+    let mut watch = project.watch(["."]);
+    wait_for_steps(&project, 1);
+    watch.signal(Signal::SIGINT);
+    // Two signals that come at once are one: the second is sent until it has been seen.
+    let id = watch.id();
+    let directory = std::path::PathBuf::from(format!("/proc/{id}"));
+    let sender = thread::spawn(move || {
+        while directory.exists() {
+            thread::sleep(Duration::from_millis(100));
+            let _gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), Signal::SIGINT);
+            if fs::read_to_string(directory.join("stat")).is_ok_and(|stat| stat.contains(") Z ")) {
+                return;
+            }
+        }
+    });
+    assert_eq!(watch.ended().status, 130);
+    sender.join().expect("it only sends");
+    assert_eq!(processes_of(project.root()), []);
+}
+
+#[test]
+fn a_command_can_be_watched_instead_of_the_projects_checks() {
+    let project = project("");
+    let directory = project.path();
+    let mut watch = project
+        .proctor(["watch"])
+        .arguments([directory.as_os_str()])
+        .arguments(["--", "/bin/sh", "other.sh"])
+        .directory("../tmp");
+    let mut watch = {
+        project.save("other.sh", "echo other >> \"$TMPDIR/steps\"\ntest -e wanted\n");
+        watch = watch.env("NO_COLOR", "1");
+        watch.watch()
+    };
+    watch.wait_for_line("a verdict", LATE, |line| line.starts_with("FAILED · 1 blocking"));
+    project.save("wanted", "");
+    watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
+    assert_eq!(steps(&project), ["other", "other"]);
+    assert_eq!(project.store().report("default")["stepExecution"]["results"].as_array().map(Vec::len), Some(1));
+    watch.interrupt();
+}
+
+#[test]
+fn two_watches_of_one_project_take_turns() {
+    let project = project("");
+    let mut one = project.watch(["."]);
+    let mut other = project.watch(["."]);
+    wait_until_it_watches(&mut one);
+    wait_until_it_watches(&mut other);
+    for round in 0..3 {
+        project.save("state.txt", &format!("ok {round}\n"));
+        let digest = tree_digest(&project);
+        poll(LATE, "both verdicts", || {
+            let runs = project.store().committed_runs();
+            let count =
+                runs.iter().filter(|run| run["treeDigest"] == digest.as_str() && run["overallResult"] == "PASSED").count();
+            if count == 2 { Ok(()) } else { Err(format!("{count} verdicts\n{}\n{}", one.text(), other.text())) }
+        });
+    }
+    assert_eq!((one.interrupt().status, other.interrupt().status), (130, 130));
+    expect_a_whole_chain(&project);
+    project.proctor(["run"]).success();
+}
+
+/// Checks sequence numbers and hashes of the ledger, line by line.
+#[track_caller]
+fn expect_a_whole_chain(project: &Project) {
+    let id = project.store().project_ids().pop().expect("the project is registered");
+    let path = project.root().join(format!("state/proctor/ledger/{id}.jsonl"));
+    let text = fs::read_to_string(path).expect("the ledger is text");
+    let mut previous = Digest::of(b"").to_string();
+    for (number, line) in (1..).zip(text.lines()) {
+        let parsed: serde_json::Value = serde_json::from_str(line).expect("each line is JSON");
+        assert_eq!((&parsed["sequence"], &parsed["previous"]), (&number.into(), &previous.as_str().into()), "{line}");
+        previous = Digest::of(line.as_bytes()).to_string();
+    }
+}
+
+#[test]
+fn an_idle_watch_costs_nothing() {
+    let project = project("");
+    let mut watch = project.watch(["."]);
+    wait_until_it_watches(&mut watch);
+    project.save("state.txt", "ok, better\n");
+    watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
+    wait_until_it_watches(&mut watch);
+    let ids: Vec<_> = processes_of(project.root()).into_iter().map(|(id, _)| id).collect();
+    assert!(ids.contains(&watch.id()), "{ids:?}");
+    let before: u64 = ids.iter().map(|id| ticks(*id)).sum();
+    thread::sleep(Duration::from_secs(3));
+    let spent = ids.iter().map(|id| ticks(*id)).sum::<u64>() - before;
+    let memory: Vec<_> = ids.iter().map(|id| resident_kib(*id)).collect();
+    println!("idle for 3 s: {spent} ticks, {memory:?} KiB resident (watch and launcher)");
+    assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
+    // The release build is what counts, below 20 MiB; a debug build is larger.
+    assert!(memory.iter().sum::<u64>() < 60 * 1024, "{memory:?}");
+    watch.interrupt();
+}
+
+/// Returns the processor time a process has used, in ticks of a hundredth of a second.
+fn ticks(id: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).expect("it lives");
+    let after_name = stat.rsplit_once(") ").expect("the name is in parentheses").1;
+    let fields: Vec<&str> = after_name.split(' ').collect();
+    fields[11].parse::<u64>().expect("utime") + fields[12].parse::<u64>().expect("stime")
+}
+
+fn resident_kib(id: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+}

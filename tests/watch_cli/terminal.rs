@@ -1,0 +1,69 @@
+//! A watch at a terminal: the live line, the keys, the modes afterwards.
+
+use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
+
+const KEYS: &str = "watching (Enter run again, f failed only, a all, c clear, q quit)";
+
+#[test]
+fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
+    let second = "[[check]]\nname = \"second\"\ncommand = [\"/bin/sh\", \"second.sh\"]\n";
+    let project = project(second).file("second.sh", "echo second >> \"$TMPDIR/steps\"\n").env("TERM", "xterm");
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    let cooked = terminal.modes();
+    terminal.wait_for(KEYS, LATE);
+    assert!(!terminal.is_cooked(), "keys are to come at once and without echo");
+    assert_eq!(steps(&project), ["check", "second"]);
+
+    terminal.press("f");
+    terminal.wait_for("nothing failed last time: press Enter to run everything", LATE);
+    terminal.press("\r");
+    terminal.wait_for(KEYS, LATE);
+    assert_eq!(steps(&project)[2..], ["check", "second"]);
+
+    project.save("state.txt", "broken\n");
+    terminal.wait_for("FAILED", LATE);
+    terminal.wait_for(KEYS, LATE);
+    terminal.press("f");
+    terminal.wait_for("1 of 2 checks", LATE);
+    terminal.wait_for(KEYS, LATE);
+    assert_eq!(steps(&project)[6..], ["check"]);
+    terminal.press("a");
+    terminal.wait_for(KEYS, LATE);
+    assert_eq!(steps(&project)[7..], ["check", "second"]);
+
+    terminal.press("x");
+    terminal.press("c");
+    terminal.wait_for("\x1b[2J", LATE);
+    terminal.press("q");
+    let (ended, modes) = terminal.ended_with_modes();
+    assert_eq!(ended.status, 0, "{}", ended.stdout);
+    assert_eq!(modes.local_flags, cooked.local_flags, "the terminal is as it was");
+}
+
+#[test]
+fn the_action_under_way_has_a_line_that_its_result_replaces() {
+    let project = project("").env("TERM", "xterm");
+    hold(&project);
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    wait_for_steps(&project, 1);
+    let drawn = terminal.wait_for("  … STEP.1    check", LATE);
+    assert!(!drawn.contains('✓'), "{drawn:?}");
+    release(&project);
+    let drawn = terminal.wait_for("STEP.1", LATE);
+    assert!(drawn.contains("\r\x1b[2K\r") && drawn.contains('✓'), "the live line is wiped before its result: {drawn:?}");
+    terminal.wait_for(KEYS, LATE);
+    terminal.press("q");
+    assert_eq!(terminal.ended().status, 0);
+}
+
+#[test]
+fn quitting_during_a_run_stops_it() {
+    let project = project("").env("TERM", "xterm");
+    hold(&project);
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    wait_for_steps(&project, 1);
+    terminal.press("q");
+    let ended = terminal.ended();
+    assert_eq!(ended.status, 0);
+    assert!(ended.stdout.contains("INTERRUPTED"), "{}", ended.stdout);
+}
