@@ -148,7 +148,7 @@ fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
             Finished::Moved { paths }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded) => Finished::Stopped,
+        Ok(Carried::Interrupted(_) | Carried::Superseded) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Paused(_)) => Finished::Paused,
         Err(_) => Finished::Failed,
