@@ -9,6 +9,7 @@
 )]
 
 mod architecture;
+mod bad_input;
 mod common;
 mod harness;
 mod house;
@@ -16,5 +17,6 @@ mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod run;
 mod tree;
 mod watching;
