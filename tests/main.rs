@@ -11,8 +11,10 @@
 mod architecture;
 mod bad_input;
 mod common;
+mod crash;
 mod harness;
 mod house;
+mod output;
 mod process;
 mod pytest_scenarios;
 mod readme;

@@ -45,7 +45,8 @@ pub(super) enum ForeignEntries {
 
 /// Seals a run in the durable order ([`DurableStep::ALL`]) up to [`DurableStep::LedgerCommitted`], which is the commit.
 ///
-/// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps.
+/// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps, and then
+/// [`ProjectLock::note_published`]: until that is called the lock file names the run, and whoever takes the lock next links it.
 pub fn seal(
     mut run: RunDirectory,
     sealing: Sealing,
@@ -68,9 +69,6 @@ pub fn seal(
     observer(DurableStep::FilesSynced);
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
     let sealed = seal_synced(&run.path, digests, sealing, ledger, asker, now, observer)?;
-    // The run stands from here on, so a note that fails must not look like a run that failed: it only means that the next
-    // run is refused until recovery has found this one in the ledger.
-    let _ = run.lock.end_run();
     drop(run.is_open);
     Ok(sealed)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::{Ledger, ProjectLock, RunDirectory};
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
     Action, ActionPhase, Digest, Phase, ResultType, RunId, StopReason, SupersededRecord, TddState, Timestamp, TreeComparison,
     TreeDigest, TreeIssue,
@@ -103,6 +103,7 @@ impl Workspace {
         let request = course.request;
         let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
         directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
+        self.observer()(DurableStep::RunRecordWritten);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
         let Carrying { performed, stopped, survey } = perform_all(&course, &mut performer)?;
         if stopped == Some(StopReason::Superseded) {

@@ -76,6 +76,7 @@ impl Workspace {
             publish_latest(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
             observer(DurableStep::LatestLinked);
         }
+        lock.note_published();
         remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence)?;
         let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
         observer(DurableStep::Published);

@@ -83,7 +83,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let preparation = tools::prepare(action, output.path());
         let environment = self.environment(action, &preparation.environment, output.path());
         let aside = PutAside::of(&preparation.report, &self.working_directory(action))?;
-        let ended = self.supervise(action, preparation.argv, &environment, &names)?;
+        let mut ended = self.supervise(action, preparation.argv, &environment, &names)?;
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
         aside.restore_if_nothing_came();
         let coverage = match &preparation.coverage {
@@ -103,6 +103,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             survivors: ended.survivors.len(),
         });
         let outcome = self.classify(action, &ended, &interpretation);
+        shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
@@ -263,6 +264,12 @@ fn as_report(taken: Result<crate::evidence::Artifact, Refused>) -> ToolReport {
         Err(Refused::NotThere) => ToolReport::Missing,
         Err(refused) => ToolReport::Refused(refused.to_string()),
     }
+}
+
+/// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
+fn shorten(captured: &mut Captured) {
+    captured.stdout = captured.stdout.shortened();
+    captured.stderr = captured.stderr.shortened();
 }
 
 /// An action whose program was not found: nothing was started, nothing captured.

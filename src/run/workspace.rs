@@ -113,7 +113,7 @@ impl Workspace {
         let begun = clock::monotonic();
         let mut told = false;
         let lock = self.store.lock(&scope.project, &mut || {
-            if !told {
+            if !told && !wait.is_zero() {
                 told = true;
                 show(Progress::WaitingForLock { wait });
             }
@@ -239,7 +239,8 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &Projec
     index.apply(project, &lines).map_err(RunError::Index)
 }
 
-fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
+/// Returns the line about an index that was set aside.
+pub(crate) fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
     let note =
         |path: PathBuf| format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", path.display());
     set_aside.map(note).into_iter().collect()

@@ -69,11 +69,16 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
+    let readable = |stream: &StreamExcerpt| match input.action.tool {
+        Tool::Pytest | Tool::Tsc | Tool::Eslint => plain_text(stream),
+        // Judged by its exit code; making megabytes readable would take several times their memory for nothing.
+        Tool::Generic => plain_text(&stream.shortened()),
+    };
     let exited = Exited {
         code,
         action: input.action,
-        stdout: plain_text(input.stdout),
-        stderr: plain_text(input.stderr),
+        stdout: readable(input.stdout),
+        stderr: readable(input.stderr),
         stdout_is_complete: input.stdout.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
     };

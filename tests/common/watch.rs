@@ -78,11 +78,16 @@ impl<'project> Watch<'project> {
         verdict
     }
 
+    /// Returns the command's process id.
+    #[track_caller]
+    pub(crate) fn id(&self) -> i32 {
+        self.running.id().expect("the command has not been waited for")
+    }
+
     /// Sends a signal to the command alone.
     #[track_caller]
     pub(crate) fn signal(&mut self, signal: Signal) {
-        let id = self.running.id().expect("the command has not been waited for");
-        kill(Pid::from_raw(id), signal).expect("an unreaped child can be signalled");
+        kill(Pid::from_raw(self.id()), signal).expect("an unreaped child can be signalled");
     }
 
     /// Interrupts the command, as Ctrl-C in a terminal would, and returns how it ended.

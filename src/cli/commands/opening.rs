@@ -71,6 +71,7 @@ pub(crate) fn open(
 /// Opens the store for reading, for a project that is registered.
 pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
     let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))

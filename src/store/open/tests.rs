@@ -60,7 +60,7 @@ fn what_is_no_database_is_set_aside_and_named() {
 }
 
 #[test]
-fn damage_inside_shows_as_such_and_can_be_set_aside() {
+fn damage_deep_inside_shows_as_such_and_can_be_set_aside() {
     let mut test = TestIndex::new();
     for number in 1..=50 {
         test.append_run("shop-00000001", run_record(number, "default", OverallStatus::Success));
@@ -69,7 +69,8 @@ fn damage_inside_shows_as_such_and_can_be_set_aside() {
     let TestIndex { index, path, _directory, .. } = test;
     drop(index);
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[4096..].fill(0xff);
+    let last_page = bytes.len() - 4096;
+    bytes[last_page..].fill(0xff);
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
     let opened = Index::open(&path).unwrap();
     let refused = opened.index.runs(&project("shop-00000001"), None, 10);
@@ -81,19 +82,22 @@ fn damage_inside_shows_as_such_and_can_be_set_aside() {
 }
 
 #[test]
-fn a_damaged_list_of_tables_is_set_aside_at_once() {
-    let test = TestIndex::new();
-    let TestIndex { index, path, _directory, .. } = test;
-    drop(index);
-    let mut bytes = std::fs::read(&path).unwrap();
-    bytes[100..4096].fill(0xff);
-    std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
-    assert!(Index::open(&path).unwrap().set_aside.is_some());
+fn a_damaged_list_of_tables_and_lost_tables_are_set_aside_at_once() {
+    for damaged in [100..4096, 4096..usize::MAX] {
+        let test = TestIndex::new();
+        let TestIndex { index, path, _directory, .. } = test;
+        drop(index);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let end = damaged.end.min(bytes.len());
+        bytes[damaged.start..end].fill(0xff);
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
+        assert!(Index::open(&path).unwrap().set_aside.is_some(), "{damaged:?}");
+    }
 }
 
 #[test]
 fn several_may_open_a_new_index_at_once() {
-    for _ in 0..8 {
+    for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let openings: Vec<_> = (0..6)
