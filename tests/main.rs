@@ -9,6 +9,7 @@
 )]
 
 mod architecture;
+mod bad_input;
 mod common;
 mod crash;
 mod harness;
@@ -18,6 +19,7 @@ mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod run;
 mod tdd;
 mod tree;
 mod watch_cli;

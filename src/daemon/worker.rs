@@ -149,7 +149,7 @@ fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
             Finished::Moved { paths }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded) => Finished::Stopped,
+        Ok(Carried::Interrupted(_) | Carried::Superseded) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Untriggered) => Finished::Untriggered,
         Ok(Carried::Paused(_)) => Finished::Paused,

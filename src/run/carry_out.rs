@@ -54,7 +54,8 @@ impl Workspace {
     /// # Errors
     /// Only proctor's own troubles: the store, the launcher, a tree that cannot be read. Whatever a tool does is a value.
     pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, RunError> {
-        let lock = self.lock(request.scope, request.settings.lock_wait, show)?;
+        let stopped = || request.control.requested().filter(|reason| heeded(ActionPhase::Prerequisite).contains(reason));
+        let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
         self.catch_up(&request.scope.project)?;
         let tdd = self.tdd(&request.scope.project, &request.plan.task)?;

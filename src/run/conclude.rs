@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    ActionPhase, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote, ResultType,
-    RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
+    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote,
+    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
@@ -364,6 +364,9 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
             .collect(),
         moved: concluding.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing),
+        exit: match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
+            (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+            (_, exit) => exit,
+        },
     }
 }

@@ -111,7 +111,7 @@ impl Workspace {
         asker: &Asker,
     ) -> Result<Registration, RunError> {
         let scope = scope_of(project, place, asker);
-        let lock = self.lock(&scope, settings.lock_wait, &mut |_| {})?;
+        let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
         let record = RegistrationRecord {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState, TreePath};
+use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::environment::ChildEnvironment;
@@ -112,8 +112,14 @@ impl Workspace {
         Ok(&mut self.launcher)
     }
 
-    /// Locks a project's evidence, waiting for another writer within a bound.
-    pub(crate) fn lock(&self, scope: &Scope, wait: Duration, show: &mut dyn FnMut(Progress)) -> Result<ProjectLock, RunError> {
+    /// Locks a project's evidence, waiting for another writer within a bound, or until `stopped` has a reason to stop.
+    pub(crate) fn lock(
+        &self,
+        scope: &Scope,
+        wait: Duration,
+        stopped: &dyn Fn() -> Option<StopReason>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<ProjectLock, RunError> {
         let begun = clock::monotonic();
         let mut told = false;
         let lock = self.store.lock(&scope.project, &mut || {
@@ -121,9 +127,13 @@ impl Workspace {
                 told = true;
                 show(Progress::WaitingForLock { wait });
             }
-            if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }
+            let in_time = clock::monotonic().since(begun) < wait;
+            if in_time && stopped().is_none() { Waiting::GoOn } else { Waiting::GiveUp }
         });
-        lock.map_err(RunError::Lock)
+        lock.map_err(|error| match stopped() {
+            Some(reason) => RunError::StoppedWaiting(reason),
+            None => RunError::Lock(error),
+        })
     }
 
     /// Opens the ledger and closes what a dead process left open.

@@ -143,7 +143,7 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
         SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
             CategoryCode::ToolNotFound,
             format!(
-                "`{program}` is there, but `{interpreter}`, which its first line names, is not: its virtual environment was moved or removed; create it anew"
+                "`{program}` is there, but `{interpreter}`, which its first line names, is not; install it or, where a virtual environment was moved or removed, create that anew"
             ),
         ),
         SpawnFailure::NotExecutable { program } => Interpretation::plain(
@@ -220,7 +220,7 @@ mod tests {
             (
                 SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },
                 CategoryCode::ToolNotFound,
-                "virtual environment was moved",
+                "virtual environment was moved or removed, create that anew",
             ),
             (SpawnFailure::NotExecutable { program: program.clone() }, CategoryCode::NotStarted, "chmod +x"),
             (SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }, CategoryCode::NotStarted, "`web` does not exist"),
