@@ -167,42 +167,91 @@ struct Carrying {
     survey: Survey,
 }
 
-/// Prerequisites until the first failure, then the steps, then the cleanup, always.
+/// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
 fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result<Carrying, RunError> {
-    let plan = course.request.plan;
-    let mut performed = Vec::with_capacity(plan.actions().count());
-    let mut failed = false;
-    for action in &plan.prerequisites {
-        let one = if failed {
+    let mut performed = Vec::with_capacity(course.request.plan.actions().count());
+    let carried = perform_prerequisites(course, performer, &mut performed).and_then(|met| {
+        // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
+        let survey = performer.survey();
+        perform_steps(course, performer, met, &mut performed)?;
+        Ok(survey)
+    });
+    // What was asked for so far stops the checks, not the cleanup; a further request does.
+    let control = course.request.control;
+    let stopped = control.take();
+    let cleaned = perform_cleanup(course, performer, &mut performed);
+    let survey = carried?;
+    cleaned?;
+    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+}
+
+/// Whether every prerequisite is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prerequisites {
+    Met,
+    Failed,
+}
+
+fn perform_prerequisites(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    performed: &mut Vec<Performed>,
+) -> Result<Prerequisites, RunError> {
+    let root = &course.request.scope.root;
+    let mut so_far = Prerequisites::Met;
+    for action in &course.request.plan.prerequisites {
+        let one = if so_far == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
-        } else if prerequisite::is_unchanged(&course.request.scope.root, action, &course.met) {
+        } else if prerequisite::is_unchanged(root, action, &course.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
-            perform_or_stop(course, performer, action)?
+            // Looked at before it starts: what is saved while it runs is not what it has seen.
+            let inputs = prerequisite::inputs(root, action);
+            let mut one = perform_or_stop(course, performer, action)?;
+            one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
+            one
         };
-        failed |= one.status().is_some_and(|status| status != ResultType::Success);
+        if one.status().is_some_and(|status| status != ResultType::Success) {
+            so_far = Prerequisites::Failed;
+        }
         performed.push(one);
     }
-    // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
-    let survey = performer.survey();
-    for action in &plan.steps {
-        let one = if failed {
+    Ok(so_far)
+}
+
+fn perform_steps(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    prerequisites: Prerequisites,
+    performed: &mut Vec<Performed>,
+) -> Result<(), RunError> {
+    for action in &course.request.plan.steps {
+        let one = if prerequisites == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
-        } else if !is_selected(course, action) {
+        } else if !course.selected.holds(&action.name) {
             performer.skip(action, SkipReason::NotSelected)
         } else {
             perform_or_stop(course, performer, action)?
         };
         performed.push(one);
     }
-    // What was asked for so far stops the checks, not the cleanup; a further request does.
-    let control = course.request.control;
-    let stopped = control.requested();
-    control.acknowledge();
-    for action in &plan.cleanup {
-        performed.push(performer.perform(action)?);
+    Ok(())
+}
+
+/// Carries every cleanup action out, also when one of them could not be: the first fault is returned at the end.
+fn perform_cleanup(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    performed: &mut Vec<Performed>,
+) -> Result<(), RunError> {
+    let mut outcome = Ok(());
+    for action in &course.request.plan.cleanup {
+        match performer.perform(action) {
+            Ok(one) => performed.push(one),
+            Err(error) => outcome = outcome.and(Err(error)),
+        }
     }
-    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+    outcome
 }
 
 fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<Performed, RunError> {
@@ -218,10 +267,6 @@ pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
         ActionPhase::Step => &[StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
         ActionPhase::Prerequisite | ActionPhase::Cleanup => &[StopReason::Interrupted, StopReason::Terminated],
     }
-}
-
-fn is_selected(course: &Course<'_>, action: &Action) -> bool {
-    course.selected.holds(&action.name)
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
 use crate::run::error::RunError;
 use crate::run::perform::Performed;
-use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
 use crate::run::surroundings::{Surveyed, changed_between};
@@ -323,18 +322,11 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
 pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) -> BTreeMap<String, Digest> {
     let mut met = course.met.clone();
     for one in performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Prerequisite) {
-        let action = &one.facts.action;
-        let state = match one.status() {
-            Some(ResultType::Success) => {
-                let once = action.once.clone().unwrap_or_default();
-                prerequisite::state_digest(&course.request.scope.root, action, &once)
-            }
-            Some(_) => None,
-            None => continue,
-        };
-        match state {
-            Some(digest) => drop(met.insert(action.name.clone(), digest)),
-            None => drop(met.remove(&action.name)),
+        let name = &one.facts.action.name;
+        match (one.status(), one.met) {
+            (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
+            (Some(_), _) => drop(met.remove(name)),
+            (None, _) => {}
         }
     }
     met

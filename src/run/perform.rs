@@ -33,6 +33,8 @@ pub(crate) struct Performed {
     pub(crate) files: Vec<EvidenceFile>,
     pub(crate) environment_names: BTreeSet<String>,
     pub(crate) notes: Vec<PlanNote>,
+    /// For a prerequisite that was carried out: what it was started on and has made; none where that is not known.
+    pub(crate) met: Option<Digest>,
 }
 
 /// Carries actions out, one after the other.
@@ -72,7 +74,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
         self.tell(&facts);
-        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new() }
+        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new(), met: None }
     }
 
     /// Carries an action out. A command that fails, hangs or cannot start is a value.
@@ -80,16 +82,19 @@ impl<'w, 'c> Performer<'w, 'c> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let names = ActionFiles::of(action);
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
-        let preparation = tools::prepare(action, output.path());
-        let environment = self.environment(action, &preparation.environment, output.path());
-        let aside = PutAside::of(&preparation.report, &self.working_directory(action))?;
+        let mut environment = self.environment(action, output.path());
+        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path());
+        environment.add_for_the_tool(&preparation.environment);
+        let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
+        let root = &self.course.request.scope.root;
+        let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
         let mut ended = self.supervise(action, preparation.argv, &environment, &names)?;
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
-        aside.restore_if_nothing_came();
         let coverage = match &preparation.coverage {
             Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
             None => ToolReport::NotRequested,
         };
+        drop((old_report, old_coverage));
         let channel = preparation.report.channel();
         let interpretation = tools::interpret(&tools::Input {
             action,
@@ -137,7 +142,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
         self.tell(&facts);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Performed { facts, outcome: Some(outcome), files, environment_names, notes }
+        Performed { facts, outcome: Some(outcome), files, environment_names, notes, met: None }
     }
 
     fn tell(&mut self, facts: &ActionFacts) {
@@ -149,8 +154,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         self.course.request.scope.root.join(&action.directory)
     }
 
-    fn environment(&self, action: &Action, for_the_tool: &[(String, String)], output: &Path) -> ChildEnvironment {
-        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, for_the_tool, output)
+    fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
+        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, output)
     }
 
     fn supervise(
@@ -238,6 +243,20 @@ impl<'w, 'c> Performer<'w, 'c> {
             write(name, &bytes)?;
         }
         Ok(files)
+    }
+}
+
+/// Returns the action with every variable its command will see, wherever it comes from: what a tool is asked through the
+/// environment is merged with what stands there.
+fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
+    Action { environment: environment.as_text(), ..action.clone() }
+}
+
+/// Returns where a report lies that the command names itself.
+fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+    match request {
+        ReportRequest::Own { path } => Some(directory.join(path)),
+        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
     }
 }
 
