@@ -66,7 +66,6 @@ impl ProgressScreen {
 
     fn note(&self, progress: &Progress) {
         match progress {
-            Progress::WaitingForLock { wait } if wait.is_zero() => {}
             Progress::WaitingForLock { wait } => {
                 render::note(&format!("waiting for another run of this project to end (at most {} s)", wait.as_secs()));
             }
