@@ -273,9 +273,10 @@ enum Damage {
 impl Damage {
     fn carry_out(self, project: &Project) {
         let path = state(project).join("state.db");
-        for name in ["state.db-wal", "state.db-shm"] {
-            let _absent = fs::remove_file(state(project).join(name));
-        }
+        // A connection that closes as SQLite does by itself moves everything into the one file.
+        let connection = rusqlite::Connection::open(&path).expect("the index can be opened");
+        connection.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).expect("it has a table of runs");
+        drop(connection);
         let mut bytes = fs::read(&path).expect("a project was registered");
         let from = match self {
             Self::Everything => 0,

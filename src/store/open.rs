@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
 use crate::store::IndexError;
@@ -14,6 +15,8 @@ use crate::store::words::Reader;
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// When the write-ahead log has so many pages of 4 KiB, they are moved into the file; a run writes about seven.
+const CHECKPOINT_PAGES: u32 = 128;
 /// How often the opening is tried while somebody else is in the way, and how long is waited in between.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
@@ -108,6 +111,10 @@ impl Index {
                 outcome => outcome?,
             }
         }
+        // By default the last connection that closes moves the write-ahead log into the file and removes it, and the next one makes it
+        // anew: four syncs for every command. It is left instead, and kept short because whoever opens the file reads all of it.
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        self.connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         // A power loss may take back the newest rows, never damage the file: the ledger has them.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)

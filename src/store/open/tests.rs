@@ -54,8 +54,9 @@ fn what_is_no_database_is_set_aside_and_named() {
         assert_eq!(opened.set_aside.as_ref(), Some(&aside));
         assert_eq!(std::fs::read(&aside).unwrap(), garbage.as_bytes());
         assert_eq!(opened.index.position(&project("shop-00000001")).unwrap(), None);
-        drop(opened);
+        close_with_everything_in_one_file(opened.index);
         assert_eq!(Index::open(&path).unwrap().set_aside, None);
+        close_with_everything_in_one_file(Index::open(&path).unwrap().index);
     }
 }
 
@@ -65,9 +66,8 @@ fn damage_deep_inside_shows_as_such_and_can_be_set_aside() {
     for number in 1..=50 {
         test.append_run("shop-00000001", run_record(number, "default", OverallStatus::Success));
     }
-    // The last connection that closes moves everything from the write-ahead log into the file.
     let TestIndex { index, path, _directory, .. } = test;
-    drop(index);
+    close_with_everything_in_one_file(index);
     let mut bytes = std::fs::read(&path).unwrap();
     let last_page = bytes.len() - 4096;
     bytes[last_page..].fill(0xff);
@@ -86,7 +86,7 @@ fn a_damaged_list_of_tables_and_lost_tables_are_set_aside_at_once() {
     for damaged in [100..4096, 4096..usize::MAX] {
         let test = TestIndex::new();
         let TestIndex { index, path, _directory, .. } = test;
-        drop(index);
+        close_with_everything_in_one_file(index);
         let mut bytes = std::fs::read(&path).unwrap();
         let end = damaged.end.min(bytes.len());
         bytes[damaged.start..end].fill(0xff);
@@ -110,4 +110,27 @@ fn several_may_open_a_new_index_at_once() {
             assert_eq!(opening.join().unwrap().unwrap(), None);
         }
     }
+}
+
+#[test]
+fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
+    let mut test = TestIndex::new();
+    let wal = test.path.with_extension("db-wal");
+    for number in 1..=100 {
+        test.append_run("shop-00000001", run_record(number, "default", OverallStatus::Success));
+    }
+    let length = wal.metadata().unwrap().len();
+    assert!((1..2_000_000).contains(&length), "{length} bytes");
+    let TestIndex { index, path, _directory, .. } = test;
+    drop(index);
+    assert_eq!(wal.metadata().unwrap().len(), length, "nothing is moved when the last connection closes");
+    assert_eq!(Index::open(&path).unwrap().index.runs(&project("shop-00000001"), None, 1000).unwrap().len(), 100);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(Index::open(&path).unwrap().index.projects().unwrap(), [], "a log without its file says nothing");
+}
+
+/// Moves what is in the write-ahead log into the file, and removes the log.
+fn close_with_everything_in_one_file(index: Index) {
+    index.connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
+    drop(index);
 }
