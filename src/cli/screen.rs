@@ -467,7 +467,8 @@ fn partial(report: &ExecutionReportV2) -> Option<String> {
 /// The route is shown inside a started cycle only (R2).
 fn route(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
-    let route = report.route.as_ref()?;
+    // Another phase's route was asked for as advice; it moves nothing.
+    let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
     Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
 }
 

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::daemon::engine::{Finished, Order, Selection};
+use crate::daemon::engine::{Finished, OnDisk, Order, Selection};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
@@ -135,19 +135,24 @@ impl Bench {
             let _gone = reports.send(WorkerReport::Progress(progress));
         };
         let carried = self.workspace.carry_out(&request, &mut show);
-        let finished = finished_of(&carried);
+        let finished = finished_of(&carried, &order.selection);
         Over { finished, carried: carried.map_err(Trouble::Run), task: plan.task }
     }
 }
 
-fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
+fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Finished {
     match carried {
         Ok(Carried::Judged(sealed)) => {
-            Finished::Verdict { tree: sealed.tree, failed: sealed.failed.clone(), paused: sealed.paused }
+            let (failed, paused) = (sealed.failed.clone(), sealed.paused);
+            match selection {
+                Selection::All | Selection::Triggered { .. } => Finished::Verdict { tree: sealed.tree, failed, paused },
+                Selection::Named(_) => Finished::Partial { failed, paused },
+            }
         }
         Ok(Carried::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-            Finished::Moved { paths }
+            let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
+            Finished::Moved { paths, on_disk }
         }
         Ok(Carried::Interrupted(_) | Carried::Superseded) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,

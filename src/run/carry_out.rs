@@ -42,9 +42,9 @@ impl Course<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns whether the run is judged as part of a cycle: a started one, or a phase that was asked for by name.
+    /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.
     pub(crate) fn in_cycle(&self) -> bool {
-        self.tdd.started || self.request.phase.is_some()
+        self.tdd.started && self.phase() == self.tdd.phase
     }
 }
 

@@ -42,6 +42,15 @@ pub enum RunError {
         #[source]
         source: SuperviseError,
     },
+    /// A descriptor of an action's files could not be had.
+    #[error("failed to open the files of `{action}`")]
+    Descriptor {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The project's directory could not be looked at.
     #[error("failed to look at `{path}`")]
     Project {
@@ -89,6 +98,7 @@ impl RunError {
             | Self::Tree(_)
             | Self::Launcher(_)
             | Self::Supervise { .. }
+            | Self::Descriptor { .. }
             | Self::Project { .. }
             | Self::OldReport { .. } => CommandExit::OwnFault,
         }
@@ -103,6 +113,7 @@ impl RunError {
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, take_artifact};
@@ -9,7 +10,7 @@ use crate::model::{
     Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
     SpawnFailure, StreamExcerpt, ToolReport,
 };
-use crate::process::{LaunchRequest, Sinks, clock, resolve_program, supervise};
+use crate::process::{LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
@@ -181,9 +182,18 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
         let heeded = crate::run::carry_out::heeded(action.phase);
-        let launcher = self.workspace.launcher()?;
-        supervise(launcher, &request, &limits, Sinks { log, frames }, self.course.request.control, heeded)
-            .map_err(|source| RunError::Supervise { action: action.name.clone(), source })
+        let control = self.course.request.control;
+        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
+        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
+        let sinks = Sinks { log: copy(&log)?, frames: copy(&frames)? };
+        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+            // It may have died since the last run; nothing was started, so a new one is asked.
+            Err(SuperviseError::LauncherGone) => {
+                tracing::warn!("the launcher was gone and is started anew");
+                supervise(self.workspace.launcher()?, &request, &limits, Sinks { log, frames }, control, heeded).map_err(failed)
+            }
+            outcome => outcome.map_err(failed),
+        }
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation) -> verdict::Outcome {
