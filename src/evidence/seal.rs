@@ -10,7 +10,7 @@ use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::output::remove_outputs_of_run;
-use crate::evidence::run_directory::sync_entries;
+use crate::evidence::run_directory::{SyncHandle, sync_entries};
 use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, RunDirectory};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 
@@ -57,14 +57,17 @@ pub fn seal(
 ) -> Result<SealedRun, EvidenceError> {
     let start_record = run.start_record.take();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
-    let late_files: Vec<_> =
-        files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes()).map(|name| join(&run.path, name)).collect();
+    let (early_files, early_handle) = run.early_sync.take().map(|early| (early.files, early.handle)).unzip();
+    let is_late = |path: &PathBuf| !early_files.iter().flatten().any(|early| early == path);
+    let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
+    let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
     // The start record's sync has run beside the processes of the run and is nearly always over.
     match start_record {
         Some(handle) => handle.join()?,
         None => sync_entries(&run.path)?,
     }
     observer(DurableStep::RunRecordSynced);
+    early_handle.map_or(Ok(()), SyncHandle::join)?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
@@ -83,6 +86,9 @@ pub fn drop_superseded(
 ) -> Result<(LedgerLine, u64), EvidenceError> {
     if let Some(handle) = run.start_record.take() {
         handle.join()?;
+    }
+    if let Some(early) = run.early_sync.take() {
+        early.handle.join()?;
     }
     let line = ledger.append(LedgerBody::Superseded(record), asker, now)?;
     remove_outputs_of_run(&run.lock, &run.run_id)?;

@@ -42,6 +42,14 @@ pub struct Workspace {
     verdict_tree: Option<VerdictTree>,
     digests: KnownDigests,
     opening_notes: Vec<String>,
+    runs_ahead: RunsAhead,
+}
+
+/// Whether another run follows the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunsAhead {
+    One,
+    Many,
 }
 
 impl Workspace {
@@ -69,6 +77,7 @@ impl Workspace {
             verdict_tree: None,
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
+            runs_ahead: RunsAhead::Many,
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)
@@ -82,6 +91,18 @@ impl Workspace {
     /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Says that the next run is the last: its launcher then ends while the run is judged, and is not waited for afterwards.
+    pub fn expect_one_run(&mut self) {
+        self.runs_ahead = RunsAhead::One;
+    }
+
+    pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
+        match self.runs_ahead {
+            RunsAhead::One => self.launcher.dismiss(),
+            RunsAhead::Many => {}
+        }
     }
 
     /// Returns the TDD state of a task.

@@ -15,8 +15,8 @@ use crate::store::words::Reader;
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// When the write-ahead log has so many pages of 4 KiB, they are moved into the file; a run writes about seven.
-const CHECKPOINT_PAGES: u32 = 128;
+/// A write-ahead log that has grown to this many bytes is moved into the file when the index is closed; a run writes about 30 kB.
+const LONG_LOG: u64 = 512 * 1024;
 /// How often the opening is tried while somebody else is in the way, and how long is waited in between.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
@@ -112,12 +112,23 @@ impl Index {
             }
         }
         // By default the last connection that closes moves the write-ahead log into the file and removes it, and the next one makes it
-        // anew: four syncs for every command. It is left instead, and kept short because whoever opens the file reads all of it.
+        // anew: four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        self.connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         // A power loss may take back the newest rows, never damage the file: the ledger has them.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)
+    }
+}
+
+impl Drop for Index {
+    /// Keeps the write-ahead log short, because whoever opens the file first reads all of it. SQLite's own limit of 1000 pages does
+    /// not do that for short-lived processes: it moves the pages and leaves beginning anew to the same set of connections.
+    fn drop(&mut self) {
+        let log = with_suffix(&self.reader.path, COMPANIONS[0]);
+        if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
+            // Refused while somebody else reads; the next one to close the index tries again.
+            let _refused = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
     }
 }
 
@@ -138,11 +149,7 @@ impl Reader {
 /// [`Index::open`] does so with a file whose damage shows at once; damage deep inside it shows only when it is read, as
 /// [`IndexError::Corrupt`], and then the caller may call this, open again and apply the ledgers.
 pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
-    let with = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
+    let with = |suffix: &str| with_suffix(path, suffix);
     let free = (1_u32..)
         .map(|number| format!(".corrupt-{number}"))
         .find(|suffix| with(suffix).symlink_metadata().is_err())
@@ -154,6 +161,12 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
         }
     }
     Ok(with(&free))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a damaged index is kept aside; it is derived data, not evidence")]

@@ -20,6 +20,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     check_names(&loaded, &options.checks)?;
     let quiet = options.json;
     let Opening { mut workspace, scope, settings, style } = open(environment, &loaded, options.identity, quiet)?;
+    workspace.expect_one_run();
     let control = watch_signals()?;
     let request = RunRequest {
         plan: &loaded.plan,
