@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::common::Project;
 use crate::watch_cli::{
-    LATE, expect_no_further_run, hold, lines_of, project, release, run_directories, status_of, tree_digest, wait_for_steps,
-    wait_for_verdict_on_the_tree, wait_until_it_watches,
+    LATE, expect_no_further_run, hold, lines_of, project, release, report_of, run_directories, status_of, tree_digest,
+    wait_for_steps, wait_for_verdict_on_the_tree, wait_until_it_watches,
 };
 
 #[test]
@@ -28,7 +28,7 @@ fn a_save_during_a_run_stops_the_checks_and_starts_them_again_on_the_new_tree() 
     assert_eq!(superseded.len(), 1);
     assert_eq!(superseded[0]["treeDigest"], old.as_str());
     assert_eq!(run_directories(&project), [verdict["runId"].as_str().expect("an id")], "the stopped run left none");
-    let report = project.store().report("default");
+    let report = report_of(&project, &verdict);
     assert_eq!(report["trigger"], serde_json::json!({"kind": "save", "paths": ["state.txt"]}));
     watch.interrupt();
 }
@@ -48,7 +48,7 @@ fn a_save_never_stops_prerequisites_and_a_finished_one_is_not_done_again() {
     assert_eq!(verdict["treeDigest"], tree_digest(&project).as_str());
     assert_eq!(wait_for_steps(&project, 3), ["prepare", "prepared", "check"]);
     assert_eq!(lines_of(&project, "superseded").len(), 1);
-    let report = project.store().report("default");
+    let report = report_of(&project, &verdict);
     assert_eq!(report["prerequisiteExecution"]["results"][0]["skipReason"], "unchanged");
     watch.interrupt();
 }
