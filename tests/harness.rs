@@ -172,6 +172,7 @@ fn what_differs_from_run_to_run_is_redacted() {
         ("2026-03-04 09:30:00 x", "<date> x"),
         ("tree 0123456789ab, 0123456789abg", "tree <digest>, 0123456789abg"),
         (&"e3b0".repeat(16), "<digest>"),
+        ("tree 0123abcd…, 0123abcd, 0123abcde…", "tree <digest>, 0123abcd, 0123abcde…"),
         ("passed in 0.02s (12 ms)", "passed in <time> (<time>)"),
         ("took 2 min 3 s, at most 1m 02s.", "took <time>, at most <time>."),
         ("pytest   12 ms  ok\neslint  1.2 s   ok", "pytest <time> ok\neslint <time> ok"),

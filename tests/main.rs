@@ -9,13 +9,17 @@
 )]
 
 mod architecture;
+mod bad_input;
 mod common;
+mod crash;
 mod harness;
 mod house;
+mod output;
 mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod run;
 mod tdd;
 mod tree;
 mod watch_cli;

@@ -254,7 +254,7 @@ fn a_phase_on_the_command_line_is_a_question_that_changes_nothing() {
     let project = project("");
     let red = {
         project.save("test_it.py", FAILING);
-        project.proctor(["run", "--phase", "RED"]).success()
+        project.proctor(["run", "--phase", "RED"]).failure()
     };
     insta::assert_snapshot!(last_line(&red), @"FAILED · 1 blocking");
     assert_eq!(routed(&red), json!(["N4", "routed", "RED", "GREEN", 0]));
@@ -262,7 +262,7 @@ fn a_phase_on_the_command_line_is_a_question_that_changes_nothing() {
     assert_eq!(red.report()["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
     let not_red = {
         project.save("test_it.py", PASSING);
-        project.proctor(["run", "--phase", "red"]).status(3)
+        project.proctor(["run", "--phase", "red"]).success()
     };
     assert_eq!(routed(&not_red), json!(["HUMAN_REVIEW", "routed", "RED", "GREEN", 0]));
     insta::assert_snapshot!(tdd(&project, &["show"]).snapshot(), @"

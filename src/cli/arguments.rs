@@ -45,7 +45,7 @@ pub(crate) struct RunOptions {
     /// Run only the checks of these names
     #[arg(long = "check", value_name = "NAME", num_args = 1..)]
     pub(crate) checks: Vec<String>,
-    /// Judge this run in this TDD phase; without a started cycle the phase is GREEN
+    /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) phase: Option<PhaseArgument>,
     /// Print the report, and nothing else, on standard output

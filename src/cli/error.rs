@@ -60,7 +60,7 @@ impl CommandError {
         let mut lines = vec![format!("error: {}", self.message)];
         lines.extend(self.details.iter().map(|detail| format!("  {}", detail.replace('\n', "\n  "))));
         lines.extend(self.causes.iter().map(|cause| format!("  caused by: {cause}")));
-        lines.extend(self.hints.iter().map(|hint| format!("  hint: {hint}")));
+        lines.extend(self.hints.iter().map(|hint| format!("  hint: {}", hint.replace('\n', "\n  "))));
         lines
     }
 }

@@ -1,6 +1,6 @@
 //! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::style::{Style, Tone};
 use crate::model::{
@@ -12,6 +12,10 @@ use crate::run::ArchivedRun;
 
 /// How many findings of one action are shown; all of them are in the report.
 const SHOWN_FINDINGS: usize = 5;
+
+/// How many of the last lines of a failed command's output are shown, and how much of each.
+const SHOWN_OUTPUT_LINES: usize = 5;
+const SHOWN_OUTPUT_WIDTH: usize = 160;
 
 /// How wide the columns for name and summary are at least.
 const NAME_WIDTH: usize = 20;
@@ -118,7 +122,12 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
 /// Returns the path of a report as a person would open it: through the project's link where that leads to it.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
     let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
-    match through_link.filter(|path| is_latest && root.join(path).exists()) {
+    // Where a directory was copied with its link, the link leads to the other project's evidence.
+    let leads_there = |path: &PathBuf| match (root.join(path).canonicalize(), report_path.canonicalize()) {
+        (Ok(through_link), Ok(direct)) => through_link == direct,
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    match through_link.filter(|path| is_latest && leads_there(path)) {
         Some(path) => path.display().to_string(),
         None => report_path.display().to_string(),
     }
@@ -135,7 +144,7 @@ pub(crate) fn log_line(run: &ArchivedRun) -> String {
         (OverallStatus::Superseded, _) => "SUPERSEDED",
         (OverallStatus::Moved, _) => "MOVED",
     };
-    let blocking = if run.blocking > 0 { format!("{} blocking", run.blocking) } else { String::new() };
+    let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
     format!("{}  {result:<11}  tree {tree:<9}  {blocking}", run.run_id).trim_end().to_owned()
 }
 
@@ -176,22 +185,31 @@ pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     lines
 }
 
-fn was_stopped(result: &ActionResultV2) -> bool {
-    result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Stopped)
-}
-
 fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
     match (result.status, result.blocking) {
-        (Some(_), _) if was_stopped(result) => ("-", Tone::Quiet),
         (None, _) => ("-", Tone::Quiet),
+        (Some(ResultType::Success), _) if has_findings(result) => ("!", Tone::Doubtful),
         (Some(ResultType::Success), _) => ("✓", Tone::Good),
+        (Some(_), _) if was_stopped(result) => ("-", Tone::Quiet),
         (Some(_), Some(false)) => ("!", Tone::Doubtful),
         (Some(_), _) => ("✗", Tone::Bad),
     }
 }
 
+/// Says whether a linter or type checker found anything, whatever its policy makes of it.
+fn has_findings(result: &ActionResultV2) -> bool {
+    let summary = result.result.as_ref().and_then(|outcome| outcome.summary);
+    summary.is_some_and(|summary| summary.errors + summary.warnings > 0)
+}
+
+/// Says whether we stopped the action because the run was: then there is no verdict, and nothing is blocked by it.
+fn was_stopped(result: &ActionResultV2) -> bool {
+    result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Stopped)
+}
+
 fn remark(result: &ActionResultV2) -> String {
-    if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
+    let is_fine = result.status.is_none_or(|status| status == ResultType::Success) && !has_findings(result);
+    if is_fine || was_stopped(result) {
         return String::new();
     }
     if result.blocking == Some(false) {
@@ -248,6 +266,10 @@ fn code_words(result: &ActionResultV2) -> String {
         CategoryCode::ExpectedExit => "done".to_owned(),
         CategoryCode::Clean => "clean".to_owned(),
         CategoryCode::UnexpectedExit => exit.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}")),
+        CategoryCode::Signalled => {
+            let signal = result.result.as_ref().and_then(|outcome| outcome.signal.clone());
+            signal.unwrap_or_else(|| code_name(classification.code))
+        }
         CategoryCode::TimedOut => match classification.timeout_value {
             Some(limit) => format!("timed out after {}", seconds(limit)),
             None => "timed out".to_owned(),
@@ -271,7 +293,6 @@ fn code_words(result: &ActionResultV2) -> String {
         | CategoryCode::Inconsistent
         | CategoryCode::FailedOutsideTests
         | CategoryCode::UnknownExit
-        | CategoryCode::Signalled
         | CategoryCode::Stopped
         | CategoryCode::StatusLost
         | CategoryCode::Findings
@@ -314,9 +335,62 @@ fn findings(result: &ActionResultV2) -> Vec<String> {
 
 fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
-    let mut lines = vec![classification.reason.clone()];
-    lines.extend(classification.recoverable_action.iter().cloned());
+    let output = if explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
+    let mut lines = Vec::new();
+    // The summary says the exit code already; where there is output, it says more than the reason would.
+    if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
+        lines.push(classification.reason.clone());
+    }
+    if !output.is_empty() {
+        lines.extend(output.into_iter().map(|line| format!("│ {line}")));
+        lines.push(format!("all of its output: `proctor show --log {}`", result.action_id.as_str()));
+    }
     lines
+}
+
+/// Returns the end of what a command said: of standard error, or of standard output where that is empty.
+fn last_output(result: &ActionResultV2) -> Vec<String> {
+    let Some(outcome) = &result.result else { return Vec::new() };
+    let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
+    let Some(text) = said(&outcome.stderr).or_else(|| said(&outcome.stdout)) else { return Vec::new() };
+    let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(SHOWN_OUTPUT_LINES)..];
+    last.iter().map(|line| line.chars().take(SHOWN_OUTPUT_WIDTH).collect()).collect()
+}
+
+/// Says whether the reader wants to see what the command printed, because the reason alone does not tell what to mend.
+fn explained_by_output(code: CategoryCode) -> bool {
+    match code {
+        CategoryCode::UnexpectedExit
+        | CategoryCode::TimedOut
+        | CategoryCode::CollectionError
+        | CategoryCode::ConftestError
+        | CategoryCode::Interrupted
+        | CategoryCode::InternalError
+        | CategoryCode::UsageError
+        | CategoryCode::ReportMissing
+        | CategoryCode::ReportUnreadable
+        | CategoryCode::ReportIncomplete
+        | CategoryCode::Inconsistent
+        | CategoryCode::FailedOutsideTests
+        | CategoryCode::UnknownExit
+        | CategoryCode::Signalled
+        | CategoryCode::Findings => true,
+        CategoryCode::ExpectedExit
+        | CategoryCode::Clean
+        | CategoryCode::TestsPassed
+        | CategoryCode::TestsFailed
+        | CategoryCode::CoverageBelowTarget
+        | CategoryCode::NoTestsCollected
+        | CategoryCode::NoTestsExecuted
+        | CategoryCode::MaxWarnings
+        | CategoryCode::ToolNotFound
+        | CategoryCode::NotStarted
+        | CategoryCode::Stopped
+        | CategoryCode::StatusLost
+        | CategoryCode::OutputTooLarge
+        | CategoryCode::SurvivorsLeft => false,
+    }
 }
 
 fn warnings(result: &ActionResultV2) -> Vec<String> {
@@ -393,7 +467,8 @@ fn partial(report: &ExecutionReportV2) -> Option<String> {
 /// The route is shown inside a started cycle only (R2).
 fn route(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
-    let route = report.route.as_ref()?;
+    // Another phase's route was asked for as advice; it moves nothing.
+    let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
     Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
 }
 

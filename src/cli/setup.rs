@@ -85,10 +85,17 @@ pub(crate) fn directory_name(root: &Path) -> String {
 
 /// Makes one error of all problems of a configuration.
 pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
+    const MORE: &str = "`proctor init --print` shows every setting with its default";
+    // Something that is absent altogether has no place in the file, and often there is no file.
+    if let [Problem { line: 0, message, key_path, hint: Some(hint), .. }] = problems
+        && !key_path.is_empty()
+    {
+        return CommandError::new(CommandExit::SpecificationWrong, message).hint(hint).hint(MORE);
+    }
     let count = problems.len();
     let message =
         if count == 1 { "the configuration is wrong".to_owned() } else { format!("the configuration has {count} errors") };
     let error = CommandError::new(CommandExit::SpecificationWrong, message);
     let error = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
-    error.hint("`proctor init --print` shows every setting with its default")
+    error.hint(MORE)
 }

@@ -27,8 +27,8 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     if name.is_empty() {
         return Ok(name);
     }
-    let is_name = !name.contains('/') && !matches!(name.as_str(), "." | ".." | ".git");
-    if is_name { Ok(name) } else { Err(Wrong::new("the link is one name in the project's root").example(EXAMPLE)) }
+    let is_name = !name.starts_with('.') && !name.contains(|character: char| character == '/' || character.is_control());
+    if is_name { Ok(name) } else { Err(Wrong::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
 /// Reads a glob that is matched against paths relative to the project.

@@ -195,7 +195,7 @@ mod messages {
         proctor.toml:4:10: a value is missing
         proctor.toml:6:8: check[1].tool: expected one of "pytest", "tsc", "eslint", "generic"
           did you mean `pytest`?
-        proctor.toml:8:8: evidence.link: the link is one name in the project's root
+        proctor.toml:8:8: evidence.link: the link is one visible name in the project's root
           for example `link = "evidence"`
         "#);
     }

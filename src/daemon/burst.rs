@@ -43,6 +43,11 @@ impl Burst {
         self.incomplete = true;
     }
 
+    /// Notes that something is to be looked at, without a path.
+    pub(crate) fn touch(&mut self, now: Moment) {
+        self.last = now;
+    }
+
     /// Returns when it is over if nothing else comes: after `quiet`, or at the bound while a file is open.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.first.plus(longest);

@@ -62,10 +62,19 @@ pub enum Finished {
         /// Whether the task now waits for a person (R9).
         paused: bool,
     },
+    /// A verdict on checks that were asked for by name: it says nothing about the others.
+    Partial {
+        /// The names of those that did not succeed.
+        failed: Vec<String>,
+        /// Whether the task now waits for a person (R9).
+        paused: bool,
+    },
     /// The tree moved while it ran (S6): no verdict.
     Moved {
         /// What moved.
         paths: BTreeSet<TreePath>,
+        /// What is on disk now.
+        on_disk: OnDisk,
     },
     /// It was stopped by us.
     Stopped,
@@ -78,6 +87,19 @@ pub enum Finished {
     /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
     Failed,
 }
+
+/// What a run whose tree moved leaves on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnDisk {
+    /// The content it began with, written again: nothing is untested.
+    AsTested,
+    /// Content that no run has seen.
+    Newer,
+}
+
+/// So many repetitions are made, each after a longer pause, while every run leaves content that none has seen: a person may be
+/// saving the same file in each of them, and a save is never lost.
+const MOST_REPETITIONS: u32 = 5;
 
 /// What is to be done.
 #[must_use]
@@ -190,6 +212,7 @@ pub struct Engine {
     burst: Option<Burst>,
     restarts: u32,
     repeat: Repeat,
+    repetitions: u32,
     repetition: Option<Repetition>,
     last_tree: Option<TreeDigest>,
     last_failed: Vec<String>,
@@ -243,6 +266,7 @@ impl Engine {
             burst: None,
             restarts: 0,
             repeat: Repeat::No,
+            repetitions: 0,
             repetition: None,
             last_tree: None,
             last_failed: Vec::new(),
@@ -271,14 +295,21 @@ impl Engine {
         if self.is_late_echo(now, &hint) {
             return Vec::new();
         }
-        self.repetition = None;
         let mut effects = Vec::new();
+        if self.repetition.take().is_some() {
+            // Nothing of ours is running: this comes from outside.
+            self.no_repetition();
+        }
         let burst = self.burst.get_or_insert_with(|| Burst::begin(now));
         match hint {
             WatchHint::Saved(path) => burst.saved(now, path),
             WatchHint::Writing(path) => burst.writing(now, path),
             WatchHint::LookAgain(problem) => {
-                burst.lost(now);
+                match problem {
+                    WatchProblem::Overflow | WatchProblem::TooManyWatches(_) | WatchProblem::Backend(_) => burst.lost(now),
+                    // What is seen changed, but nothing that happened went unseen.
+                    WatchProblem::RulesChanged(_) | WatchProblem::RootReturned => burst.touch(now),
+                }
                 effects.push(Effect::Show(Notice::EventsLost(problem)));
             }
             WatchHint::RootVanished => {
@@ -317,7 +348,7 @@ impl Engine {
             Stage::Idle => {
                 let Some(burst) = self.burst.take() else { return Vec::new() };
                 self.lost_events |= burst.incomplete;
-                self.repeat = Repeat::No;
+                self.no_repetition();
                 let unless = self.last_tree;
                 let selection = Selection::Triggered { failed: self.last_failed.clone() };
                 vec![self.start(TriggerKind::Save, burst.paths().clone(), selection, unless)]
@@ -373,9 +404,12 @@ impl Engine {
     fn on_request(&mut self, selection: Selection) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => {
-                self.burst = None;
-                self.repetition = None;
-                self.repeat = Repeat::No;
+                if selection == Selection::All {
+                    // It covers whatever was to be run; checks that are picked by name do not.
+                    self.burst = None;
+                    self.repetition = None;
+                    self.no_repetition();
+                }
                 vec![self.start(TriggerKind::Request, BTreeSet::new(), selection, None)]
             }
             Stage::Running(_) => Vec::new(),
@@ -413,10 +447,14 @@ impl Engine {
             Finished::Verdict { tree, failed, paused } => {
                 self.last_tree = Some(tree);
                 self.last_failed = failed;
-                self.repeat = Repeat::No;
+                self.no_repetition();
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
-            Finished::Moved { paths } => self.on_moved(now, paths),
+            Finished::Partial { failed, paused } => {
+                self.last_failed = failed;
+                self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
+            }
+            Finished::Moved { paths, on_disk } => self.on_moved(now, paths, on_disk),
             Finished::Stopped => self.after_run(now, Standing::NoVerdict),
             Finished::Unchanged => {
                 let mut effects = vec![Effect::Show(Notice::Unchanged)];
@@ -441,26 +479,35 @@ impl Engine {
         if self.burst.is_some() {
             return self.on_timer(now);
         }
-        vec![Effect::Show(Notice::Waiting(standing))]
+        let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
+        effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));
+        effects
     }
 
-    fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>) -> Vec<Effect> {
+    fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.last_tree = None;
         let foreign = self.burst.as_ref().is_some_and(|burst| burst.incomplete || !burst.paths().is_subset(&paths));
         if foreign {
-            self.repeat = Repeat::No;
+            self.no_repetition();
             return self.after_run(now, Standing::NoVerdict);
         }
         // What moved during the run is answered by the repetition, or by giving up.
         self.burst = None;
-        if self.repeats(&paths) {
-            self.repeat = Repeat::No;
+        let is_settled = self.repeats(&paths) && on_disk == OnDisk::AsTested;
+        if is_settled || self.repetitions >= MOST_REPETITIONS {
+            self.no_repetition();
             return vec![Effect::Show(Notice::Unstable { paths }), Effect::Show(Notice::Waiting(Standing::NoVerdict))];
         }
-        let due = now.plus(self.settings.longest_burst);
+        let due = now.plus(self.settings.longest_burst * 2_u32.pow(self.repetitions));
         let late_until = now.plus(self.settings.quiet);
+        self.repetitions += 1;
         self.repetition = Some(Repetition { paths: paths.clone(), due, late_until });
         vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
+    }
+
+    fn no_repetition(&mut self) {
+        self.repeat = Repeat::No;
+        self.repetitions = 0;
     }
 
     fn start(
@@ -471,7 +518,6 @@ impl Engine {
         unless_tree: Option<TreeDigest>,
     ) -> Effect {
         self.stage = Stage::Running(Flow::Going);
-        self.repetition = None;
         let lost_events = std::mem::take(&mut self.lost_events);
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         Effect::Start(Order { trigger: Trigger { kind, paths }, selection, unless_tree, lost_events })

@@ -11,7 +11,9 @@ mod notify_desktop;
 mod perform;
 mod worker;
 
-pub use engine::{Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, Order, OsSignal, Selection, Standing};
+pub use engine::{
+    Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, OnDisk, Order, OsSignal, Selection, Standing,
+};
 pub use notify_desktop::notify_desktop;
 pub use perform::{Beginning, Loop, LoopError, Screen};
 pub use worker::{Over, Reload, Trouble, Worker, WorkerReport};

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::daemon::engine::{Finished, Order, Selection};
+use crate::daemon::engine::{Finished, OnDisk, Order, Selection};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
@@ -141,7 +141,7 @@ impl Bench {
             let _gone = reports.send(WorkerReport::Progress(progress));
         };
         let carried = self.workspace.carry_out(&request, &mut show);
-        let finished = finished_of(&carried);
+        let finished = finished_of(&carried, &order.selection);
         Over { finished, carried: carried.map_err(Trouble::Run), task: plan.task }
     }
 }
@@ -158,16 +158,21 @@ impl Bench {
     }
 }
 
-fn finished_of(carried: &Result<Carried, RunError>) -> Finished {
+fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Finished {
     match carried {
         Ok(Carried::Judged(sealed)) => {
-            Finished::Verdict { tree: sealed.tree, failed: sealed.failed.clone(), paused: sealed.paused }
+            let (failed, paused) = (sealed.failed.clone(), sealed.paused);
+            match selection {
+                Selection::All | Selection::Triggered { .. } => Finished::Verdict { tree: sealed.tree, failed, paused },
+                Selection::Named(_) => Finished::Partial { failed, paused },
+            }
         }
         Ok(Carried::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-            Finished::Moved { paths }
+            let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
+            Finished::Moved { paths, on_disk }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded) => Finished::Stopped,
+        Ok(Carried::Interrupted(_) | Carried::Superseded) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Untriggered) => Finished::Untriggered,
         Ok(Carried::Paused(_)) => Finished::Paused,

@@ -6,6 +6,8 @@
 /// the run stands and only index, link and publication are caught up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DurableStep {
+    /// `run.json` is written and its sync begun; nothing has been started yet. Reported by the caller.
+    RunRecordWritten,
     /// `run.json`, whose sync was started before the first spawn, is on disk.
     RunRecordSynced,
     /// Every other file that was written while the run went on is on disk.
@@ -31,7 +33,8 @@ pub type Observer<'a> = &'a dyn Fn(DurableStep);
 
 impl DurableStep {
     /// All steps in their order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::RunRecordWritten,
         Self::RunRecordSynced,
         Self::FilesSynced,
         Self::ReportWritten,
@@ -46,6 +49,7 @@ impl DurableStep {
     /// Returns the step's name, as tests select it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::RunRecordWritten => "run-record-written",
             Self::RunRecordSynced => "run-record-synced",
             Self::FilesSynced => "files-synced",
             Self::ReportWritten => "report-written",

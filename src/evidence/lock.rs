@@ -159,7 +159,15 @@ impl ProjectLock {
         Ok(open)
     }
 
-    /// Writes down that the open run is sealed or dropped.
+    /// Writes down that a sealed run is published, so that nobody has to look for it any more.
+    ///
+    /// The run stands whether or not this succeeds, so that a failure is not reported: the next run is then refused until
+    /// [`crate::evidence::recover`] has found this one in the ledger and linked it.
+    pub fn note_published(&self) {
+        let _found_by_recovery = self.end_run();
+    }
+
+    /// Writes down that the open run is dropped.
     pub(super) fn end_run(&self) -> Result<(), EvidenceError> {
         self.note(None)
     }

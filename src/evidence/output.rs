@@ -47,9 +47,11 @@ pub fn remove_outputs_of_run(lock: &ProjectLock, run_id: &RunId) -> Result<(), E
     remove_tree(&lock.store().outputs_directory(lock.project()).join(run_id.as_str()))
 }
 
-/// Removes what dead runs of the project left; nobody of the project may be running.
+/// Removes what dead runs of the project left; nobody of the project may be running. The project's own directory stays: the next run
+/// needs it.
 pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), EvidenceError> {
-    remove_tree(&lock.store().outputs_directory(lock.project()))
+    let leftovers = list(&lock.store().outputs_directory(lock.project()))?;
+    leftovers.iter().try_for_each(|entry| remove_tree(&entry.path()))
 }
 
 fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
@@ -99,6 +101,9 @@ mod tests {
         assert!(!path.exists());
         remove_outputs_of_run(&lock, &run_id(1)).unwrap();
         remove_leftover_outputs(&lock).unwrap();
-        assert!(!test.store.outputs_directory(&test.project).exists());
+        let run = OutputDirectory::create(&lock, &run_id(2), &ActionId::numbered("STEP", 1)).unwrap();
+        remove_leftover_outputs(&lock).unwrap();
+        assert!(!run.path().exists());
+        assert!(list(&test.store.outputs_directory(&test.project)).unwrap().is_empty());
     }
 }

@@ -50,8 +50,16 @@ fn look_at(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     let metadata = link.symlink_metadata().map_err(failed(FileOperation::Open, link))?;
     if metadata.is_symlink() {
         let found = link.read_link().map_err(failed(FileOperation::Read, link))?;
-        let is_right = found == target;
-        return Ok(if is_right { LinkOutcome::AlreadyRight } else { LinkOutcome::SomethingElseThere(FoundThere::LinkTo(found)) });
+        if found == target {
+            return Ok(LinkOutcome::AlreadyRight);
+        }
+        // A directory that was copied with its link, or is another project now: the link is ours, and leads to the wrong one.
+        if target.parent().is_some_and(|store| found.parent() == Some(store)) {
+            std::fs::remove_file(link).map_err(failed(FileOperation::Remove, link))?;
+            symlink(target, link).map_err(failed(FileOperation::Link, link))?;
+            return Ok(LinkOutcome::Created);
+        }
+        return Ok(LinkOutcome::SomethingElseThere(FoundThere::LinkTo(found)));
     }
     let found = if metadata.is_dir() { FoundThere::Directory } else { FoundThere::File };
     Ok(LinkOutcome::SomethingElseThere(found))
@@ -71,6 +79,9 @@ mod tests {
         assert_eq!(link("evidence"), LinkOutcome::Created);
         assert_eq!(link("evidence"), LinkOutcome::AlreadyRight);
         assert_eq!(std::fs::read_link(directory.path().join("evidence")).unwrap(), target);
+        symlink("/store/evidence/shop-00000002", directory.path().join("copied")).unwrap();
+        assert_eq!(link("copied"), LinkOutcome::Created, "it led to another project's evidence");
+        assert_eq!(std::fs::read_link(directory.path().join("copied")).unwrap(), target);
         symlink("/elsewhere", directory.path().join("old")).unwrap();
         put(&directory.path().join("file"), b"");
         put(&directory.path().join("directory/x"), b"");

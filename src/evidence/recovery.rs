@@ -102,7 +102,7 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
     let mut committed = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {
         match line?.1.body {
-            LedgerBody::Run(run) if run.overall_status.counts() => {
+            LedgerBody::Run(run) if run.leads_latest() => {
                 committed.insert(run.run_id, (run.task, Committed::Counting));
             }
             LedgerBody::Run(run) => {

@@ -11,6 +11,7 @@ use crate::evidence::error::failed;
 use crate::evidence::files::{create_directories, create_directory, create_file, seal_files, sync_directory, write_new};
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
+use crate::evidence::seal::{ForeignEntries, join, regular_files};
 use crate::evidence::{EvidenceError, FileOperation, OpenRun, ProjectLock};
 use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
@@ -27,7 +28,15 @@ pub struct RunDirectory {
     /// Digests of files whose content is known without reading it again.
     pub(super) digests: BTreeMap<Vec<u8>, Digest>,
     pub(super) start_record: Option<SyncHandle>,
+    pub(super) early_sync: Option<EarlySync>,
     pub(super) is_open: RunIsOpen,
+}
+
+/// The sync of files that are complete while the run is still being judged.
+#[derive(Debug)]
+pub(super) struct EarlySync {
+    pub(super) files: Vec<PathBuf>,
+    pub(super) handle: SyncHandle,
 }
 
 /// A sync that goes on in its own thread.
@@ -60,6 +69,7 @@ impl RunDirectory {
             run_id: run_id.clone(),
             digests: BTreeMap::new(),
             start_record: None,
+            early_sync: None,
             is_open,
         })
     }
@@ -89,7 +99,22 @@ impl RunDirectory {
         let path = self.path.join(START_RECORD_NAME);
         write_new(&path, &bytes)?;
         self.digests.insert(START_RECORD_NAME.into(), Digest::of(&bytes));
-        self.start_record = Some(SyncHandle::start(path, self.path.clone()));
+        let directory = self.path.clone();
+        self.start_record = Some(SyncHandle::start(move || {
+            seal_files(&[path])?;
+            sync_entries(&directory)
+        }));
+        Ok(())
+    }
+
+    /// Says that every file there is now is complete, and begins to sync them all; sealing waits for that. To be called when the
+    /// last action is over: what is left to do until sealing then costs no time.
+    pub fn begin_sync(&mut self) -> Result<(), EvidenceError> {
+        let names = regular_files(&self.path, ForeignEntries::LeaveAlone)?;
+        let late = names.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
+        let files: Vec<_> = late.map(|name| join(&self.path, name)).collect();
+        let paths = files.clone();
+        self.early_sync = Some(EarlySync { files, handle: SyncHandle::start(move || seal_files(&paths)) });
         Ok(())
     }
 
@@ -145,12 +170,8 @@ impl RunDirectory {
 }
 
 impl SyncHandle {
-    fn start(file: PathBuf, directory: PathBuf) -> Self {
-        let thread = thread::spawn(move || {
-            seal_files(&[file])?;
-            sync_entries(&directory)
-        });
-        Self { thread }
+    fn start(sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static) -> Self {
+        Self { thread: thread::spawn(sync) }
     }
 
     /// Waits until the sync is over.

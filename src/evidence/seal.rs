@@ -10,7 +10,7 @@ use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::output::remove_outputs_of_run;
-use crate::evidence::run_directory::sync_entries;
+use crate::evidence::run_directory::{SyncHandle, sync_entries};
 use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, RunDirectory};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 
@@ -45,7 +45,8 @@ pub(super) enum ForeignEntries {
 
 /// Seals a run in the durable order ([`DurableStep::ALL`]) up to [`DurableStep::LedgerCommitted`], which is the commit.
 ///
-/// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps.
+/// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps, and then
+/// [`ProjectLock::note_published`]: until that is called the lock file names the run, and whoever takes the lock next links it.
 pub fn seal(
     mut run: RunDirectory,
     sealing: Sealing,
@@ -56,21 +57,21 @@ pub fn seal(
 ) -> Result<SealedRun, EvidenceError> {
     let start_record = run.start_record.take();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
-    let late_files: Vec<_> =
-        files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes()).map(|name| join(&run.path, name)).collect();
+    let (early_files, early_handle) = run.early_sync.take().map(|early| (early.files, early.handle)).unzip();
+    let is_late = |path: &PathBuf| !early_files.iter().flatten().any(|early| early == path);
+    let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
+    let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
     // The start record's sync has run beside the processes of the run and is nearly always over.
     match start_record {
         Some(handle) => handle.join()?,
         None => sync_entries(&run.path)?,
     }
     observer(DurableStep::RunRecordSynced);
+    early_handle.map_or(Ok(()), SyncHandle::join)?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
     let sealed = seal_synced(&run.path, digests, sealing, ledger, asker, now, observer)?;
-    // The run stands from here on, so a note that fails must not look like a run that failed: it only means that the next
-    // run is refused until recovery has found this one in the ledger.
-    let _ = run.lock.end_run();
     drop(run.is_open);
     Ok(sealed)
 }
@@ -85,6 +86,9 @@ pub fn drop_superseded(
 ) -> Result<(LedgerLine, u64), EvidenceError> {
     if let Some(handle) = run.start_record.take() {
         handle.join()?;
+    }
+    if let Some(early) = run.early_sync.take() {
+        early.handle.join()?;
     }
     let line = ledger.append(LedgerBody::Superseded(record), asker, now)?;
     remove_outputs_of_run(&run.lock, &run.run_id)?;

@@ -48,6 +48,7 @@ pub(super) fn record(run_id: &RunId, task: &TaskId, report: &[u8], status: Overa
         tree_digest: None,
         environment_digest: None,
         plan_digest: None,
+        checks: Vec::new(),
         overall_status: status,
         overall_result: None,
         blocking: 0,

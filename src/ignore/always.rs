@@ -40,6 +40,7 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Is("__pycache__"), "Python's compiled modules"),
     row(Ends(".pyc"), "Python's compiled modules"),
     row(Ends(".pyo"), "Python's compiled modules"),
+    row(Ends(".before-proctor"), "a report that was put aside while its command runs"),
     row(Is(".pytest_cache"), "pytest's cache"),
     row(Is(".mypy_cache"), "mypy's cache"),
     row(Is(".dmypy.json"), "state of mypy's server"),

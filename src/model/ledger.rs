@@ -98,6 +98,9 @@ pub struct RunRecord {
     pub environment_digest: Option<Digest>,
     /// The plan it carried out; none likewise.
     pub plan_digest: Option<Digest>,
+    /// The checks that a person named; empty: none were named. Such a run says nothing about the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// What happened.
     pub overall_status: OverallStatus,
     /// The verdict; none where there is none (E17).
@@ -164,4 +167,11 @@ pub struct OverrideRecord {
     pub reason: String,
     /// The task's state from here on; its route history ends with the override.
     pub tdd: TddState,
+}
+
+impl RunRecord {
+    /// Returns whether `latest` leads to the run: it is a verdict (E17), and not one on checks that somebody picked.
+    pub fn leads_latest(&self) -> bool {
+        self.overall_status.counts() && self.checks.is_empty()
+    }
 }

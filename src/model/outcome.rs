@@ -249,6 +249,8 @@ pub enum PartialReason {
     NonBlockingFindings,
     /// A declared RED.
     ExpectedRed,
+    /// Some checks were not run: others were asked for by name, or the change triggers them only.
+    ChecksLeftOut,
 }
 
 /// Whether the task may be ticked off.

@@ -207,6 +207,18 @@ impl StreamExcerpt {
     /// How many bytes of a stream's end are kept in memory.
     pub const TAIL_CAP: usize = 64 * 1024;
 
+    /// How many bytes of a stream's beginning are enough for people, and for judging a command by its exit code.
+    pub const SHORT_HEAD_CAP: usize = 64 * 1024;
+
+    /// Returns the excerpt with at most [`StreamExcerpt::SHORT_HEAD_CAP`] and [`StreamExcerpt::TAIL_CAP`] bytes.
+    pub fn shortened(&self) -> Self {
+        let kept_head = self.head.len().min(Self::SHORT_HEAD_CAP);
+        let rest = &self.head[kept_head..];
+        let from_rest = if self.is_complete() { Self::TAIL_CAP.saturating_sub(self.tail.len()).min(rest.len()) } else { 0 };
+        let tail = [&rest[rest.len() - from_rest..], &self.tail].concat();
+        Self { total: self.total, head: self.head[..kept_head].to_vec(), tail }
+    }
+
     /// Returns whether head and tail together are the whole stream.
     pub fn is_complete(&self) -> bool {
         self.total == (self.head.len() + self.tail.len()) as u64
@@ -242,6 +254,30 @@ impl ActionEnd {
             Self::Exited { code } => Some(*code),
             Self::Signalled { .. } | Self::TimedOut { .. } | Self::Stopped { .. } | Self::NotStarted(_) | Self::Lost { .. } => {
                 None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_excerpt_is_still_the_two_ends_of_the_stream() {
+        let (short, tail) = (StreamExcerpt::SHORT_HEAD_CAP, StreamExcerpt::TAIL_CAP);
+        let bytes: Vec<u8> = (0..=250).cycle().take(3 * (short + tail)).collect();
+        for length in [0, short - 1, short, short + 1, short + tail, short + tail + 1, bytes.len()] {
+            let stream = &bytes[..length];
+            for kept_head in [length, length.saturating_sub(tail / 2).max(length.min(short)), length.min(short)] {
+                let kept_tail = &stream[kept_head.max(length.saturating_sub(tail))..];
+                let excerpt =
+                    StreamExcerpt { total: length as u64, head: stream[..kept_head].to_vec(), tail: kept_tail.to_vec() };
+                let shortened = excerpt.shortened();
+                assert_eq!(shortened.total, length as u64);
+                assert!(shortened.head == stream[..length.min(short)], "length {length}, head {kept_head}");
+                assert!(stream.ends_with(&shortened.tail) && shortened.tail.len() <= tail, "length {length}, head {kept_head}");
+                assert_eq!(shortened.is_complete(), length <= short + tail, "length {length}, head {kept_head}");
             }
         }
     }

@@ -89,6 +89,12 @@ impl Control {
         self.in_force()
     }
 
+    /// Returns the strongest reason asked for, and acknowledges it, in one step: a request that comes later is a new one.
+    pub fn take(&self) -> Option<StopReason> {
+        let _noted_as_in_force = self.take_requests();
+        reason_at(self.in_force.swap(0, Ordering::SeqCst))
+    }
+
     /// Forgets what was asked for so far: the next action is not stopped by it.
     pub fn acknowledge(&self) {
         let _forgotten = self.take_requests();
@@ -97,8 +103,7 @@ impl Control {
 
     /// Returns the reason in force without looking at the descriptors.
     pub(super) fn in_force(&self) -> Option<StopReason> {
-        let place = self.in_force.load(Ordering::SeqCst).checked_sub(1)?;
-        REASONS.get(usize::from(place)).copied()
+        reason_at(self.in_force.load(Ordering::SeqCst))
     }
 
     /// Takes the requests that have arrived since the last look, in order of their sources.
@@ -136,6 +141,11 @@ impl ControlHandle {
         // A full pipe holds thousands of requests that nobody has read yet: one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);
     }
+}
+
+/// Returns the reason of a strength; none for 0.
+fn reason_at(strength: u8) -> Option<StopReason> {
+    REASONS.get(usize::from(strength.checked_sub(1)?)).copied()
 }
 
 /// Returns the stronger of two reasons.

@@ -57,6 +57,8 @@ pub struct LauncherHandle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LauncherState {
     Up,
+    /// It was told to end and has not been waited for yet.
+    Dismissed,
     Lost,
 }
 
@@ -117,7 +119,18 @@ impl LauncherHandle {
 
     /// Returns whether the launcher is gone; a new one must then be started. It is only noticed while something is supervised.
     pub fn is_lost(&self) -> bool {
-        self.state == LauncherState::Lost
+        match self.state {
+            LauncherState::Up => false,
+            LauncherState::Dismissed | LauncherState::Lost => true,
+        }
+    }
+
+    /// Tells the launcher to end, which takes it about a millisecond; whoever drops the handle waits for it.
+    pub fn dismiss(&mut self) {
+        if self.state == LauncherState::Up {
+            self.state = LauncherState::Dismissed;
+            let _gone = self.channel.shutdown(Shutdown::Write);
+        }
     }
 
     /// Asks for a child and returns the number of its action.
@@ -155,7 +168,7 @@ impl LauncherHandle {
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self.state {
             LauncherState::Up => Some(self.channel.as_fd()),
-            LauncherState::Lost => None,
+            LauncherState::Dismissed | LauncherState::Lost => None,
         }
     }
 
@@ -245,7 +258,7 @@ impl Drop for LauncherHandle {
         if self.state == LauncherState::Lost {
             return;
         }
-        let _gone = self.channel.shutdown(Shutdown::Write);
+        self.dismiss();
         if self.wait_for_close() == Farewell::Missed {
             let _abandoned = self.abandon(&ChannelError::Closed);
         } else {

@@ -31,7 +31,8 @@ enum Candidate {
 pub fn resolve_program(program: &str, directory: &Path, path_variable: &OsStr) -> Result<PathBuf, SpawnFailure> {
     check_directory(directory)?;
     let found = if program.contains('/') {
-        let path = directory.join(program);
+        // Without `.` in the middle it is a path as people write it; `..` stays, because links may be on the way.
+        let path: PathBuf = directory.join(program).components().collect();
         let searched = || path.parent().into_iter().map(to_text).collect();
         match look_at(&path) {
             Candidate::Executable => path,

@@ -30,6 +30,9 @@ pub enum SuperviseError {
     /// The request was not taken, and the launcher is not simply gone: it is too long, for example.
     #[error("cannot hand a command to the launcher")]
     Launcher(#[source] ChannelError),
+    /// The launcher was gone before anything was started: a new one can be asked.
+    #[error("the launcher is gone")]
+    LauncherGone,
     /// Waiting failed.
     #[error("cannot wait for a command")]
     Wait(#[source] io::Error),
@@ -101,7 +104,10 @@ impl Supervision<'_> {
         let descriptors = [(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
         match self.launcher.ask_start(request, &descriptors) {
             Ok(number) => self.number = Some(number),
-            Err(ChannelError::Closed) => self.lose_launcher(),
+            Err(ChannelError::Closed) => {
+                let _given_up = self.launcher.abandon(&ChannelError::Closed);
+                return Err(SuperviseError::LauncherGone);
+            }
             // Nothing was sent, or only a part: the launcher cannot be spoken to any more.
             Err(error @ (ChannelError::TooLong(_) | ChannelError::Malformed(_))) => return Err(SuperviseError::Launcher(error)),
             Err(error @ (ChannelError::Send(_) | ChannelError::Receive(_) | ChannelError::DescriptorsMissing)) => {

@@ -8,13 +8,14 @@ use crate::model::{OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, T
 use crate::report::{ExecutionReportV2, parse};
 use crate::run::error::RunError;
 use crate::run::registration::{Found, Place};
-use crate::run::workspace::catch_up;
+use crate::run::workspace::{catch_up, set_aside_notes};
 use crate::store::{self, IndexedRun};
 
 /// The store, open for reading.
 pub struct Archive {
     store: Store,
     index: store::Index,
+    opening_notes: Vec<String>,
 }
 
 /// A run as the ledger has it.
@@ -46,7 +47,12 @@ impl Archive {
     pub fn open(state_root: &Path) -> Result<Self, RunError> {
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
         let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
-        Ok(Self { store, index: opened.index })
+        Ok(Self { store, index: opened.index, opening_notes: set_aside_notes(opened.set_aside) })
+    }
+
+    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.opening_notes)
     }
 
     /// Finds the project of a directory and brings the index up to its ledger; none when it is not registered.

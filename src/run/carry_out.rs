@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::{Ledger, ProjectLock, RunDirectory};
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
     Action, ActionPhase, Digest, Phase, ResultType, RunId, StopReason, SupersededRecord, TddState, Timestamp, TreeComparison,
     TreeDigest, TreeIssue,
@@ -42,9 +42,9 @@ impl Course<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns whether the run is judged as part of a cycle: a started one, or a phase that was asked for by name.
+    /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.
     pub(crate) fn in_cycle(&self) -> bool {
-        self.tdd.started || self.request.phase.is_some()
+        self.tdd.started && self.phase() == self.tdd.phase
     }
 }
 
@@ -54,7 +54,8 @@ impl Workspace {
     /// # Errors
     /// Only proctor's own troubles: the store, the launcher, a tree that cannot be read. Whatever a tool does is a value.
     pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, RunError> {
-        let lock = self.lock(request.scope, request.settings.lock_wait, show)?;
+        let stopped = || request.control.requested().filter(|reason| heeded(ActionPhase::Prerequisite).contains(reason));
+        let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
         self.catch_up(&request.scope.project)?;
         let tdd = self.tdd(&request.scope.project, &request.plan.task)?;
@@ -112,12 +113,15 @@ impl Workspace {
         let request = course.request;
         let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
         directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
+        self.observer()(DurableStep::RunRecordWritten);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
         let Carrying { performed, stopped, survey } = perform_all(&course, &mut performer)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&course, &performed);
             return self.drop_superseded(&course, met, directory, ledger);
         }
+        directory.begin_sync().map_err(RunError::Evidence)?;
+        self.dismiss_launcher_after_last_run();
         let (comparison, after) = self.sweep(index, request)?;
         let files = index.entries().filter_map(|entry| Some((entry.path.to_string(), entry.digest?)));
         let surveyed = survey.finish(files);
@@ -165,42 +169,91 @@ struct Carrying {
     survey: Survey,
 }
 
-/// Prerequisites until the first failure, then the steps, then the cleanup, always.
+/// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
 fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result<Carrying, RunError> {
-    let plan = course.request.plan;
-    let mut performed = Vec::with_capacity(plan.actions().count());
-    let mut failed = false;
-    for action in &plan.prerequisites {
-        let one = if failed {
+    let mut performed = Vec::with_capacity(course.request.plan.actions().count());
+    let carried = perform_prerequisites(course, performer, &mut performed).and_then(|met| {
+        // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
+        let survey = performer.survey();
+        perform_steps(course, performer, met, &mut performed)?;
+        Ok(survey)
+    });
+    // What was asked for so far stops the checks, not the cleanup; a further request does.
+    let control = course.request.control;
+    let stopped = control.take();
+    let cleaned = perform_cleanup(course, performer, &mut performed);
+    let survey = carried?;
+    cleaned?;
+    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+}
+
+/// Whether every prerequisite is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prerequisites {
+    Met,
+    Failed,
+}
+
+fn perform_prerequisites(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    performed: &mut Vec<Performed>,
+) -> Result<Prerequisites, RunError> {
+    let root = &course.request.scope.root;
+    let mut so_far = Prerequisites::Met;
+    for action in &course.request.plan.prerequisites {
+        let one = if so_far == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
-        } else if prerequisite::is_unchanged(&course.request.scope.root, action, &course.met) {
+        } else if prerequisite::is_unchanged(root, action, &course.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
-            perform_or_stop(course, performer, action)?
+            // Looked at before it starts: what is saved while it runs is not what it has seen.
+            let inputs = prerequisite::inputs(root, action);
+            let mut one = perform_or_stop(course, performer, action)?;
+            one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
+            one
         };
-        failed |= one.status().is_some_and(|status| status != ResultType::Success);
+        if one.status().is_some_and(|status| status != ResultType::Success) {
+            so_far = Prerequisites::Failed;
+        }
         performed.push(one);
     }
-    // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
-    let survey = performer.survey();
-    for action in &plan.steps {
-        let one = if failed {
+    Ok(so_far)
+}
+
+fn perform_steps(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    prerequisites: Prerequisites,
+    performed: &mut Vec<Performed>,
+) -> Result<(), RunError> {
+    for action in &course.request.plan.steps {
+        let one = if prerequisites == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
-        } else if !is_selected(course, action) {
+        } else if !course.selected.holds(&action.name) {
             performer.skip(action, SkipReason::NotSelected)
         } else {
             perform_or_stop(course, performer, action)?
         };
         performed.push(one);
     }
-    // What was asked for so far stops the checks, not the cleanup; a further request does.
-    let control = course.request.control;
-    let stopped = control.requested();
-    control.acknowledge();
-    for action in &plan.cleanup {
-        performed.push(performer.perform(action)?);
+    Ok(())
+}
+
+/// Carries every cleanup action out, also when one of them could not be: the first fault is returned at the end.
+fn perform_cleanup(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    performed: &mut Vec<Performed>,
+) -> Result<(), RunError> {
+    let mut outcome = Ok(());
+    for action in &course.request.plan.cleanup {
+        match performer.perform(action) {
+            Ok(one) => performed.push(one),
+            Err(error) => outcome = outcome.and(Err(error)),
+        }
     }
-    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+    outcome
 }
 
 fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<Performed, RunError> {
@@ -216,10 +269,6 @@ pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
         ActionPhase::Step => &[StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
         ActionPhase::Prerequisite | ActionPhase::Cleanup => &[StopReason::Interrupted, StopReason::Terminated],
     }
-}
-
-fn is_selected(course: &Course<'_>, action: &Action) -> bool {
-    course.selected.holds(&action.name)
 }
 
 #[cfg(test)]

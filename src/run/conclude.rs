@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    ActionPhase, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PlanNote, ResultType,
-    RouteEntry, RouteKind, RunRecord, StopReason, TddState, Timestamp, ToolClass, TreeComparison,
+    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PartialReason,
+    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, ToolClass,
+    TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
@@ -16,9 +17,9 @@ use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
 use crate::run::error::RunError;
 use crate::run::perform::Performed;
-use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
+use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::workspace::Workspace;
 use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
@@ -66,16 +67,18 @@ impl Workspace {
         let facts = facts(&concluding, &decided, &before);
         let report = seal_hash(build(&facts));
         let record = record(&concluding, &decided, &report);
+        let leads_latest = record.leads_latest();
         let sealing = Sealing { report: to_bytes(&report), record };
         let observer = self.observer();
         let sealed =
             seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
         self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
         observer(DurableStep::IndexUpdated);
-        if decided.verdict.overall_status.counts() {
+        if leads_latest {
             publish_latest(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
             observer(DurableStep::LatestLinked);
         }
+        lock.note_published();
         remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence)?;
         let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
         observer(DurableStep::Published);
@@ -128,10 +131,20 @@ fn skip_of(one: &Performed) -> Option<SkipReason> {
     }
 }
 
-/// A run of some checks says nothing about the others: the task is not done by it.
+/// A run of some checks says nothing about the others: the task is not done by it, and it is no whole success.
 fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
     let left_out = concluding.performed.iter().filter(|one| skip_of(one) == Some(SkipReason::NotSelected)).count();
-    if left_out > 0 && verdict.completion_status == CompletionStatus::Complete {
+    if left_out == 0 {
+        return;
+    }
+    if verdict.overall_status == OverallStatus::Success {
+        verdict.overall_status = OverallStatus::PartialSuccess;
+    }
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::ChecksLeftOut);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
         verdict.completion_status = CompletionStatus::Incomplete;
         verdict.completion_reason = format!("{left_out} of {} checks were not run", concluding.course.request.plan.steps.len());
     }
@@ -279,7 +292,7 @@ fn environment(concluding: &Concluding<'_>) -> EnvironmentFacts {
 fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddFacts {
     TddFacts {
         started: course.tdd.started,
-        phase: decided.route.as_ref().map_or(course.phase(), |entry| entry.phase),
+        phase: course.tdd.phase,
         phase_after: decided.tdd.phase,
         attempts: decided.tdd.attempts,
         paused: decided.tdd.paused.clone(),
@@ -305,6 +318,7 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         tree_digest: Some(course.before),
         environment_digest: Some(concluding.surveyed.digest),
         plan_digest: Some(course.plan_digest),
+        checks: named_checks(course),
         overall_status: decided.verdict.overall_status,
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
@@ -318,22 +332,22 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
     }
 }
 
+fn named_checks(course: &Course<'_>) -> Vec<String> {
+    match &course.request.checks {
+        Checks::Named(names) => names.clone(),
+        Checks::All | Checks::Triggered { .. } => Vec::new(),
+    }
+}
+
 /// Returns what the next run may skip: what succeeded or was unchanged, and what was known of those that were not reached.
 pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) -> BTreeMap<String, Digest> {
     let mut met = course.met.clone();
     for one in performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Prerequisite) {
-        let action = &one.facts.action;
-        let state = match one.status() {
-            Some(ResultType::Success) => {
-                let once = action.once.clone().unwrap_or_default();
-                prerequisite::state_digest(&course.request.scope.root, action, &once)
-            }
-            Some(_) => None,
-            None => continue,
-        };
-        match state {
-            Some(digest) => drop(met.insert(action.name.clone(), digest)),
-            None => drop(met.remove(&action.name)),
+        let name = &one.facts.action.name;
+        match (one.status(), one.met) {
+            (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
+            (Some(_), _) => drop(met.remove(name)),
+            (None, _) => {}
         }
     }
     met
@@ -341,11 +355,8 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) ->
 
 fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: std::path::PathBuf) -> Sealed {
     let course = concluding.course;
-    let standing = if course.request.phase.is_some() && !course.tdd.started {
-        CycleStanding::InCycle
-    } else {
-        CycleStanding::of(course.tdd.started, &decided.tdd)
-    };
+    // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
+    let standing = if course.in_cycle() { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     let unsuccessful =
         |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let not_left_out = |one: &&Performed| skip_of(one) != Some(SkipReason::NotSelected);
@@ -354,6 +365,7 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
         report,
         report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
         tree: course.before,
+        tree_after: concluding.comparison.after,
         failed: concluding
             .performed
             .iter()
@@ -363,6 +375,9 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
             .collect(),
         moved: concluding.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing),
+        exit: match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
+            (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+            (_, exit) => exit,
+        },
     }
 }

@@ -38,7 +38,7 @@ impl Workspace {
         task: &TaskId,
         change: &CycleChange,
     ) -> Result<TddState, RunError> {
-        let lock = self.lock(scope, settings.lock_wait, &mut |_| {})?;
+        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let before = self.tdd(&scope.project, task)?;

@@ -59,12 +59,11 @@ pub struct ChildEnvironment {
 }
 
 impl ChildEnvironment {
-    /// Builds the environment: allow-list, then the file, then the tool's needs, then the action's own, later ones winning.
+    /// Builds the environment: allow-list, then fixed values, then the file, then the action's own, later ones winning.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
         settings: &EnvironmentSettings,
         action: &Action,
-        for_the_tool: &[(String, String)],
         output_directory: &Path,
     ) -> Self {
         let mut variables = BTreeMap::new();
@@ -85,10 +84,17 @@ impl ChildEnvironment {
         };
         FIXED.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         settings.from_file.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
-        for_the_tool.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         action.environment.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         set("PROCTOR_OUT", output_directory.as_os_str());
         Self { variables, dropped }
+    }
+
+    /// Adds what the tool needs, for example the request for its report: it wins over everything, and was made from what is here.
+    pub fn add_for_the_tool(&mut self, variables: &[(String, String)]) {
+        for (name, value) in variables {
+            self.variables.insert(name.into(), value.into());
+            self.dropped.remove(name);
+        }
     }
 
     /// Returns names and values as text, for evidence; what of it is shown is `report/`'s decision.
@@ -123,7 +129,7 @@ mod tests {
     }
 
     fn build(pairs: &[(&str, &str)], settings: &EnvironmentSettings, action: &Action) -> ChildEnvironment {
-        ChildEnvironment::build(&ambient(pairs), settings, action, &[], Path::new("/out"))
+        ChildEnvironment::build(&ambient(pairs), settings, action, Path::new("/out"))
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::evidence::{EvidenceError, LockError};
-use crate::model::{CommandExit, RunId};
+use crate::model::{CommandExit, RunId, StopReason};
 use crate::process::{LauncherError, SuperviseError};
 use crate::store::IndexError;
 use crate::tree::TreeError;
@@ -15,6 +15,9 @@ pub enum RunError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
+    /// A person stopped the wait for another run of the project.
+    #[error("stopped while waiting for another run of this project; nothing was run")]
+    StoppedWaiting(StopReason),
     /// Evidence could not be written or read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
@@ -25,7 +28,7 @@ pub enum RunError {
     #[error("failed to read the project's tree")]
     Tree(#[source] TreeError),
     /// The patterns of `watch.ignore` or `watch.include` are wrong.
-    #[error("`watch.ignore` or `watch.include` is wrong: {0}")]
+    #[error("the configuration is wrong: {0}")]
     Patterns(String),
     /// The launcher could not be started.
     #[error("failed to start the launcher")]
@@ -38,6 +41,15 @@ pub enum RunError {
         /// Why.
         #[source]
         source: SuperviseError,
+    },
+    /// A descriptor of an action's files could not be had.
+    #[error("failed to open the files of `{action}`")]
+    Descriptor {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// The project's directory could not be looked at.
     #[error("failed to look at `{path}`")]
@@ -75,6 +87,8 @@ impl RunError {
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Lock(LockError::Busy { .. }) => CommandExit::NoFreshVerdict,
+            Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
+            Self::StoppedWaiting(StopReason::Interrupted | StopReason::Superseded) => CommandExit::Interrupted,
             Self::Cycle(_) => CommandExit::Usage,
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
@@ -84,6 +98,7 @@ impl RunError {
             | Self::Tree(_)
             | Self::Launcher(_)
             | Self::Supervise { .. }
+            | Self::Descriptor { .. }
             | Self::Project { .. }
             | Self::OldReport { .. } => CommandExit::OwnFault,
         }
@@ -93,10 +108,12 @@ impl RunError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Lock(error) => error.hint().to_owned(),
+            Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
             Self::Evidence(error) => error.hint().to_owned(),
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),

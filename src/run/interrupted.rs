@@ -29,6 +29,7 @@ pub(crate) fn sealing(run: &InterruptedRun, now: Timestamp) -> Sealing {
         tree_digest,
         environment_digest: None,
         plan_digest,
+        checks: Vec::new(),
         overall_status: OverallStatus::Interrupted,
         overall_result: None,
         blocking: 0,

@@ -1,30 +1,29 @@
-//! A report file that a command names itself may be there from an earlier run: it is put aside before, so that what is there
-//! afterwards is fresh (E5).
+//! A report file that a command or a check names itself may be there from an earlier run: it is put aside before, so that what is
+//! there afterwards is fresh (E5). The name it is put aside under belongs to no tree (`ignore/`), so that it triggers nothing.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::run::error::RunError;
-use crate::tools::ReportRequest;
 
-/// A file that was put aside, or nothing.
+/// What is appended to the name of a file that was put aside.
+const SUFFIX: &str = ".before-proctor";
+
+/// A file that was put aside, or nothing. Dropped, it comes back where nothing new took its place.
 #[derive(Debug)]
 pub(crate) struct PutAside {
     moved: Option<(PathBuf, PathBuf)>,
 }
 
 impl PutAside {
-    /// Puts the old report of a command aside, where it names its own and one is there.
-    pub(crate) fn of(request: &ReportRequest, directory: &Path) -> Result<Self, RunError> {
-        let ReportRequest::Own { path } = request else { return Ok(Self { moved: None }) };
-        let path = directory.join(path);
+    /// Puts an old report aside, where one is there.
+    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, RunError> {
         // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and none of ours to move;
         // taking the report afterwards refuses it.
-        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(Self { moved: None });
-        }
+        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let Some(path) = path.filter(is_file) else { return Ok(Self { moved: None }) };
         let mut aside = path.clone().into_os_string();
-        aside.push(".before-proctor");
+        aside.push(SUFFIX);
         let aside = PathBuf::from(aside);
         match rename(&path, &aside) {
             Ok(()) => Ok(Self { moved: Some((path, aside)) }),
@@ -32,10 +31,12 @@ impl PutAside {
             Err(source) => Err(RunError::OldReport { path, source }),
         }
     }
+}
 
+impl Drop for PutAside {
     /// Puts it back where the command left none; else removes it, since the command would have overwritten it.
-    pub(crate) fn restore_if_nothing_came(self) {
-        let Some((path, aside)) = self.moved else { return };
+    fn drop(&mut self) {
+        let Some((path, aside)) = self.moved.take() else { return };
         let _best_effort = if path.symlink_metadata().is_ok() { std::fs::remove_file(&aside) } else { rename(&aside, &path) };
     }
 }
@@ -49,10 +50,6 @@ fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn own(path: &str) -> ReportRequest {
-        ReportRequest::Own { path: path.into() }
-    }
-
     fn write(path: &Path, text: &str) {
         use std::io::Write as _;
         std::fs::File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
@@ -63,9 +60,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = PutAside::of(&own("junit.xml"), directory.path()).expect("put aside");
+        let aside = PutAside::of(Some(path.clone())).expect("put aside");
         assert!(!path.exists());
-        aside.restore_if_nothing_came();
+        drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it is back"), "old");
     }
 
@@ -75,7 +72,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", directory.path().join("junit.xml")).expect("a link");
         std::fs::create_dir(directory.path().join("reports")).expect("a directory");
         for name in ["junit.xml", "reports", "missing.xml", "junit.xml/below"] {
-            let aside = PutAside::of(&own(name), directory.path()).expect("nothing to do");
+            let aside = PutAside::of(Some(directory.path().join(name))).expect("nothing to do");
             assert!(aside.moved.is_none(), "{name}");
         }
         assert!(directory.path().join("junit.xml").is_symlink());
@@ -86,9 +83,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = PutAside::of(&own("junit.xml"), directory.path()).expect("put aside");
+        let aside = PutAside::of(Some(path.clone())).expect("put aside");
         write(&path, "new");
-        aside.restore_if_nothing_came();
+        drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it stays"), "new");
         assert_eq!(std::fs::read_dir(directory.path()).expect("a listing").count(), 1);
     }

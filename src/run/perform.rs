@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, take_artifact};
@@ -9,7 +10,7 @@ use crate::model::{
     Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
     SpawnFailure, StreamExcerpt, ToolReport,
 };
-use crate::process::{LaunchRequest, Sinks, clock, resolve_program, supervise};
+use crate::process::{LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
@@ -33,6 +34,8 @@ pub(crate) struct Performed {
     pub(crate) files: Vec<EvidenceFile>,
     pub(crate) environment_names: BTreeSet<String>,
     pub(crate) notes: Vec<PlanNote>,
+    /// For a prerequisite that was carried out: what it was started on and has made; none where that is not known.
+    pub(crate) met: Option<Digest>,
 }
 
 /// Carries actions out, one after the other.
@@ -72,7 +75,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
         self.tell(&facts);
-        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new() }
+        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new(), met: None }
     }
 
     /// Carries an action out. A command that fails, hangs or cannot start is a value.
@@ -80,16 +83,19 @@ impl<'w, 'c> Performer<'w, 'c> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let names = ActionFiles::of(action);
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
-        let preparation = tools::prepare(action, output.path());
-        let environment = self.environment(action, &preparation.environment, output.path());
-        let aside = PutAside::of(&preparation.report, &self.working_directory(action))?;
-        let ended = self.supervise(action, preparation.argv, &environment, &names)?;
+        let mut environment = self.environment(action, output.path());
+        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path());
+        environment.add_for_the_tool(&preparation.environment);
+        let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
+        let root = &self.course.request.scope.root;
+        let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
+        let mut ended = self.supervise(action, preparation.argv, &environment, &names)?;
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
-        aside.restore_if_nothing_came();
         let coverage = match &preparation.coverage {
             Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
             None => ToolReport::NotRequested,
         };
+        drop((old_report, old_coverage));
         let channel = preparation.report.channel();
         let interpretation = tools::interpret(&tools::Input {
             action,
@@ -103,6 +109,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             survivors: ended.survivors.len(),
         });
         let outcome = self.classify(action, &ended, &interpretation);
+        shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
@@ -136,7 +143,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
         self.tell(&facts);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Performed { facts, outcome: Some(outcome), files, environment_names, notes }
+        Performed { facts, outcome: Some(outcome), files, environment_names, notes, met: None }
     }
 
     fn tell(&mut self, facts: &ActionFacts) {
@@ -148,8 +155,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         self.course.request.scope.root.join(&action.directory)
     }
 
-    fn environment(&self, action: &Action, for_the_tool: &[(String, String)], output: &Path) -> ChildEnvironment {
-        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, for_the_tool, output)
+    fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
+        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, output)
     }
 
     fn supervise(
@@ -175,9 +182,18 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
         let heeded = crate::run::carry_out::heeded(action.phase);
-        let launcher = self.workspace.launcher()?;
-        supervise(launcher, &request, &limits, Sinks { log, frames }, self.course.request.control, heeded)
-            .map_err(|source| RunError::Supervise { action: action.name.clone(), source })
+        let control = self.course.request.control;
+        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
+        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
+        let sinks = Sinks { log: copy(&log)?, frames: copy(&frames)? };
+        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+            // It may have died since the last run; nothing was started, so a new one is asked.
+            Err(SuperviseError::LauncherGone) => {
+                tracing::warn!("the launcher was gone and is started anew");
+                supervise(self.workspace.launcher()?, &request, &limits, Sinks { log, frames }, control, heeded).map_err(failed)
+            }
+            outcome => outcome.map_err(failed),
+        }
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation) -> verdict::Outcome {
@@ -240,6 +256,20 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 }
 
+/// Returns the action with every variable its command will see, wherever it comes from: what a tool is asked through the
+/// environment is merged with what stands there.
+fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
+    Action { environment: environment.as_text(), ..action.clone() }
+}
+
+/// Returns where a report lies that the command names itself.
+fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+    match request {
+        ReportRequest::Own { path } => Some(directory.join(path)),
+        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
+    }
+}
+
 fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
     match request {
         ReportRequest::None => ToolReport::NotRequested,
@@ -263,6 +293,12 @@ fn as_report(taken: Result<crate::evidence::Artifact, Refused>) -> ToolReport {
         Err(Refused::NotThere) => ToolReport::Missing,
         Err(refused) => ToolReport::Refused(refused.to_string()),
     }
+}
+
+/// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
+fn shorten(captured: &mut Captured) {
+    captured.stdout = captured.stdout.shortened();
+    captured.stderr = captured.stderr.shortened();
 }
 
 /// An action whose program was not found: nothing was started, nothing captured.

@@ -8,71 +8,76 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Action, Digest, Once};
+use crate::model::{Action, Digest};
 
 /// Larger inputs than this are hashed no further: a lock file is small, and a run must not wait for it.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
-/// Returns the digest of everything an unchanged prerequisite may skip on; none when something it makes is not there.
-///
-/// It covers the command, the content of `when_changed` and the identity (kind, size, modification time) of `creates`.
-pub(crate) fn state_digest(root: &Path, action: &Action, once: &Once) -> Option<Digest> {
+/// What a prerequisite was started on: its command and the content of `when_changed`, as they were right before it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Inputs(Digest);
+
+/// Returns what a prerequisite would be started on now; none when an input cannot be read, because unknown is never unchanged.
+pub(crate) fn inputs(root: &Path, action: &Action) -> Option<Inputs> {
     let mut hasher = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hasher.update((bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
     for argument in &action.command.argv {
-        part(argument.as_bytes());
+        part(&mut hasher, argument.as_bytes());
     }
-    part(action.directory.as_os_str().as_encoded_bytes());
+    part(&mut hasher, action.directory.as_os_str().as_encoded_bytes());
     for (name, value) in &action.environment {
-        part(name.as_bytes());
-        part(value.as_bytes());
+        part(&mut hasher, name.as_bytes());
+        part(&mut hasher, value.as_bytes());
     }
-    for input in &once.when_changed {
-        part(input.as_bytes());
-        part(content_digest(&root.join(input)).as_bytes());
+    for input in action.once.iter().flat_map(|once| &once.when_changed) {
+        part(&mut hasher, input.as_bytes());
+        part(&mut hasher, content_digest(&root.join(input))?.as_bytes());
     }
-    for made in &once.creates {
+    Some(Inputs(Digest::from_hasher(hasher)))
+}
+
+/// Returns the digest of a prerequisite that succeeded on `inputs`, with the identity (kind, size, modification time) of what it
+/// makes as it is now; none when something of that is not there.
+pub(crate) fn state_digest(root: &Path, action: &Action, inputs: Inputs) -> Option<Digest> {
+    let mut hasher = Sha256::new();
+    part(&mut hasher, inputs.0.as_bytes());
+    for made in action.once.iter().flat_map(|once| &once.creates) {
         let metadata = std::fs::symlink_metadata(root.join(made)).ok()?;
         // A link is looked through for its existence: a virtual environment whose interpreter is gone is not there.
         std::fs::metadata(root.join(made)).ok()?;
-        part(made.as_bytes());
-        part(format!("{} {} {} {}", metadata.mode(), metadata.len(), metadata.mtime(), metadata.mtime_nsec()).as_bytes());
+        part(&mut hasher, made.as_bytes());
+        let identity = format!("{} {} {} {}", metadata.mode(), metadata.len(), metadata.mtime(), metadata.mtime_nsec());
+        part(&mut hasher, identity.as_bytes());
     }
     Some(Digest::from_hasher(hasher))
 }
 
 /// Returns whether the prerequisite last succeeded in exactly this state.
 pub(crate) fn is_unchanged(root: &Path, action: &Action, succeeded: &BTreeMap<String, Digest>) -> bool {
-    let once = action.once.clone().unwrap_or_default();
-    let now = state_digest(root, action, &once);
+    let now = inputs(root, action).and_then(|inputs| state_digest(root, action, inputs));
     now.is_some() && now.as_ref() == succeeded.get(&action.name)
 }
 
-fn content_digest(path: &Path) -> String {
+fn part(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+fn content_digest(path: &Path) -> Option<Digest> {
     let mut hasher = Sha256::new();
-    let read = File::open(path).and_then(|file| {
-        let mut buffer = vec![0_u8; 64 * 1024];
-        let mut reader = file.take(INPUT_CAP);
-        loop {
-            match reader.read(&mut buffer)? {
-                0 => return Ok(()),
-                count => hasher.update(&buffer[..count]),
-            }
+    let mut reader = File::open(path).ok()?.take(INPUT_CAP);
+    let mut buffer = vec![0_u8; 64 * 1024];
+    loop {
+        match reader.read(&mut buffer).ok()? {
+            0 => return Some(Digest::from_hasher(hasher)),
+            count => hasher.update(&buffer[..count]),
         }
-    });
-    match read {
-        Ok(()) => Digest::from_hasher(hasher).hex(),
-        Err(error) => format!("unreadable: {:?}", error.kind()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ActionPhase;
+    use crate::model::{ActionPhase, Once};
     use crate::run::testing::action;
 
     fn prerequisite(when_changed: &[&str], creates: &[&str]) -> Action {
@@ -88,8 +93,8 @@ mod tests {
     }
 
     fn remembered(root: &Path, action: &Action) -> BTreeMap<String, Digest> {
-        let once = action.once.clone().unwrap_or_default();
-        [(action.name.clone(), state_digest(root, action, &once).expect("a state"))].into()
+        let inputs = inputs(root, action).expect("readable inputs");
+        [(action.name.clone(), state_digest(root, action, inputs).expect("a state"))].into()
     }
 
     #[test]
@@ -116,10 +121,31 @@ mod tests {
     }
 
     #[test]
+    fn an_input_that_cannot_be_read_is_never_unchanged() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in ["missing.txt", "."] {
+            assert_eq!(inputs(directory.path(), &prerequisite(&[name], &[])), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_changes_while_it_runs_makes_it_run_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path();
+        write(root, "requirements.txt", "pytest==9");
+        let action = prerequisite(&["requirements.txt"], &[]);
+        let before = inputs(root, &action).expect("readable");
+        write(root, "requirements.txt", "pytest==10");
+        let known = [(action.name.clone(), state_digest(root, &action, before).expect("a state"))].into();
+        assert!(!is_unchanged(root, &action, &known));
+    }
+
+    #[test]
     fn a_dangling_link_is_not_what_it_should_have_made() {
         let directory = tempfile::tempdir().expect("a directory");
         std::os::unix::fs::symlink("/nowhere/python", directory.path().join("python")).expect("a link");
         let action = prerequisite(&[], &["python"]);
-        assert_eq!(state_digest(directory.path(), &action, &action.once.clone().unwrap_or_default()), None);
+        let inputs = inputs(directory.path(), &action).expect("it has none");
+        assert_eq!(state_digest(directory.path(), &action, inputs), None);
     }
 }

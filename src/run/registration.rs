@@ -63,7 +63,7 @@ impl Workspace {
     ) -> Result<Registration, RunError> {
         let place = Place::of(root)?;
         if let Some(project) = self.known(&place)? {
-            return Ok(Registration::Known(self.scope(project, &place, asker, settings)?));
+            return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
         // Two first runs at once must not register the directory twice.
         let registrar = ProjectId::mint("registration", 0);
@@ -74,7 +74,7 @@ impl Workspace {
         let _registering = lock.map_err(RunError::Lock)?;
         self.catch_up_all()?;
         match (place.find_in(&self.index)?, identity) {
-            (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings)?)),
+            (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
             (Found::Unknown, _) | (Found::Doubtful(_), Some(Identity::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(RunError::Evidence)?;
@@ -111,7 +111,7 @@ impl Workspace {
         asker: &Asker,
     ) -> Result<Registration, RunError> {
         let scope = scope_of(project, place, asker);
-        let lock = self.lock(&scope, settings.lock_wait, &mut |_| {})?;
+        let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
         let record = RegistrationRecord {
@@ -130,40 +130,44 @@ impl Workspace {
             scope.project,
             plan_digest.short()
         )];
-        notes.extend(self.link(&scope, settings)?);
+        notes.extend(self.link(&scope, settings));
         Ok(Registration::New { scope, notes })
     }
 
-    fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Result<Scope, RunError> {
+    fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Scope {
         let scope = scope_of(project, place, asker);
         // A link that was removed or that the configuration renamed comes back; what else lies there is left alone.
-        let _said_at_registration = self.link(&scope, settings)?;
-        Ok(scope)
+        let _said_at_registration = self.link(&scope, settings);
+        scope
     }
 
     /// Puts the link to the evidence into the project and names it where git looks (S1).
-    fn link(&self, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
-        let Some(name) = &settings.link else { return Ok(Vec::new()) };
+    /// The link is for convenience: what keeps it from being made is said, and nothing fails for it.
+    fn link(&self, scope: &Scope, settings: &Settings) -> Vec<String> {
+        let Some(name) = &settings.link else { return Vec::new() };
         let target = self.store.project_directory(&scope.project);
-        let outcome = evidence::link_project(&scope.root, name, &target).map_err(RunError::Evidence)?;
         let mut notes = Vec::new();
-        match outcome {
-            LinkOutcome::Created => {
+        match evidence::link_project(&scope.root, name, &target) {
+            Err(error) => notes.push(format!(
+                "`{name}` could not be made in the project ({error}): `proctor show` finds the evidence without it"
+            )),
+            Ok(LinkOutcome::Created) => {
                 notes
                     .push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
                 if let Some(git) = evidence::find_git_place(&scope.root) {
-                    let excluded = evidence::exclude_link(&git, &scope.root, name).map_err(RunError::Evidence)?;
-                    if excluded == ExcludeOutcome::Added {
-                        notes.push(format!("`{name}` was added to .git/info/exclude"));
+                    match evidence::exclude_link(&git, &scope.root, name) {
+                        Ok(ExcludeOutcome::Added) => notes.push(format!("`{name}` was added to .git/info/exclude")),
+                        Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => {}
+                        Err(error) => notes.push(format!("`{name}` could not be added to .git/info/exclude ({error})")),
                     }
                 }
             }
-            LinkOutcome::SomethingElseThere(_) => notes.push(format!(
+            Ok(LinkOutcome::SomethingElseThere(_)) => notes.push(format!(
                 "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
             )),
-            LinkOutcome::AlreadyRight | LinkOutcome::Off => {}
+            Ok(LinkOutcome::AlreadyRight | LinkOutcome::Off) => {}
         }
-        Ok(notes)
+        notes
     }
 }
 
@@ -227,5 +231,5 @@ impl Place {
 }
 
 fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
-    Scope { project, root: PathBuf::from(&place.path), asker: asker.clone() }
+    Scope { project, root: place.root.clone(), asker: asker.clone() }
 }

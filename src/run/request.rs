@@ -91,6 +91,8 @@ pub struct Sealed {
     pub report_path: PathBuf,
     /// The tree it is a verdict for.
     pub tree: TreeDigest,
+    /// The tree after its last process had ended.
+    pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
     /// What moved while it ran.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, ProjectId, TaskId, TddState, TreePath};
+use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::environment::ChildEnvironment;
@@ -42,6 +42,14 @@ pub struct Workspace {
     verdict_tree: Option<VerdictTree>,
     digests: KnownDigests,
     opening_notes: Vec<String>,
+    runs_ahead: RunsAhead,
+}
+
+/// Whether another run follows the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunsAhead {
+    One,
+    Many,
 }
 
 impl Workspace {
@@ -69,6 +77,7 @@ impl Workspace {
             verdict_tree: None,
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
+            runs_ahead: RunsAhead::Many,
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)
@@ -82,6 +91,18 @@ impl Workspace {
     /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Says that the next run is the last: its launcher then ends while the run is judged, and is not waited for afterwards.
+    pub fn expect_one_run(&mut self) {
+        self.runs_ahead = RunsAhead::One;
+    }
+
+    pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
+        match self.runs_ahead {
+            RunsAhead::One => self.launcher.dismiss(),
+            RunsAhead::Many => {}
+        }
     }
 
     /// Returns the TDD state of a task.
@@ -112,18 +133,28 @@ impl Workspace {
         Ok(&mut self.launcher)
     }
 
-    /// Locks a project's evidence, waiting for another writer within a bound.
-    pub(crate) fn lock(&self, scope: &Scope, wait: Duration, show: &mut dyn FnMut(Progress)) -> Result<ProjectLock, RunError> {
+    /// Locks a project's evidence, waiting for another writer within a bound, or until `stopped` has a reason to stop.
+    pub(crate) fn lock(
+        &self,
+        scope: &Scope,
+        wait: Duration,
+        stopped: &dyn Fn() -> Option<StopReason>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<ProjectLock, RunError> {
         let begun = clock::monotonic();
         let mut told = false;
         let lock = self.store.lock(&scope.project, &mut || {
-            if !told {
+            if !told && !wait.is_zero() {
                 told = true;
                 show(Progress::WaitingForLock { wait });
             }
-            if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }
+            let in_time = clock::monotonic().since(begun) < wait;
+            if in_time && stopped().is_none() { Waiting::GoOn } else { Waiting::GiveUp }
         });
-        lock.map_err(RunError::Lock)
+        lock.map_err(|error| match stopped() {
+            Some(reason) => RunError::StoppedWaiting(reason),
+            None => RunError::Lock(error),
+        })
     }
 
     /// Opens the ledger and closes what a dead process left open.
@@ -268,7 +299,8 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &Projec
     index.apply(project, &lines).map_err(RunError::Index)
 }
 
-fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
+/// Returns the line about an index that was set aside.
+pub(crate) fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
     let note =
         |path: PathBuf| format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", path.display());
     set_aside.map(note).into_iter().collect()

@@ -13,6 +13,8 @@ pub trait ProjectFiles {
     fn read(&self, path: &str) -> Option<Vec<u8>>;
     /// Returns whether something is there, links followed.
     fn exists(&self, path: &str) -> bool;
+    /// Returns whether a directory is there, links followed.
+    fn is_directory(&self, path: &str) -> bool;
     /// Returns the names in a directory, sorted; empty where it is none.
     fn names(&self, directory: &str) -> Vec<String>;
 }
@@ -51,6 +53,10 @@ impl ProjectFiles for DiskFiles {
 
     fn exists(&self, path: &str) -> bool {
         fs::metadata(self.root.join(path)).is_ok()
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.root.join(path).is_dir()
     }
 
     fn names(&self, directory: &str) -> Vec<String> {
@@ -101,6 +107,10 @@ pub(super) mod fake {
             path.is_empty() || self.0.contains_key(path) || self.0.keys().any(|known| known.starts_with(&format!("{path}/")))
         }
 
+        fn is_directory(&self, path: &str) -> bool {
+            self.exists(path) && !self.0.contains_key(path)
+        }
+
         fn names(&self, directory: &str) -> Vec<String> {
             let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
             let below = self.0.keys().filter_map(|path| path.strip_prefix(&prefix));
@@ -133,6 +143,7 @@ mod tests {
         assert_eq!(files.read("web/b").map(|content| content.len()), Some(3));
         assert_eq!(files.read("link").map(|content| content.len()), Some(3));
         assert_eq!((files.read("large"), files.read("web"), files.read("fifo"), files.read("none")), (None, None, None, None));
+        assert!(files.is_directory("web") && !files.is_directory("web/a") && !files.is_directory("none"));
         assert!(files.exists("web") && files.exists("link") && !files.exists("dangling"));
     }
 }

@@ -232,7 +232,12 @@ impl<'c> Resolver<'c> {
 
 fn without_checks(configuration: &Configuration, notes: &[PlanNote]) -> Problem {
     let missing: String = notes.iter().map(|note| format!("\n  {}: {}", note.subject, note.message)).collect();
-    let problem = Problem::new(&configuration.file, None, "check", "the project has no checks".to_owned());
-    let hint = "`proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand";
+    let problem = Problem::new(
+        &configuration.file,
+        None,
+        "check",
+        "the project has no checks, and none were found in its files".to_owned(),
+    );
+    let hint = "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
     problem.hint(format!("{hint}{missing}"))
 }

@@ -120,12 +120,12 @@ fn what_only_looks_like_a_project_is_none() {
 fn what_is_missing_is_said_with_the_next_step() {
     let files = FakeFiles::of(&[("tsconfig.json", "{}"), ("web/eslint.config.js", "")]);
     let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
-    assert_snapshot!(problems[0], @"
-    proctor.toml: check: the project has no checks
-      `proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand
+    assert_snapshot!(problems[0], @r#"
+    proctor.toml: check: the project has no checks, and none were found in its files
+      write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
       tsc: `tsconfig.json` is there, but no `node_modules/.bin/tsc` beside or above it: install the project's packages, or TypeScript with `npm install --save-dev typescript`
       eslint: `web/eslint.config.js` is there, but no `node_modules/.bin/eslint` beside or above it: install the project's packages, or eslint with `npm install --save-dev eslint`
-    ");
+    "#);
 }
 
 #[test]
@@ -220,10 +220,10 @@ fn a_tool_in_several_places_has_to_be_told_apart() {
 
 #[test]
 fn a_configuration_without_checks_is_no_plan_by_itself() {
-    assert_snapshot!(refused("", &quotes()), @"
-    proctor.toml: check: the project has no checks
-      `proctor init` writes down what it finds, `proctor init --print` shows everything that can be written by hand
-    ");
+    assert_snapshot!(refused("", &quotes()), @r#"
+    proctor.toml: check: the project has no checks, and none were found in its files
+      write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+    "#);
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
             record.started.as_millis(),
             record.ended.as_millis(),
             to_word(&record.overall_status),
-            record.overall_status.counts(),
+            record.leads_latest(),
             record.overall_result.as_ref().map(to_word),
             record.blocking,
             record.tree_digest.as_ref().map(to_word),

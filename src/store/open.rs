@@ -3,16 +3,23 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
 use crate::store::IndexError;
-use crate::store::schema::{MIGRATIONS, migrate, read_version};
+use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::words::Reader;
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// A write-ahead log that has grown to this many bytes is moved into the file when the index is closed; a run writes about 30 kB.
+const LONG_LOG: u64 = 512 * 1024;
+/// How often the opening is tried while somebody else is in the way, and how long is waited in between.
+const BUSY_ATTEMPTS: u32 = 500;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// SQLite's own files beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
@@ -53,7 +60,7 @@ impl Index {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags).map_err(|source| reader.refused("open", source))?;
         let mut index = Self { connection, reader };
-        let found = index.prepare(is_new).map_err(|source| index.reader.refused("open", source))?;
+        let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {
             return Err(IndexError::Newer { path: path.to_owned(), found, known });
@@ -61,7 +68,33 @@ impl Index {
         if found < known {
             migrate(&mut index.connection, MIGRATIONS).map_err(|source| index.reader.refused("migrate", source))?;
         }
+        index.probe().map_err(|source| index.reader.refused("read", source))?;
         Ok(index)
+    }
+
+    /// Reads the first row of every table. A whole check takes time that grows with the file; this finds a file whose pages were
+    /// lost or overwritten, in some microseconds.
+    fn probe(&self) -> rusqlite::Result<()> {
+        let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE]);
+        for table in tables {
+            self.connection.query_row(&format!("SELECT 1 FROM {table} LIMIT 1"), [], |_| Ok(())).optional()?;
+        }
+        Ok(())
+    }
+
+    /// Prepares, again and again while somebody else is in the way. SQLite does not wait by itself where two might wait for each
+    /// other, such as when both find a new file and change its journal mode.
+    fn prepare_patiently(&self, is_new: bool) -> rusqlite::Result<u32> {
+        let mut attempts = 1;
+        loop {
+            match self.prepare(is_new) {
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && attempts < BUSY_ATTEMPTS => {
+                    attempts += 1;
+                    thread::sleep(BUSY_PAUSE);
+                }
+                other => return other,
+            }
+        }
     }
 
     /// Sets the connection up and reads the file's version.
@@ -78,9 +111,24 @@ impl Index {
                 outcome => outcome?,
             }
         }
+        // By default the last connection that closes moves the write-ahead log into the file and removes it, and the next one makes it
+        // anew: four syncs for every command.
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // A power loss may take back the newest rows, never damage the file: the ledger has them.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)
+    }
+}
+
+impl Drop for Index {
+    /// Keeps the write-ahead log short, because whoever opens the file first reads all of it. SQLite's own limit of 1000 pages does
+    /// not do that for short-lived processes: it moves the pages and leaves beginning anew to the same set of connections.
+    fn drop(&mut self) {
+        let log = with_suffix(&self.reader.path, COMPANIONS[0]);
+        if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
+            // Refused while somebody else reads; the next one to close the index tries again.
+            let _refused = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
     }
 }
 
@@ -98,14 +146,10 @@ impl Reader {
 
 /// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, for whoever wants to look at it.
 ///
-/// [`Index::open`] does so with a file that is no database; damage inside it shows only when it is read, as
+/// [`Index::open`] does so with a file whose damage shows at once; damage deep inside it shows only when it is read, as
 /// [`IndexError::Corrupt`], and then the caller may call this, open again and apply the ledgers.
 pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
-    let with = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
+    let with = |suffix: &str| with_suffix(path, suffix);
     let free = (1_u32..)
         .map(|number| format!(".corrupt-{number}"))
         .find(|suffix| with(suffix).symlink_metadata().is_err())
@@ -117,6 +161,12 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
         }
     }
     Ok(with(&free))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a damaged index is kept aside; it is derived data, not evidence")]

@@ -88,6 +88,9 @@ pub(super) const TABLES: [(&str, &str); 6] = [
     ("configuration", "project"),
 ];
 
+/// The table that belongs to no project: a cache over files of all of them.
+pub(super) const CACHE_TABLE: &str = "file_digests";
+
 /// Reads the version of a file; a new one has 0.
 pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))

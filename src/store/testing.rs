@@ -50,6 +50,7 @@ pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> R
         tree_digest: None,
         environment_digest: None,
         plan_digest: None,
+        checks: Vec::new(),
         overall_status: status,
         overall_result: None,
         blocking: 0,

@@ -6,12 +6,13 @@ const ESCAPE: char = '\u{1b}';
 
 /// Returns an excerpt as text without control sequences and with `\n` line ends.
 pub(super) fn plain_text(excerpt: &StreamExcerpt) -> String {
-    strip(&excerpt.text())
+    let text = excerpt.text();
+    if has_control(&text) { strip(&text) } else { text }
 }
 
 /// Returns `text` without CSI and OSC sequences and without carriage returns before line ends.
 pub(super) fn strip(text: &str) -> String {
-    if !text.contains([ESCAPE, '\r']) {
+    if !has_control(text) {
         return text.to_owned();
     }
     let mut plain = String::with_capacity(text.len());
@@ -24,6 +25,10 @@ pub(super) fn strip(text: &str) -> String {
         }
     }
     plain
+}
+
+fn has_control(text: &str) -> bool {
+    text.contains([ESCAPE, '\r'])
 }
 
 fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {

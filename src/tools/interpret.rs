@@ -69,11 +69,16 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
+    let readable = |stream: &StreamExcerpt| match input.action.tool {
+        Tool::Pytest | Tool::Tsc | Tool::Eslint => plain_text(stream),
+        // Judged by its exit code; making megabytes readable would take several times their memory for nothing.
+        Tool::Generic => plain_text(&stream.shortened()),
+    };
     let exited = Exited {
         code,
         action: input.action,
-        stdout: plain_text(input.stdout),
-        stderr: plain_text(input.stderr),
+        stdout: readable(input.stdout),
+        stderr: readable(input.stderr),
         stdout_is_complete: input.stdout.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
     };
@@ -138,7 +143,7 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
         SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
             CategoryCode::ToolNotFound,
             format!(
-                "`{program}` is there, but `{interpreter}`, which its first line names, is not: its virtual environment was moved or removed; create it anew"
+                "`{program}` is there, but `{interpreter}`, which its first line names, is not; install it or, where a virtual environment was moved or removed, create that anew"
             ),
         ),
         SpawnFailure::NotExecutable { program } => Interpretation::plain(
@@ -215,7 +220,7 @@ mod tests {
             (
                 SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },
                 CategoryCode::ToolNotFound,
-                "virtual environment was moved",
+                "virtual environment was moved or removed, create that anew",
             ),
             (SpawnFailure::NotExecutable { program: program.clone() }, CategoryCode::NotStarted, "chmod +x"),
             (SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }, CategoryCode::NotStarted, "`web` does not exist"),

@@ -1,6 +1,6 @@
 //! Taking out of a text what differs from run to run, so that the rest can be compared (house style T7).
 //!
-//! Digests are redacted from 12 hexadecimal digits on. A shorter one could be a plain number by chance, and a rule that holds
+//! Digests are redacted from 12 hexadecimal digits on, and where they are 8 and dots. Another one could be a plain number by chance, and a rule that holds
 //! nearly always makes tests that fail nearly never: show 12 digits or more, or name the text with [`Redactions::add`].
 
 /// Texts that are known to differ, with what stands for them.
@@ -25,7 +25,7 @@ impl Redactions {
 type Rule = fn(&str) -> Option<(usize, &'static str)>;
 
 /// Tried in this order wherever a word may begin.
-const RULES: &[Rule] = &[run_id, date_and_time, time_of_day, process_id, digest, duration];
+const RULES: &[Rule] = &[run_id, date_and_time, time_of_day, process_id, digest, shortened_digest, duration];
 const DURATION: &str = "<time>";
 
 /// Returns `text` with everything that differs from run to run replaced by a name in angle brackets.
@@ -120,6 +120,12 @@ fn process_id(text: &str) -> Option<(usize, &'static str)> {
 fn digest(text: &str) -> Option<(usize, &'static str)> {
     let length = count(text, |byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     (length >= 12 && ends_word(&text[length..])).then_some((length, "<digest>"))
+}
+
+/// Takes `0123abcd…`: the dots say that it is a digest, whatever its digits.
+fn shortened_digest(text: &str) -> Option<(usize, &'static str)> {
+    let length = count(text, |byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    (length == 8 && text[length..].starts_with('…')).then_some((length + '…'.len_utf8(), "<digest>"))
 }
 
 /// Takes `12 ms`, `1.25s`, `2 min 3 s`, `1m 02s`.

@@ -93,7 +93,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip readme --skip pytest_scenarios --skip tdd::`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -155,16 +155,26 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
     }
 }
 
-/// A project whose check writes `out.txt` anew each time, as its last act or long before.
-fn writer(pause: &str, settings: &str) -> Project {
-    let script =
-        format!("echo check >> \"$TMPDIR/steps\"\nwc -l < \"$TMPDIR/steps\" > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
-    project(settings).file("check.sh", &script).file("out.txt", "")
+/// What a check's `out.txt` is each time.
+#[derive(Clone, Copy)]
+enum Written {
+    Same,
+    Other,
+}
+
+/// A project whose check writes `out.txt` each time, and goes on for a while after that.
+fn writer(written: Written, pause: &str, settings: &str) -> Project {
+    let text = match written {
+        Written::Same => "echo the same",
+        Written::Other => "wc -l < \"$TMPDIR/steps\"",
+    };
+    let script = format!("echo check >> \"$TMPDIR/steps\"\n{text} > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
+    project(settings).file("check.sh", &script).file("out.txt", "the same\n")
 }
 
 #[test]
 fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable() {
-    let project = writer("0", "");
+    let project = writer(Written::Same, "0", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the repetition", LATE, |line| line == "out.txt changed during the run: it is repeated once");
     let unstable = "unstable: out.txt changed again during the run; nothing runs until something else changes";
@@ -182,7 +192,7 @@ fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable()
 
 #[test]
 fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ever() {
-    let project = writer("0.3", "");
+    let project = writer(Written::Same, "0.3", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
@@ -193,7 +203,7 @@ fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ev
 
 #[test]
 fn the_offered_ignore_line_makes_it_stable() {
-    let project = writer("0.3", "");
+    let project = writer(Written::Same, "0.3", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");

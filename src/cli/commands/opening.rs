@@ -71,6 +71,7 @@ pub(crate) fn open(
 /// Opens the store for reading, for a project that is registered.
 pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
     let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
@@ -87,7 +88,7 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
         None => Vec::new(),
     };
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
-    Ok(Settings {
+    let settings = Settings {
         matcher: MatcherSettings {
             ignore: configuration.watch.ignore.clone(),
             include: configuration.watch.include.clone(),
@@ -97,7 +98,10 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
         environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
         lock_wait: configuration.evidence.lock_wait,
         link,
-    })
+    };
+    // A pattern that is wrong is said before anything is registered or run.
+    settings.new_matcher().map_err(|error| super::of_run(&error))?;
+    Ok(settings)
 }
 
 /// A mismatch asks, never guesses (architecture, Files on disk).

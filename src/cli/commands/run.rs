@@ -10,7 +10,7 @@ use crate::cli::setup::{self, Loaded};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, OverallStatus, StopReason, Trigger, TriggerKind};
+use crate::model::{CommandExit, OverallStatus, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
 use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
 
@@ -20,6 +20,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     check_names(&loaded, &options.checks)?;
     let quiet = options.json;
     let Opening { mut workspace, scope, settings, style } = open(environment, &loaded, options.identity, quiet)?;
+    workspace.expect_one_run();
     let control = watch_signals()?;
     let request = RunRequest {
         plan: &loaded.plan,
@@ -35,13 +36,9 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let mut screen = ProgressScreen::new(style, audience(quiet));
     let carried = workspace.carry_out(&request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))?;
     Ok(match carried {
-        Carried::Judged(sealed) | Carried::Moved(sealed) => {
+        Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
             show(options, &loaded, &settings, &sealed, style);
             sealed.exit
-        }
-        Carried::Interrupted(sealed) => {
-            show(options, &loaded, &settings, &sealed, style);
-            interrupted_by(&control)
         }
         Carried::Paused(pause) => {
             render::note(&screen::paused(&loaded.plan.task, &pause));
@@ -94,11 +91,4 @@ fn watch_signals() -> Result<Control, CommandError> {
     signal_controls().map_err(|error| {
         CommandError::caused(CommandExit::OwnFault, "failed to take over signals", &error).hint("run the command again")
     })
-}
-
-fn interrupted_by(control: &Control) -> CommandExit {
-    match control.requested() {
-        Some(StopReason::Terminated) => CommandExit::Terminated,
-        Some(StopReason::Interrupted | StopReason::Superseded) | None => CommandExit::Interrupted,
-    }
 }

@@ -12,6 +12,7 @@ use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{CommandExit, ProjectId};
+use crate::report::EXECUTION_REPORT_FILE;
 use crate::run::{Archive, ArchivedRun};
 
 /// Carries the command out.
@@ -37,7 +38,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         screen::action(result, style).iter().for_each(|line| render::line(line));
     }
     screen::notes(&report).iter().for_each(|note| render::line(note));
-    let path = archive.run_directory(&project, &run);
+    let path = archive.run_directory(&project, &run).join(EXECUTION_REPORT_FILE);
     render::line(&screen::verdict(&report, &path.display().to_string(), style));
     Ok(CommandExit::Proceed)
 }

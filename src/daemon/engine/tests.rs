@@ -36,8 +36,12 @@ fn verdict(engine: &mut Engine, at: u64, text: &str, failed: &[&str]) -> Vec<Eff
 }
 
 fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
+    moved_leaving(engine, at, names, OnDisk::AsTested)
+}
+
+fn moved_leaving(engine: &mut Engine, at: u64, names: &[&str], on_disk: OnDisk) -> Vec<Effect> {
     let paths = names.iter().map(|name| path(name)).collect();
-    engine.handle(Moment(at), Event::Finished(Finished::Moved { paths }))
+    engine.handle(Moment(at), Event::Finished(Finished::Moved { paths, on_disk }))
 }
 
 fn is_start(effects: &[Effect], kind: TriggerKind) -> bool {
@@ -141,6 +145,33 @@ fn a_run_that_moves_its_tree_is_repeated_once_and_then_called_unstable() {
     assert!(!starts(&engine.handle(Moment(5000), Event::Timer)), "nothing runs by itself any more");
     save(&mut engine, 6000, "a.py");
     assert!(starts(&engine.handle(Moment(6020), Event::Timer)), "a change from outside does");
+}
+
+#[test]
+fn content_that_no_run_has_seen_is_tested_after_a_longer_pause_and_given_up_only_after_many() {
+    let mut engine = engine();
+    let mut at = 100;
+    for pause in [500, 1000, 2000, 4000, 8000] {
+        let effects = moved_leaving(&mut engine, at, &["a.py"], OnDisk::Newer);
+        assert!(effects.contains(&Effect::WakeAt(Moment(at + pause))), "{pause}: {effects:?}");
+        assert!(is_start(&engine.handle(Moment(at + pause), Event::Timer), TriggerKind::Moved), "{pause}");
+        at += pause + 100;
+    }
+    let effects = moved_leaving(&mut engine, at, &["a.py"], OnDisk::Newer);
+    assert!(matches!(effects.as_slice(), [Effect::Show(Notice::Unstable { .. }), _]), "{effects:?}");
+}
+
+#[test]
+fn checks_that_are_picked_by_name_answer_for_no_save() {
+    let mut engine = engine();
+    verdict(&mut engine, 10, "t0", &["tsc"]);
+    save(&mut engine, 100, "a.py");
+    assert!(is_start(&engine.handle(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
+    let finished = Finished::Partial { failed: Vec::new(), paused: false };
+    assert_eq!(engine.handle(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
+    let effects = engine.handle(Moment(120), Event::Timer);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((order.trigger.kind, order.unless_tree), (TriggerKind::Save, Some(tree("t0"))), "as if nothing had been picked");
 }
 
 #[test]
@@ -307,7 +338,10 @@ impl World {
                 self.judged = Some(self.content);
                 Finished::Verdict { tree: tree(&self.content.to_string()), failed: Vec::new(), paused: false }
             }
-            (false, false) => Finished::Moved { paths: [path("f0"), path("f1"), path("f2")].into() },
+            (false, false) => {
+                let paths = [path("f0"), path("f1"), path("f2")].into();
+                Finished::Moved { paths, on_disk: OnDisk::Newer }
+            }
         };
         self.handle(Event::Finished(finished));
     }
@@ -333,10 +367,12 @@ proptest::proptest! {
             }
         }
         for _ in 0..6 {
-            world.pass(2000);
+            world.pass(20_000);
             world.end(false);
         }
         proptest::prop_assert!(world.running.is_none());
-        proptest::prop_assert!(world.judged == Some(world.content) || world.unstable, "{:?} {:?}", world.judged, world.content);
+        // Only somebody who saves in six runs on end, and never between them, is told that the tree is unstable.
+        let gave_up = world.unstable && world.content > 5;
+        proptest::prop_assert!(world.judged == Some(world.content) || gave_up, "{:?} {:?}", world.judged, world.content);
     }
 }

@@ -71,8 +71,15 @@ fn latest_is_linked_again_to_the_last_run_that_counts() {
     test.run(1, &[], OverallStatus::Success);
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.run(2, &[], OverallStatus::Failed);
-    test.run(3, &[], OverallStatus::Moved);
     let latest = test.store.task_directory(&test.project, &test.task).join("latest/execution-report.json");
+    // Its process died between commit and link: the lock file still names it.
+    test.open();
+    assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
+    test.run(3, &[], OverallStatus::Moved);
+    test.open();
+    assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
+    // The link was lost with the power: the lock file says nothing of that, but it is of another boot.
+    publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(1));
     forget_lock(&test);

@@ -38,11 +38,27 @@ fn a_sealed_run_is_verified_by_coreutils_and_read_only() {
 }
 
 #[test]
+fn files_before_and_after_an_early_sync_are_all_sealed() {
+    let test = TestStore::new();
+    let mut run = test.begin(1);
+    run.start_record(&serde_json::json!({})).unwrap();
+    run.write("STEP.1-a.log", b"early", EvidenceKind::TerminalOutput, None).unwrap();
+    run.begin_sync().unwrap();
+    run.write("STEP.2-b.log", b"late", EvidenceKind::TerminalOutput, None).unwrap();
+    let mut ledger = Ledger::open(&run.lock.clone()).unwrap();
+    let sealed = seal(run, test.sealing(1, OverallStatus::Success), &mut ledger, &asker(), now(), &|_| {}).unwrap();
+    assert!(sha256sum_verifies(&sealed.directory));
+    for name in ["run.json", "STEP.1-a.log", "STEP.2-b.log", "execution-report.json", "SHA256SUMS"] {
+        assert_eq!(mode(&sealed.directory.join(name)), 0o400, "{name}");
+    }
+}
+
+#[test]
 fn steps_are_observed_in_the_durable_order() {
     let test = TestStore::new();
     let seen = RefCell::new(Vec::new());
     test.run_observed(1, &["a"], OverallStatus::Success, &|step| seen.borrow_mut().push(step));
-    assert_eq!(seen.into_inner(), DurableStep::ALL[..6]);
+    assert_eq!(seen.into_inner(), DurableStep::ALL[1..7]);
     for step in DurableStep::ALL {
         assert_eq!(DurableStep::from_name(step.name()), Some(step));
     }
@@ -50,7 +66,7 @@ fn steps_are_observed_in_the_durable_order() {
 
 #[test]
 fn dying_at_any_step_leaves_either_the_run_or_an_interrupted_one() {
-    for dies_at in &DurableStep::ALL[..6] {
+    for dies_at in &DurableStep::ALL[1..7] {
         let test = TestStore::new();
         test.run(1, &["a"], OverallStatus::Success);
         let died = catch_unwind(AssertUnwindSafe(|| {

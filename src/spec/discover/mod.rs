@@ -130,7 +130,8 @@ fn named(word: &str, package: &str) -> String {
 
 fn packages(files: &dyn ProjectFiles) -> Vec<String> {
     let is_package = |name: &String| !name.starts_with('.') && !NO_PACKAGES.contains(&name.as_str());
-    files.names("").into_iter().filter(is_package).take(MOST_PACKAGES).collect()
+    let names = files.names("").into_iter().filter(is_package);
+    names.filter(|name| files.is_directory(name)).take(MOST_PACKAGES).collect()
 }
 
 /// Returns the directory nearest to a package, upwards, that has `path`: the package itself or the root.

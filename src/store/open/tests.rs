@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
-use crate::model::OverallStatus;
-use crate::store::testing::{TestIndex, project, run_record};
+use crate::model::{LedgerBody, OverallStatus};
+use crate::store::testing::{TestIndex, line, project, run_record};
 use crate::store::{Index, IndexError, set_aside};
 
 #[test]
@@ -54,22 +54,23 @@ fn what_is_no_database_is_set_aside_and_named() {
         assert_eq!(opened.set_aside.as_ref(), Some(&aside));
         assert_eq!(std::fs::read(&aside).unwrap(), garbage.as_bytes());
         assert_eq!(opened.index.position(&project("shop-00000001")).unwrap(), None);
-        drop(opened);
+        close_with_everything_in_one_file(opened.index);
         assert_eq!(Index::open(&path).unwrap().set_aside, None);
+        close_with_everything_in_one_file(Index::open(&path).unwrap().index);
     }
 }
 
 #[test]
-fn damage_inside_shows_as_such_and_can_be_set_aside() {
+fn damage_deep_inside_shows_as_such_and_can_be_set_aside() {
     let mut test = TestIndex::new();
     for number in 1..=50 {
         test.append_run("shop-00000001", run_record(number, "default", OverallStatus::Success));
     }
-    // The last connection that closes moves everything from the write-ahead log into the file.
     let TestIndex { index, path, _directory, .. } = test;
-    drop(index);
+    close_with_everything_in_one_file(index);
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[4096..].fill(0xff);
+    let last_page = bytes.len() - 4096;
+    bytes[last_page..].fill(0xff);
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
     let opened = Index::open(&path).unwrap();
     let refused = opened.index.runs(&project("shop-00000001"), None, 10);
@@ -81,19 +82,22 @@ fn damage_inside_shows_as_such_and_can_be_set_aside() {
 }
 
 #[test]
-fn a_damaged_list_of_tables_is_set_aside_at_once() {
-    let test = TestIndex::new();
-    let TestIndex { index, path, _directory, .. } = test;
-    drop(index);
-    let mut bytes = std::fs::read(&path).unwrap();
-    bytes[100..4096].fill(0xff);
-    std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
-    assert!(Index::open(&path).unwrap().set_aside.is_some());
+fn a_damaged_list_of_tables_and_lost_tables_are_set_aside_at_once() {
+    for damaged in [100..4096, 4096..usize::MAX] {
+        let test = TestIndex::new();
+        let TestIndex { index, path, _directory, .. } = test;
+        close_with_everything_in_one_file(index);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let end = damaged.end.min(bytes.len());
+        bytes[damaged.start..end].fill(0xff);
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
+        assert!(Index::open(&path).unwrap().set_aside.is_some(), "{damaged:?}");
+    }
 }
 
 #[test]
 fn several_may_open_a_new_index_at_once() {
-    for _ in 0..8 {
+    for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let openings: Vec<_> = (0..6)
@@ -106,4 +110,32 @@ fn several_may_open_a_new_index_at_once() {
             assert_eq!(opening.join().unwrap().unwrap(), None);
         }
     }
+}
+
+#[test]
+fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
+    let test = TestIndex::new();
+    let wal = test.path.with_extension("db-wal");
+    let TestIndex { index, path, _directory, .. } = test;
+    drop(index);
+    let shop = project("shop-00000001");
+    let mut lengths = Vec::new();
+    for before in 0..100 {
+        let mut index = Index::open(&path).unwrap().index;
+        let record = run_record(before as u64 + 1, "default", OverallStatus::Success);
+        index.apply(&shop, &[line(before, LedgerBody::Run(Box::new(record)))]).unwrap();
+        drop(index);
+        lengths.push(wal.metadata().unwrap().len());
+    }
+    assert!(lengths.windows(2).any(|pair| 0 < pair[0] && pair[0] < pair[1]), "nothing is moved at most closings: {lengths:?}");
+    assert!(lengths.iter().all(|length| *length <= 512 * 1024), "{lengths:?}");
+    assert_eq!(Index::open(&path).unwrap().index.runs(&shop, None, 1000).unwrap().len(), 100);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(Index::open(&path).unwrap().index.projects().unwrap(), [], "a log without its file says nothing");
+}
+
+/// Moves what is in the write-ahead log into the file, and removes the log.
+fn close_with_everything_in_one_file(index: Index) {
+    index.connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
+    drop(index);
 }

@@ -1,0 +1,74 @@
+//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the project's place in the store.
+//!
+//! Nearly everything is tried with commands of the generic kind, made of `fake-tool`; `run::python` runs real pytest.
+
+mod environment;
+mod evidence;
+mod link;
+mod prerequisites;
+mod python;
+mod reading;
+mod registration;
+mod stopping;
+mod verdict;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Project, fake_tool};
+
+/// Makes a project in which `fake-tool` and `proctor` are found by name.
+fn project(toml: &str) -> Project {
+    Project::new().with_program(fake_tool()).toml(toml)
+}
+
+/// Returns a table of `proctor.toml`: an action of a section that runs `fake-tool`.
+fn action(section: &str, name: &str, arguments: &[&str]) -> String {
+    let words: Vec<&str> = ["fake-tool"].iter().chain(arguments).copied().collect();
+    // A list of JSON strings is a list of TOML strings.
+    let command = serde_json::to_string(&words).expect("strings can be written");
+    format!("[[{section}]]\nname = \"{name}\"\ncommand = {command}\n")
+}
+
+fn check(name: &str, arguments: &[&str]) -> String {
+    action("check", name, arguments)
+}
+
+fn prerequisite(name: &str, arguments: &[&str]) -> String {
+    action("prerequisite", name, arguments)
+}
+
+fn cleanup(name: &str, arguments: &[&str]) -> String {
+    action("cleanup", name, arguments)
+}
+
+/// Returns a path beside the project, where a command may write without moving the tree.
+fn beside(project: &Project, name: &str) -> String {
+    project.root().join(name).to_string_lossy().into_owned()
+}
+
+fn exists(path: &str) -> bool {
+    Path::new(path).exists()
+}
+
+/// Returns the result of the action with this id.
+#[track_caller]
+fn result<'report>(report: &'report Value, id: &str) -> &'report Value {
+    let sections = ["prerequisiteExecution", "stepExecution", "cleanupExecution"];
+    let results = sections.iter().flat_map(|section| report[section]["results"].as_array().into_iter().flatten());
+    results.into_iter().find(|result| result["actionId"] == id).unwrap_or_else(|| panic!("no `{id}` in {report:#}"))
+}
+
+/// Returns every run directory of the project, oldest first.
+fn run_directories(project: &Project) -> Vec<std::path::PathBuf> {
+    let evidence = project.root().join("state/proctor/evidence");
+    let below = |path: &Path| {
+        let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        entries.sort();
+        entries
+    };
+    let projects = below(&evidence);
+    projects.iter().flat_map(|project| below(&project.join("default/runs"))).collect()
+}

@@ -1,0 +1,113 @@
+//! What a check is started with: an allow-list of variables, no input, no descriptors (E12).
+
+use crate::common::Project;
+use crate::run::{check, prerequisite, project};
+
+/// Returns the lines `NAME=value` that the first check printed.
+fn variables(project: &Project) -> Vec<String> {
+    project.proctor(["run"]).success();
+    printed(project, "STEP.1")
+}
+
+fn printed(project: &Project, action: &str) -> Vec<String> {
+    let log = project.proctor(["show", "--log", action]).success().stdout;
+    log.lines().map(str::to_owned).collect()
+}
+
+fn names(variables: &[String]) -> Vec<&str> {
+    variables.iter().filter_map(|line| Some(line.split_once('=')?.0)).collect()
+}
+
+#[test]
+fn a_check_gets_the_allow_list_and_nothing_that_changes_results() {
+    let project = project(&check("environment", &["--environment"]))
+        .env("CI", "true")
+        .env("PYTEST_ADDOPTS", "-k nothing")
+        .env("LD_PRELOAD", "")
+        .env("PYTHONPATH", "/elsewhere")
+        .env("HTTPS_PROXY", "http://proxy:1")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .env("AWS_SECRET_ACCESS_KEY", "secret");
+    let variables = variables(&project);
+    assert_eq!(
+        names(&variables),
+        ["COLUMNS", "HOME", "LANG", "LC_ALL", "PATH", "PROCTOR_OUT", "PYTHONUNBUFFERED", "TMPDIR", "TZ"]
+    );
+    assert!(variables.contains(&"COLUMNS=200".to_owned()) && variables.contains(&"PYTHONUNBUFFERED=1".to_owned()));
+}
+
+#[test]
+fn the_settings_pass_more() {
+    let toml = check("environment", &["--environment"])
+        + "environment = { OWN = \"action\", BOTH = \"action\" }\n"
+        + "[environment]\npass_environment = [\"PASSED\", \"CI\"]\nenv_file = \"checks.env\"\n";
+    let project = project(&toml)
+        .file("checks.env", "# for the checks\nFILED='two words'\nBOTH=file\nexport EXPORTED=1\n")
+        .env("PASSED", "by name")
+        .env("CI", "1")
+        .env("DROPPED", "x");
+    let variables = variables(&project);
+    for expected in ["OWN=action", "BOTH=action", "PASSED=by name", "CI=1", "FILED=two words", "EXPORTED=1"] {
+        assert!(variables.contains(&expected.to_owned()), "{expected}: {variables:?}");
+    }
+    assert!(!names(&variables).contains(&"DROPPED"));
+}
+
+#[test]
+fn prerequisites_get_what_fetching_packages_needs() {
+    let toml = prerequisite("packages", &["--environment"]) + &check("environment", &["--environment"]);
+    let project = project(&toml).env("HTTPS_PROXY", "http://proxy:1").env("PIP_CERT", "/ca.pem").env("SECRET", "x");
+    project.proctor(["run"]).success();
+    let (prerequisite, check) = (printed(&project, "PREREQ.1"), printed(&project, "STEP.1"));
+    assert!(names(&prerequisite).contains(&"HTTPS_PROXY") && names(&prerequisite).contains(&"PIP_CERT"), "{prerequisite:?}");
+    assert!(!names(&prerequisite).contains(&"SECRET"), "{prerequisite:?}");
+    assert!(!names(&check).contains(&"HTTPS_PROXY") && !names(&check).contains(&"PIP_CERT"), "{check:?}");
+}
+
+#[test]
+fn a_failure_that_speaks_of_a_dropped_name_is_explained() {
+    let toml = check("needs it", &["--stderr", "KeyError: 'DATABASE_URL'\n", "--exit", "1"]);
+    let project = project(&toml).env("DATABASE_URL", "postgres://").env("UNRELATED", "x");
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ STEP.1    needs it             exit 1 <time> blocks · HIGH
+           │ KeyError: 'DATABASE_URL'
+           all of its output: `proctor show --log STEP.1`
+      note: needs it: `DATABASE_URL` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert_eq!(output.report()["notes"][0]["subject"], "needs it");
+    // What the note says mends it.
+    project.save("proctor.toml", &(toml + "[environment]\npass_environment = [\"DATABASE_URL\"]\n"));
+    let output = project.proctor(["run"]).failure();
+    assert!(!output.stdout.contains("was not passed on"), "{}", output.snapshot());
+}
+
+#[test]
+fn a_check_has_no_input_and_no_descriptor_beside_its_output() {
+    let project = project(&(check("descriptors", &["--descriptors"]) + "[[check]]\nname = \"reads\"\ncommand = [\"cat\"]\n"));
+    project.proctor(["run"]).success();
+    let printed = printed(&project, "descriptors");
+    assert_eq!(printed.len(), 3, "{printed:?}");
+    assert_eq!(printed[0], "/proc/self/fd/0 /dev/null");
+}
+
+#[test]
+fn secrets_are_in_no_file_of_the_evidence() {
+    let toml = check("quiet", &[])
+        + "environment = { API_TOKEN = \"hunter2hunter2\" }\n[environment]\npass_environment = [\"DB_PASSWORD\"]\n";
+    let project = project(&toml).env("DB_PASSWORD", "correct-horse");
+    let output = project.proctor(["run"]).success();
+    let state = project.root().join("state");
+    let script = "! grep -r -e hunter2hunter2 -e correct-horse .";
+    project.command("/bin/sh".as_ref(), ["-c", script]).directory(state.to_str().unwrap()).success();
+    let names = output.report()["environment"]["names"].to_string();
+    assert!(names.contains("API_TOKEN") && names.contains("DB_PASSWORD"), "{names}");
+}

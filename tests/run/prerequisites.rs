@@ -1,0 +1,115 @@
+//! Prerequisites run when they have to, are skipped visibly when they need not, and keep checks from running when they fail.
+
+use crate::common::{Output, Project};
+use crate::run::{beside, check, cleanup, exists, prerequisite, project, result};
+
+/// A prerequisite that depends on `packages.lock` and makes `made`, which is no part of the tree.
+fn installing() -> Project {
+    let packages = prerequisite("packages", &["--touch", "made"]) + "when_changed = [\"packages.lock\"]\ncreates = [\"made\"]\n";
+    project(&(packages + &check("a", &[]))).file("packages.lock", "one").file(".gitignore", "made\n")
+}
+
+#[track_caller]
+fn ran(output: &Output) -> bool {
+    let report = output.report();
+    let packages = result(&report, "PREREQ.1");
+    let unchanged =
+        packages["skipReason"] == "unchanged" && output.stdout.contains("  - PREREQ.1  packages             unchanged\n");
+    let executed = packages["status"] == "SUCCESS" && output.stdout.contains("  ✓ PREREQ.1  packages             done");
+    assert!(unchanged != executed, "screen and report say the same:\n{}", output.snapshot());
+    executed
+}
+
+#[test]
+fn it_runs_once_and_again_when_an_input_changed_or_what_it_makes_is_gone() {
+    let project = installing();
+    let run = || project.proctor(["run"]).success();
+    assert!(ran(&run()), "the first time");
+    assert!(!ran(&run()), "nothing changed");
+    project.save("packages.lock", "two");
+    assert!(ran(&run()), "an input changed");
+    assert!(!ran(&run()));
+    std::fs::remove_file(project.path().join("made")).unwrap();
+    assert!(ran(&run()), "what it makes was gone");
+    assert!(!ran(&run()));
+    project.save("other.txt", "x");
+    assert!(!ran(&run()), "another file is none of its inputs");
+}
+
+#[test]
+fn it_runs_again_after_a_failure() {
+    let script = "#!/bin/sh\ntest -e ../home/allowed\n";
+    let toml = "[[prerequisite]]\nname = \"packages\"\ncommand = [\"./prepare\"]\nwhen_changed = [\"lock\"]\n".to_owned();
+    let project = project(&(toml + &check("a", &[]))).executable("prepare", script).file("lock", "");
+    let allowed = project.root().join("home/allowed");
+    std::fs::write(&allowed, "").unwrap();
+    assert!(ran(&project.proctor(["run"]).success()));
+    assert!(!ran(&project.proctor(["run"]).success()));
+    std::fs::remove_file(&allowed).unwrap();
+    project.save("lock", "other");
+    project.proctor(["run"]).failure();
+    // The same state it once succeeded in is no reason to skip it: it has failed since.
+    project.save("lock", "");
+    project.proctor(["run"]).failure();
+    std::fs::write(&allowed, "").unwrap();
+    assert!(ran(&project.proctor(["run"]).success()));
+    assert!(!ran(&project.proctor(["run"]).success()));
+}
+
+#[test]
+fn without_inputs_it_runs_once_for_a_registration() {
+    let project = project(&(prerequisite("packages", &[]) + &check("a", &[])));
+    assert!(ran(&project.proctor(["run"]).success()));
+    project.save("anything", "x");
+    assert!(!ran(&project.proctor(["run"]).success()));
+    std::fs::remove_dir_all(project.root().join("state/proctor")).unwrap();
+    assert!(ran(&project.proctor(["run"]).success()), "it was registered anew");
+}
+
+#[test]
+fn one_whose_command_changed_runs_again() {
+    let project = project(&(prerequisite("packages", &[]) + &check("a", &[])));
+    assert!(ran(&project.proctor(["run"]).success()));
+    project.save("proctor.toml", &(prerequisite("packages", &["--sleep", "1"]) + &check("a", &[])));
+    assert!(ran(&project.proctor(["run"]).success()));
+}
+
+#[test]
+fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
+    let toml = prerequisite("database", &["--stderr", "port 5432 is in use\n", "--exit", "2"])
+        + &prerequisite("packages", &[])
+        + &check("a", &[])
+        + &check("b", &[]);
+    let project = project(&toml);
+    let cleaned = beside(&project, "cleaned");
+    project.save("proctor.toml", &(toml + &cleanup("tidy up", &["--touch", &cleaned])));
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ PREREQ.1  database             exit 2 <time> blocks · CRITICAL
+           │ port 5432 is in use
+           all of its output: `proctor show --log PREREQ.1`
+      - PREREQ.2  packages             skipped: a prerequisite failed
+      - STEP.1    a                    skipped: a prerequisite failed
+      - STEP.2    b                    skipped: a prerequisite failed
+      ✓ CLEANUP.1 tidy up              done <time>
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert!(exists(&cleaned));
+    let report = output.report();
+    let database = result(&report, "PREREQ.1");
+    assert_eq!(database["status"], "PREREQUISITE_FAILURE");
+    assert_eq!(database["impact"]["subsequentStepsSkipped"], 2);
+    assert_eq!(database["impact"]["testExecutionAborted"], true);
+    assert_eq!(report["prerequisiteExecution"]["allMet"], false);
+    for id in ["PREREQ.2", "STEP.1", "STEP.2"] {
+        assert_eq!(result(&report, id)["skipReason"], "prerequisite-failed", "{id}");
+    }
+    let again = project.proctor(["run"]).failure();
+    assert_eq!(result(&again.report(), "PREREQ.1")["disposition"], "EXECUTED", "a failed one is tried again");
+}

@@ -1,0 +1,175 @@
+//! Python projects with real pytest: found without a configuration, written down by `init`, coverage, changed configuration.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::common::{Project, python_plain, python_plugins};
+use crate::run::result;
+
+const PASSING: &str = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n";
+const FAILING: &str = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 4, \"rounded\"\n";
+const CART: &str = "def total(prices):\n    if not prices:\n        return 0\n    return sum(prices)\n";
+const MANIFEST: &str = "[tool.pytest.ini_options]\npythonpath = [\".\"]\n";
+
+/// Makes a project whose `.venv` is the environment of `python`.
+fn shop(python: &Path, test: &str) -> Project {
+    let project = Project::new().file("cart.py", CART).file("tests/test_cart.py", test).file("pyproject.toml", MANIFEST);
+    let environment = python.parent().and_then(Path::parent).expect("an interpreter lies in bin/ of its environment");
+    symlink(environment, project.path().join(".venv")).expect("the project is ours");
+    project
+}
+
+#[test]
+fn pytest_is_found_without_a_configuration() {
+    let project = shop(&python_plain(), PASSING);
+    let output = project.proctor(["run"]).success();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 0
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ STEP.1    pytest               1 passed <time>
+      note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    PASSED · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert_eq!(output.report()["testSpecification"]["origin"], "discovered");
+    let report = output.report();
+    let tests = &result(&report, "STEP.1")["result"]["testResults"];
+    assert_eq!((&tests["passed"], &tests["failed"]), (&1.into(), &0.into()), "{tests}");
+}
+
+#[test]
+fn a_failing_test_is_named_with_its_place() {
+    let project = shop(&python_plain(), FAILING);
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ STEP.1    pytest               1 failed <time> blocks · HIGH
+           tests/test_cart.py:5  tests.test_cart::test_total  AssertionError: rounded
+      note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert_eq!(result(&output.report(), "STEP.1")["status"], "TEST_FAILURE");
+}
+
+#[test]
+fn init_writes_what_runs_the_same_and_never_overwrites() {
+    let project = shop(&python_plain(), PASSING);
+    let found = project.proctor(["run"]).success();
+    insta::assert_snapshot!(project.proctor(["init"]).success().snapshot(), @"
+    exit status: 0
+    --- stdout
+    wrote proctor.toml: pytest
+    --- stderr
+    note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    ");
+    insta::assert_snapshot!(fs::read_to_string(project.path().join("proctor.toml")).unwrap(), @r#"
+    # What proctor runs when a file is saved, as `proctor init` found it.
+    # All settings with their defaults: `proctor init --print`.
+    #
+    # - pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+
+    [project]
+    name = "project"
+
+    [[check]]
+    name = "pytest"
+    tool = "pytest"
+    command = [".venv/bin/python", "-m", "pytest"]
+    "#);
+    let written = project.proctor(["run"]).success();
+    assert_eq!(written.report()["testSpecification"]["origin"], "configured");
+    let steps = |report: &serde_json::Value| {
+        let step = result(report, "STEP.1");
+        (step["name"].clone(), step["command"].clone(), step["tool"].clone(), step["result"]["testResults"]["passed"].clone())
+    };
+    assert_eq!(steps(&written.report()), steps(&found.report()));
+    let before = fs::read(project.path().join("proctor.toml")).unwrap();
+    insta::assert_snapshot!(project.proctor(["init"]).status(2).snapshot(), @"
+    exit status: 2
+    --- stderr
+    error: `proctor.toml` exists already
+      hint: edit it, or move it away and run `proctor init` again
+    ");
+    assert_eq!(fs::read(project.path().join("proctor.toml")).unwrap(), before);
+}
+
+#[test]
+fn a_changed_configuration_is_pointed_out() {
+    let project = shop(&python_plain(), PASSING);
+    let first = project.proctor(["run"]).success();
+    assert!(first.report()["configurationChanged"].as_array().is_none_or(Vec::is_empty));
+    project.save("pyproject.toml", &format!("{MANIFEST}addopts = \"-q\"\n"));
+    project.save("conftest.py", "");
+    let second = project.proctor(["run"]).success();
+    insta::assert_snapshot!(second.snapshot(), @"
+    exit status: 0
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ STEP.1    pytest               1 passed <time>
+      note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+      note: configuration changed since the last run: conftest.py, pyproject.toml
+    PASSED · evidence/default/execution-report.json
+    ");
+    let expected =
+        serde_json::json!([{"path": "conftest.py", "change": "added"}, {"path": "pyproject.toml", "change": "modified"}]);
+    assert_eq!(second.report()["configurationChanged"], expected);
+    let third = project.proctor(["run"]).success();
+    assert!(!third.stdout.contains("configuration changed"), "{}", third.snapshot());
+}
+
+#[test]
+fn coverage_below_the_tools_own_target_fails_the_check() {
+    let project = shop(&python_plugins(), PASSING)
+        .toml("[[check]]\nname = \"tests\"\ncommand = [\".venv/bin/python\", \"-m\", \"pytest\", \"--cov=cart\", \"--cov-fail-under=95\"]\n[watch]\nignore = [\".coverage\"]\n");
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ STEP.1    tests                coverage below target <time> blocks · MEDIUM
+           All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    let report = output.report();
+    let step = result(&report, "STEP.1");
+    assert_eq!((&step["status"], &step["classification"]["code"]), (&"TEST_FAILURE".into(), &"COVERAGE_BELOW_TARGET".into()));
+    assert_eq!(step["debtGeneration"]["severity"], "MEDIUM");
+}
+
+#[test]
+fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
+    let toml = |minimum: u32| {
+        format!(
+            "[[check]]\nname = \"tests\"\ncommand = [\".venv/bin/python\", \"-m\", \"pytest\", \"--cov=cart\", \"--cov-report=json\"]\ncoverage = {{ minimum = {minimum}, report = \"coverage.json\" }}\n[watch]\nignore = [\".coverage\", \"coverage.json\"]\n"
+        )
+    };
+    let project = shop(&python_plugins(), PASSING).toml(&toml(95));
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ STEP.1    tests                coverage below target <time> blocks · MEDIUM
+           All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert_eq!(result(&output.report(), "STEP.1")["classification"]["code"], "COVERAGE_BELOW_TARGET");
+    project.save("proctor.toml", &toml(50));
+    let output = project.proctor(["run"]).success();
+    assert_eq!(result(&output.report(), "STEP.1")["result"]["coverage"]["percent"], 75.0, "{:#}", output.report());
+}

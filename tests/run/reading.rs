@@ -1,0 +1,116 @@
+//! `proctor log` and `proctor show`: what was sealed can be read again, and the index can be rebuilt from the ledger.
+
+use std::fs;
+
+use crate::common::Project;
+use crate::run::{check, prerequisite, project, result};
+
+fn with_two_runs() -> Project {
+    let project =
+        project(&(prerequisite("packages", &[]) + &check("a", &["--stdout", "first\n", "--exit", "1"]) + &check("b", &[])));
+    project.proctor(["run"]).failure();
+    project.save("proctor.toml", &(prerequisite("packages", &[]) + &check("a", &["--stdout", "second\n"]) + &check("b", &[])));
+    project.proctor(["run"]).success();
+    project
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let project = with_two_runs();
+    insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
+    exit status: 0
+    --- stdout
+    <run>  PASSED       tree <digest>
+    <run>  FAILED       tree <digest>  1 blocking
+    ");
+    assert_eq!(project.proctor(["log", "--limit", "1"]).success().stdout.lines().count(), 1);
+}
+
+#[test]
+fn a_run_is_shown_as_it_was() {
+    let project = with_two_runs();
+    insta::assert_snapshot!(project.proctor(["show"]).success().snapshot(), @"
+    exit status: 0
+    --- stdout
+    run <run> · task default · <date>
+    proctor 0.1.0 · project · tree <digest>
+      - PREREQ.1  packages             unchanged
+      ✓ STEP.1    a                    done <time>
+      ✓ STEP.2    b                    done <time>
+      note: configuration changed since the last run: proctor.toml
+    PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+    ");
+    let ids: Vec<String> = project.store().committed_runs().iter().map(|run| run["runId"].as_str().unwrap().to_owned()).collect();
+    let number = ids[0].rsplit('-').next().unwrap().trim_start_matches('0').to_owned();
+    for wanted in [&ids[0], &number] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(project.proctor(["show", wanted]).success().snapshot(), @"
+            exit status: 0
+            --- stdout
+            run <run> · task default · <date>
+            proctor 0.1.0 · project · tree <digest>
+              ✓ PREREQ.1  packages             done <time>
+              ✗ STEP.1    a                    exit 1 <time> blocks · HIGH
+                   │ first
+                   all of its output: `proctor show --log STEP.1`
+              ✓ STEP.2    b                    done <time>
+            FAILED · 1 blocking · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            ");
+        }
+    }
+    let json = project.proctor(["show", &number, "--json"]).success();
+    assert_eq!(json.json()["authenticity"]["executionId"], ids[0].as_str());
+    assert_eq!(json.json()["executionSummary"]["overallStatus"], "PARTIAL_SUCCESS");
+}
+
+#[test]
+fn logs_are_shown_by_id_or_name_of_any_run() {
+    let project = with_two_runs();
+    assert_eq!(project.proctor(["show", "--log", "STEP.1"]).success().stdout, "second\n");
+    assert_eq!(project.proctor(["show", "--log", "a"]).success().stdout, "second\n");
+    assert_eq!(project.proctor(["show", "2", "--log", "STEP.1"]).success().stdout, "first\n");
+    insta::assert_snapshot!(project.proctor(["show", "--log", "STEP.9"]).status(2).snapshot(), @"
+    exit status: 2
+    --- stderr
+    error: run <run> has no log of `STEP.9`
+      hint: it has logs of: STEP.1, STEP.2
+    ");
+}
+
+#[test]
+fn deleting_the_index_loses_nothing() {
+    let project = with_two_runs();
+    project.proctor(["tdd", "start", "--phase", "GREEN"]).success();
+    let listed = project.proctor(["log"]).success().stdout;
+    let cycle = project.proctor(["tdd", "show", "--json"]).success().stdout;
+    let shown = project.proctor(["show", "--json"]).success().stdout;
+    let forget = || {
+        let state = project.root().join("state/proctor");
+        let files =
+            fs::read_dir(&state).unwrap().flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("state.db"));
+        let removed = files.map(|entry| fs::remove_file(entry.path()).unwrap()).count();
+        assert!(removed > 0, "there was an index");
+    };
+    forget();
+    assert_eq!(project.proctor(["log"]).success().stdout, listed);
+    forget();
+    assert_eq!(project.proctor(["tdd", "show", "--json"]).success().stdout, cycle);
+    forget();
+    assert_eq!(project.proctor(["show", "--json"]).success().stdout, shown);
+    forget();
+    let output = project.proctor(["run"]).success();
+    assert_eq!(result(&output.report(), "PREREQ.1")["skipReason"], "unchanged");
+    assert_eq!(output.report()["tdd"]["started"], true);
+    assert!(!output.stderr.contains("registered"), "{}", output.snapshot());
+    assert_eq!(project.proctor(["log"]).success().stdout.lines().count(), 3);
+}
+
+#[test]
+fn reading_needs_neither_the_link_nor_the_configuration() {
+    let project = with_two_runs();
+    fs::remove_file(project.path().join("evidence")).unwrap();
+    project.save("proctor.toml", "nonsense");
+    project.proctor(["log"]).success();
+    project.proctor(["show"]).success();
+    assert_eq!(project.proctor(["show", "--log", "a"]).success().stdout, "second\n");
+}

@@ -1,0 +1,142 @@
+//! Which project of the store a directory is: a doubtful one is asked about, never guessed.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::{Project, poll};
+use crate::run::{beside, check, exists, project};
+
+const LATE: Duration = Duration::from_secs(30);
+
+fn move_away(project: &Project) {
+    fs::rename(project.path(), project.root().join("moved")).expect("the root is ours");
+    // Commands of the harness run in the project's directory, so there must be one.
+    fs::create_dir(project.path()).expect("it was moved away");
+}
+
+#[test]
+fn a_directory_that_was_moved_is_asked_about() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    move_away(&project);
+    let output = project.proctor(["run", "../moved"]).status(3);
+    insta::assert_snapshot!(output.snapshot(), @"
+    exit status: 3
+    --- stderr
+    error: `<root>/moved` resembles project <project-id>, which is registered at `<project>`
+      hint: say which it is: `--identity same` goes on with its history, `--identity new` begins one
+    ");
+    assert_eq!(project.store().committed_runs().len(), 1);
+    let json = project.proctor(["run", "../moved", "--json"]).status(3);
+    assert_eq!(json.stdout, "");
+}
+
+#[test]
+fn the_same_project_goes_on_with_its_history() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    move_away(&project);
+    project.proctor(["run", "../moved", "--identity", "same"]).success();
+    assert_eq!(project.store().project_ids().len(), 1);
+    assert_eq!(project.store().committed_runs().len(), 2);
+    project.proctor(["run", "../moved"]).success();
+    assert_eq!(project.proctor(["log", "../moved"]).success().stdout.lines().count(), 3);
+}
+
+#[test]
+fn a_new_project_begins_a_history_of_its_own() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    move_away(&project);
+    let output = project.proctor(["run", "../moved", "--identity", "new"]).success();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 0
+    --- stdout
+    proctor 0.1.0 · moved · tree <digest>
+      ✓ STEP.1    a                    done <time>
+    PASSED · evidence/default/execution-report.json
+    --- stderr
+    registered `<root>/moved` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    let link = project.root().join("moved/evidence");
+    assert_eq!(
+        fs::read_dir(link.join("default/runs")).unwrap().count(),
+        1,
+        "the link it came with leads to its own evidence now"
+    );
+    assert_eq!(project.store().project_ids().len(), 2);
+    assert_eq!(project.proctor(["log", "../moved"]).success().stdout.lines().count(), 1);
+    project.proctor(["run", "../moved"]).success();
+}
+
+#[test]
+fn a_repository_that_is_begun_later_changes_nothing() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    project.command(Path::new("git"), ["init", "--quiet"]).success();
+    let output = project.proctor(["run"]).success();
+    assert_eq!(project.store().project_ids().len(), 1, "{}", output.snapshot());
+}
+
+#[test]
+fn a_path_through_a_link_is_the_same_project() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    std::os::unix::fs::symlink(project.path(), project.root().join("other-name")).unwrap();
+    project.proctor(["run", "../other-name"]).success();
+    assert_eq!(project.store().committed_runs().len(), 2);
+}
+
+#[test]
+fn two_first_runs_at_once_register_one_project() {
+    let project = project(&check("a", &["--sleep", "50"]));
+    let runs = [(); 3].map(|()| project.proctor(["run"]).watch());
+    for run in runs {
+        let output = run.ended();
+        assert_eq!(output.status, 0, "{}", output.snapshot());
+    }
+    assert_eq!(project.store().project_ids().len(), 1);
+    assert_eq!(project.store().committed_runs().len(), 3);
+    let kinds: Vec<_> = project.store().ledger().iter().map(|line| line["body"]["kind"].clone()).collect();
+    assert_eq!(kinds, ["registered", "run", "run", "run"]);
+}
+
+#[test]
+fn a_run_that_may_not_wait_says_that_another_one_is_going_on() {
+    let project = project("");
+    let (running, go_on) = (beside(&project, "running"), beside(&project, "go-on"));
+    project
+        .save("proctor.toml", &(check("a", &["--touch", &running, "--wait-for", &go_on]) + "[evidence]\nlock_wait = \"0s\"\n"));
+    let first = project.proctor(["run"]).watch();
+    poll(LATE, "the first to run", || exists(&running).then_some(()));
+    let output = project.proctor(["run"]).status(5);
+    assert!(output.stderr.starts_with("error: failed to lock the project's evidence\n"), "{}", output.snapshot());
+    assert!(output.stderr.contains("is in use by the proctor process"), "{}", output.snapshot());
+    assert!(output.stderr.contains("  hint: wait until it is done, or stop it"), "{}", output.snapshot());
+    fs::write(&go_on, "").unwrap();
+    assert_eq!(first.ended().status, 0);
+}
+
+#[test]
+fn a_run_that_waits_for_another_can_be_interrupted() {
+    let project = project("");
+    let (running, go_on) = (beside(&project, "running"), beside(&project, "go-on"));
+    project.save("proctor.toml", &check("a", &["--touch", &running, "--wait-for", &go_on]));
+    let first = project.proctor(["run"]).watch();
+    poll(LATE, "the first to run", || exists(&running).then_some(()));
+    let mut second = project.proctor(["run"]).watch();
+    second.wait_for_line("the second to wait", LATE, |line| line.starts_with("waiting for another run"));
+    let output = second.interrupt();
+    insta::assert_snapshot!(output.snapshot(), @"
+    exit status: 130
+    --- stderr
+    waiting for another run of this project to end (at most <time>)
+    error: stopped while waiting for another run of this project; nothing was run
+      hint: run the command again; `lock_wait` in `[evidence]` bounds the wait
+    ");
+    fs::write(&go_on, "").unwrap();
+    assert_eq!(first.ended().status, 0);
+    assert_eq!(project.store().committed_runs().len(), 1);
+}

@@ -1,0 +1,188 @@
+//! Ends that are not the command's own: time-outs, interruptions, trees that move, processes left behind.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::common::{Output, Project, poll, processes_of};
+use crate::run::{beside, check, cleanup, exists, project, result, run_directories};
+
+const LATE: Duration = Duration::from_secs(30);
+const LONG: &str = "600000";
+
+#[test]
+fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
+    let slow = ["--ignore-term", "--stdout", "so far\n", "--fork-sleep", LONG, "--sleep", LONG];
+    let toml = check("slow", &slow) + "timeout = \"300ms\"\ngrace = \"200ms\"\n" + &check("quick", &[]);
+    let project = project(&toml);
+    let output = project.proctor(["run"]).failure();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 1
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✗ STEP.1    slow                 timed out after <time> <time> blocks · MEDIUM
+           The command was still running after <time> and was stopped (SIGKILL); make it faster or raise `timeout`
+           │ so far
+           all of its output: `proctor show --log STEP.1`
+      ✓ STEP.2    quick                done <time>
+    FAILED · 1 blocking · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    "#);
+    assert_eq!(processes_of(project.root()), []);
+    let report = output.report();
+    let slow = result(&report, "STEP.1");
+    assert_eq!(slow["status"], "TIMEOUT");
+    let outcome = &slow["result"];
+    assert_eq!((&outcome["killed"], &outcome["signal"]), (&true.into(), &"SIGKILL".into()));
+    assert_eq!((&outcome["partialOutput"], &outcome["timeout"]), (&"so far".into(), &300.into()));
+    assert!(outcome["exitCode"].is_null());
+    let took = outcome["actualDuration"].as_u64().unwrap();
+    assert!((300..5000).contains(&took), "{took} ms");
+    let (started, updated) = (&report["executionSummary"]["startTime"], &outcome["lastUpdate"]);
+    assert!(updated.as_str().unwrap() >= started.as_str().unwrap(), "{updated} is not after {started}");
+    assert_eq!(slow["classification"]["code"], "TIMED_OUT");
+    assert_eq!(slow["classification"]["timeoutValue"], 300);
+    assert_eq!(result(&report, "STEP.2")["status"], "SUCCESS", "the others still run");
+}
+
+#[test]
+fn a_check_that_exits_zero_when_it_is_stopped_has_timed_out_all_the_same() {
+    let script = "#!/bin/sh\ntrap 'exit 0' TERM INT\nwhile :; do sleep 0.01; done\n";
+    let toml = "[[check]]\nname = \"polite\"\ncommand = [\"./polite\"]\ntimeout = \"200ms\"\n";
+    let project = project(toml).executable("polite", script);
+    let output = project.proctor(["run"]).failure();
+    let report = output.report();
+    assert_eq!(result(&report, "STEP.1")["status"], "TIMEOUT", "{}", output.snapshot());
+    assert_eq!(result(&report, "STEP.1")["result"]["killed"], true);
+}
+
+#[test]
+fn clean_up_runs_after_a_failing_check() {
+    let project = project("");
+    let cleaned = beside(&project, "cleaned");
+    project.save("proctor.toml", &(check("red", &["--exit", "1"]) + &cleanup("tidy up", &["--touch", &cleaned])));
+    project.proctor(["run"]).failure();
+    assert!(exists(&cleaned));
+}
+
+#[test]
+fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let project = project(&check("a", &[]));
+        project.proctor(["run"]).success();
+        let latest = project.store().run_directory("default");
+        let (output, cleaned) = interrupted(&project, signal);
+        assert_eq!(output.status, status, "{}", output.snapshot());
+        assert!(cleaned, "clean-up always runs");
+        assert_eq!(project.store().run_directory("default"), latest, "`latest` stays where it was");
+        let runs = project.store().committed_runs();
+        let last = runs.last().unwrap();
+        assert_eq!((runs.len(), &last["overallStatus"]), (2, &"INTERRUPTED".into()));
+        assert!(last["overallResult"].is_null() && last["tdd"].is_null() && last["route"].is_null(), "{last:#}");
+        assert_eq!(processes_of(project.root()), []);
+        let directory = run_directories(&project).pop().unwrap();
+        project.command("sha256sum".as_ref(), ["-c", "--quiet", "SHA256SUMS"]).directory(directory.to_str().unwrap()).success();
+        if signal == Signal::SIGINT {
+            insta::assert_snapshot!(output.snapshot(), @"
+            exit status: 130
+            --- stdout
+            proctor 0.1.0 · project · tree <digest>
+              - STEP.1    slow                 stopped <time>
+              ✓ CLEANUP.1 tidy up              done <time>
+              note: configuration changed since the last run: proctor.toml
+            INTERRUPTED · no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            ");
+            insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
+            exit status: 0
+            --- stdout
+            <run>  INTERRUPTED  tree <digest>
+            <run>  PASSED       tree <digest>
+            ");
+        }
+    }
+}
+
+/// Runs checks of which the first goes on until it is interrupted; returns whether clean-up ran.
+fn interrupted(project: &Project, signal: Signal) -> (Output, bool) {
+    let (running, cleaned) = (beside(project, "running"), beside(project, "cleaned"));
+    let checks = check("slow", &["--stdout", "so far", "--touch", &running, "--sleep", LONG])
+        + &check("next", &[])
+        + &cleanup("tidy up", &["--touch", &cleaned]);
+    project.save("proctor.toml", &checks);
+    let mut run = project.proctor(["run"]).watch();
+    poll(LATE, "the check to run", || exists(&running).then_some(()));
+    run.signal(signal);
+    (run.ended(), exists(&cleaned))
+}
+
+#[test]
+fn a_tree_that_moves_under_the_run_has_no_verdict() {
+    let project = project(&check("a", &[])).file("snapshots/old.txt", "");
+    project.proctor(["run"]).success();
+    let latest = project.store().run_directory("default");
+    project.save("proctor.toml", &check("writes", &["--write", "snapshots/new.txt", "x"]));
+    let output = project.proctor(["run"]).status(5);
+    insta::assert_snapshot!(output.snapshot(), @"
+    exit status: 5
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ STEP.1    writes               done <time>
+      note: configuration changed since the last run: proctor.toml
+    MOVED · snapshots/new.txt changed while the checks ran, no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+    --- stderr
+    hint: add what the checks write themselves to `ignore` in `[watch]` of proctor.toml, then run again
+    ");
+    assert_eq!(project.store().run_directory("default"), latest, "`latest` stays where it was");
+    let runs = project.store().committed_runs();
+    assert_eq!(runs.last().unwrap()["overallStatus"], "MOVED");
+    let report: Value = project.proctor(["show", "--json"]).success().json();
+    assert_eq!(report["tree"]["moved"], serde_json::json!(["snapshots/new.txt"]));
+    assert_ne!(report["tree"]["before"], report["tree"]["after"]);
+    assert!(report["route"].is_null() && report["validationCriteriaEvaluation"]["overallResult"].is_null());
+    // What the hint says mends it.
+    project
+        .save("proctor.toml", &(check("writes", &["--write", "snapshots/new.txt", "y"]) + "[watch]\nignore = [\"snapshots\"]\n"));
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn a_file_that_is_changed_and_changed_back_has_moved() {
+    let script = "#!/bin/sh\ncp data.txt ../tmp/data\necho other > data.txt\nsleep 0.05\ncat ../tmp/data > data.txt\n";
+    let toml = "[[check]]\nname = \"tampers\"\ncommand = [\"./tamper\"]\n";
+    let project = project(toml).file("data.txt", "data\n").executable("tamper", script);
+    let output = project.proctor(["run"]).status(5);
+    assert!(output.stdout.contains("MOVED · data.txt changed"), "{}", output.snapshot());
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_named_and_killed() {
+    let project = project("");
+    let pid_file = beside(&project, "pid");
+    let leaves = ["--fork", "--pid-file", &pid_file, "--sleep", LONG, "--end", "--wait-for", &pid_file];
+    project.save("proctor.toml", &check("leaves", &leaves));
+    let output = project.proctor(["run"]).success();
+    let pid = std::fs::read_to_string(&pid_file).unwrap();
+    assert_eq!(processes_of(project.root()), []);
+    let named = format!(
+        "left behind and killed: {} --pid-file {pid_file} --sleep {LONG} (pid {pid})",
+        crate::common::fake_tool().display()
+    );
+    assert!(output.stdout.contains(&named), "{}", output.snapshot());
+    let report = output.report();
+    assert_eq!(result(&report, "STEP.1")["result"]["survivors"][0]["pid"].to_string(), pid);
+    assert_eq!((&report["isolation"]["survivors"], &report["isolation"]["killedBy"]), (&1.into(), &"process-group".into()));
+}
+
+#[test]
+fn leaving_something_behind_can_be_a_failure() {
+    let project = project(&(check("leaves", &["--fork-sleep", LONG]) + "on_survivors = \"fail\"\n"));
+    let output = project.proctor(["run"]).failure();
+    let report = output.report();
+    let code = &result(&report, "STEP.1")["classification"]["code"];
+    assert_eq!(code, "SURVIVORS_LEFT", "{}", output.snapshot());
+    project.save("proctor.toml", &(check("leaves", &["--fork-sleep", LONG]) + "[defaults]\non_survivors = \"fail\"\n"));
+    project.proctor(["run"]).failure();
+}
