@@ -176,7 +176,7 @@ fn writer(written: Written, pause: &str, settings: &str) -> Project {
 fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable() {
     let project = writer(Written::Same, "0", "");
     let mut watch = project.watch(["."]);
-    watch.wait_for_line("the repetition", LATE, |line| line == "out.txt changed during the run: it is repeated once");
+    watch.wait_for_line("the repetition", LATE, |line| line == "out.txt changed during the run: it is repeated");
     let unstable = "unstable: out.txt changed again during the run; nothing runs until something else changes";
     watch.wait_for_line("the end of it", LATE, |line| line == unstable);
     let hint = "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [\"/out.txt\"]";
@@ -197,6 +197,19 @@ fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ev
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
     assert_eq!(lines_of(&project, "superseded").len(), 3);
+    expect_no_further_run(&project);
+    watch.interrupt();
+}
+
+#[test]
+fn a_check_that_writes_something_new_each_time_is_given_up_after_some_repetitions() {
+    let project = writer(Written::Other, "0", "[watch]\nlongest_burst = \"30ms\"\n");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
+    watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
+    let runs = project.store().committed_runs();
+    assert!(runs.iter().all(|run| status_of(run) == "MOVED"), "{}", watch.text());
+    assert!((2..=6).contains(&runs.len()), "{}", watch.text());
     expect_no_further_run(&project);
     watch.interrupt();
 }
