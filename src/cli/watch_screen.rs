@@ -114,7 +114,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         Notice::LettingFinish => {
             vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
         }
-        Notice::Repeating { paths } => vec![format!("{} changed during the run: it is repeated once", listed(paths))],
+        Notice::Repeating { paths } => vec![format!("{} changed during the run: it is repeated", listed(paths))],
         Notice::Unstable { paths } => vec![
             format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths)),
             format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
