@@ -87,6 +87,15 @@ fn status_of(run: &Value) -> &str {
     run["overallStatus"].as_str().unwrap_or_default()
 }
 
+/// Returns the report of a run the ledger holds; `latest` leads to it only a moment after the ledger does.
+#[track_caller]
+fn report_of(project: &Project, run: &Value) -> Value {
+    let id = project.store().project_ids().pop().expect("the project is registered");
+    let runs = project.root().join("state/proctor/evidence").join(id).join("default/runs");
+    let path = runs.join(run["runId"].as_str().expect("an id")).join("execution-report.json");
+    serde_json::from_slice(&fs::read(path).expect("a committed run has a report")).expect("a report is JSON")
+}
+
 fn run_directories(project: &Project) -> Vec<String> {
     let id = project.store().project_ids().pop().expect("the project is registered");
     let runs = project.root().join("state/proctor/evidence").join(id).join("default/runs");

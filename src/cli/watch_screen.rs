@@ -40,7 +40,7 @@ impl WatchScreen {
     fn judged(&mut self, sealed: &Sealed) {
         self.show_end(sealed, true);
         let now = sealed.report.validation_criteria_evaluation.overall_result;
-        let changed = self.last.is_some() && now.is_some() && self.last != now;
+        let changed = changes_places(self.last, now);
         if changed && self.look.bell {
             render::bell();
         }
@@ -102,6 +102,11 @@ impl Screen for WatchScreen {
     }
 }
 
+/// Returns whether red and green change places: the first verdict and runs without one change nothing.
+fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bool {
+    matches!((last, now), (Some(last), Some(now)) if last != now)
+}
+
 /// Returns what a notice says.
 fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
@@ -157,4 +162,20 @@ fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String 
 
 fn quoted(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {
     paths.iter().take(5).map(|path| format!("\"/{path}\"")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bell_rings_when_red_and_green_change_places_and_never_else() {
+        let (red, green) = (Some(OverallResult::Failed), Some(OverallResult::Passed));
+        for (last, now) in [(red, green), (green, red)] {
+            assert!(changes_places(last, now), "{last:?} {now:?}");
+        }
+        for (last, now) in [(None, red), (None, green), (red, red), (green, green), (red, None), (green, None), (None, None)] {
+            assert!(!changes_places(last, now), "{last:?} {now:?}");
+        }
+    }
 }

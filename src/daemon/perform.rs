@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::engine::{Effect, Engine, EngineSettings, Event, Key, Moment, Notice, OsSignal};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{CommandExit, WatchHint};
+use crate::model::{CommandExit, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError, clock};
 use crate::run::{Progress, Scope, Workspace};
 use crate::watch::{WatchError, Watcher};
@@ -54,8 +54,11 @@ pub struct Loop<'a, S: Screen> {
     reports: UnboundedReceiver<WorkerReport>,
     keys: UnboundedReceiver<Key>,
     origin: clock::Monotonic,
-    /// Held for its thread: dropping it ends the hints.
-    _watcher: Watcher,
+    root: PathBuf,
+    /// For a watcher that takes the place of the first.
+    send_hint: UnboundedSender<WatchHint>,
+    /// Held for its thread: dropping it ends its hints.
+    watcher: Watcher,
 }
 
 /// What a watch is begun with.
@@ -78,7 +81,7 @@ impl<'a, S: Screen> Loop<'a, S> {
     /// Places the watches and starts the worker.
     pub fn begin(beginning: Beginning, root: &Path, screen: &'a mut S) -> Result<Self, LoopError> {
         let (send_hint, hints) = unbounded_channel();
-        let watcher = Watcher::start(root, beginning.matcher, forward(send_hint)).map_err(LoopError::Watch)?;
+        let watcher = Watcher::start(root, beginning.matcher, forward(send_hint.clone())).map_err(LoopError::Watch)?;
         let (send_report, reports) = unbounded_channel();
         let worker = Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report);
         Ok(Self {
@@ -90,7 +93,9 @@ impl<'a, S: Screen> Loop<'a, S> {
             reports,
             keys: beginning.keys,
             origin: clock::monotonic(),
-            _watcher: watcher,
+            root: root.to_owned(),
+            send_hint,
+            watcher,
         })
     }
 
@@ -124,6 +129,11 @@ impl<'a, S: Screen> Loop<'a, S> {
                 signal = signals.next() => return Event::Signal(signal),
                 Some(report) = self.reports.recv() => match report {
                     WorkerReport::Progress(progress) => self.screen.progress(&progress),
+                    WorkerReport::Rules(matcher) => {
+                        if let Err(problem) = self.watch_by(*matcher) {
+                            return Event::Hint(WatchHint::LookAgain(problem));
+                        }
+                    }
                     WorkerReport::Over(over) => {
                         self.screen.over(&over);
                         return Event::Finished(over.finished);
@@ -137,6 +147,13 @@ impl<'a, S: Screen> Loop<'a, S> {
                 }
             }
         }
+    }
+
+    /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.
+    fn watch_by(&mut self, matcher: Matcher) -> Result<(), WatchProblem> {
+        let started = Watcher::start(&self.root, matcher, forward(self.send_hint.clone()));
+        self.watcher = started.map_err(|error| WatchProblem::Backend(error.to_string()))?;
+        Ok(())
     }
 
     fn perform(&mut self, effects: Vec<Effect>) -> Result<Option<CommandExit>, LoopError> {

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::daemon::engine::{Finished, OnDisk, Order, Selection};
+use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
@@ -16,6 +17,8 @@ use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Setting
 pub enum WorkerReport {
     /// Something to show.
     Progress(Progress),
+    /// What belongs to the tree is decided by other settings from here on.
+    Rules(Box<Matcher>),
     /// It is over; what came of it, to show.
     Over(Box<Over>),
 }
@@ -56,13 +59,15 @@ struct Bench {
     reload: Reload,
     scope: Scope,
     reports: UnboundedSender<WorkerReport>,
+    /// What decided in the last run what belongs to the tree.
+    rules: Option<MatcherSettings>,
 }
 
 impl Worker {
     /// Starts the thread. It ends when the handle is dropped and the run under way is over.
     pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> Self {
         let (orders, inbox) = channel();
-        let bench = Bench { workspace, reload, scope, reports };
+        let bench = Bench { workspace, reload, scope, reports, rules: None };
         let thread = std::thread::spawn(move || bench.serve(&inbox));
         Self { orders: Some(orders), stop: None, thread: Some(thread) }
     }
@@ -114,6 +119,7 @@ impl Bench {
                 };
             }
         };
+        self.tell_new_rules(&settings);
         let checks = match &order.selection {
             Selection::All => Checks::All,
             Selection::Named(names) => Checks::Named(names.clone()),
@@ -137,6 +143,18 @@ impl Bench {
         let carried = self.workspace.carry_out(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
         Over { finished, carried: carried.map_err(Trouble::Run), task: plan.task }
+    }
+}
+
+impl Bench {
+    /// Tells when the settings decide otherwise what belongs to the tree: whoever watches it has to know.
+    fn tell_new_rules(&mut self, settings: &Settings) {
+        let before = self.rules.replace(settings.matcher.clone());
+        let is_new = before.is_some_and(|before| before != settings.matcher);
+        // Wrong patterns fail the run itself, with their reasons.
+        if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
+            let _gone = self.reports.send(WorkerReport::Rules(Box::new(matcher)));
+        }
     }
 }
 

@@ -16,9 +16,11 @@ fn signals_end_an_idle_watch_with_their_codes_and_leave_no_process() {
         let project = project("");
         let mut watch = project.watch(["."]);
         wait_until_it_watches(&mut watch);
+        let family = family_of(watch.id());
+        assert!(family.len() > 1, "the launcher is a child of the watch: {family:?}");
         watch.signal(signal);
         assert_eq!(watch.ended().status, status, "{signal}");
-        assert_eq!(processes_of(project.root()), []);
+        expect_all_to_be_gone(&family);
     }
 }
 
@@ -29,12 +31,14 @@ fn signals_during_a_run_stop_it_seal_it_and_leave_no_process() {
         hold(&project);
         let mut watch = project.watch(["."]);
         wait_for_steps(&project, 1);
+        let family = family_of(watch.id());
+        assert!(family.len() > 2, "watch, launcher and check: {family:?}");
         watch.signal(signal);
         let ended = watch.ended();
         assert_eq!(ended.status, status, "{signal}: {}", ended.snapshot());
         assert!(ended.stdout.contains("INTERRUPTED · no verdict · "), "{}", ended.stdout);
         assert_eq!(project.store().committed_runs().iter().map(status_of).collect::<Vec<_>>(), ["INTERRUPTED"]);
-        assert_eq!(processes_of(project.root()), []);
+        expect_all_to_be_gone(&family);
         release(&project);
         assert_eq!(project.proctor(["run"]).success().stderr, "", "there is nothing to recover");
     }
@@ -130,25 +134,75 @@ fn an_idle_watch_costs_nothing() {
     project.save("state.txt", "ok, better\n");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     wait_until_it_watches(&mut watch);
-    let ids: Vec<_> = processes_of(project.root()).into_iter().map(|(id, _)| id).collect();
-    assert!(ids.contains(&watch.id()), "{ids:?}");
-    let before: u64 = ids.iter().map(|id| ticks(*id)).sum();
+    let ids = family_of(watch.id());
+    assert_eq!(ids.len(), 2, "watch and launcher: {ids:?}");
+    let all = |count: fn(i32) -> u64| ids.iter().map(|id| count(*id)).sum::<u64>();
+    // The line is drawn a moment before the last thread has gone to sleep.
+    let (ticks_before, wakes_before) = poll(LATE, "every thread to sleep", || {
+        let before = (all(ticks), all(wakes));
+        thread::sleep(Duration::from_millis(300));
+        if before == (all(ticks), all(wakes)) { Ok(before) } else { Err("not yet asleep") }
+    });
     thread::sleep(Duration::from_secs(3));
-    let spent = ids.iter().map(|id| ticks(*id)).sum::<u64>() - before;
+    let (spent, woken) = (all(ticks) - ticks_before, all(wakes) - wakes_before);
     let memory: Vec<_> = ids.iter().map(|id| resident_kib(*id)).collect();
     println!("idle for 3 s: {spent} ticks, {memory:?} KiB resident (watch and launcher)");
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
+    assert_eq!(woken, 0, "nothing wakes up by itself");
     // The release build is what counts, below 20 MiB; a debug build is larger.
     assert!(memory.iter().sum::<u64>() < 60 * 1024, "{memory:?}");
     watch.interrupt();
 }
 
+/// Returns a process and its descendants.
+fn family_of(id: i32) -> Vec<i32> {
+    let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
+        .expect("/proc is mounted")
+        .filter_map(|entry| {
+            let child = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((child, stat_fields(child)?.get(1)?.parse().ok()?))
+        })
+        .collect();
+    let mut family = vec![id];
+    let mut seen = 0;
+    while let Some(parent) = family.get(seen).copied() {
+        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(child, _)| *child));
+        seen += 1;
+    }
+    family
+}
+
+#[track_caller]
+fn expect_all_to_be_gone(ids: &[i32]) {
+    poll(LATE, "every process to be gone", || {
+        // A zombie is over: whoever inherits it in a container may be slow to reap it.
+        let lives = |id: &&i32| stat_fields(**id).is_some_and(|fields| fields[0] != "Z");
+        let left: Vec<_> = ids.iter().filter(lives).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?} of {ids:?}")) }
+    });
+}
+
+/// Returns the fields of `/proc/PID/stat` after the name; none for a process that is gone.
+fn stat_fields(id: i32) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    Some(stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned).collect())
+}
+
 /// Returns the processor time a process has used, in ticks of a hundredth of a second.
 fn ticks(id: i32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).expect("it lives");
-    let after_name = stat.rsplit_once(") ").expect("the name is in parentheses").1;
-    let fields: Vec<&str> = after_name.split(' ').collect();
+    let fields = stat_fields(id).expect("it lives");
     fields[11].parse::<u64>().expect("utime") + fields[12].parse::<u64>().expect("stime")
+}
+
+/// Returns how often the threads of a process have gone to sleep.
+fn wakes(id: i32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{id}/task")).expect("it lives").flatten();
+    let count = |thread: fs::DirEntry| {
+        let status = fs::read_to_string(thread.path().join("status")).expect("it lives");
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:").map(str::to_owned));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).expect("the kernel counts them")
+    };
+    threads.map(count).sum()
 }
 
 fn resident_kib(id: i32) -> u64 {

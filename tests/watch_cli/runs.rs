@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::common::Project;
 use crate::watch_cli::{
-    LATE, expect_no_further_run, hold, lines_of, project, release, run_directories, status_of, tree_digest, wait_for_steps,
-    wait_for_verdict_on_the_tree, wait_until_it_watches,
+    LATE, expect_no_further_run, hold, lines_of, project, release, report_of, run_directories, status_of, tree_digest,
+    wait_for_steps, wait_for_verdict_on_the_tree, wait_until_it_watches,
 };
 
 #[test]
@@ -28,7 +28,7 @@ fn a_save_during_a_run_stops_the_checks_and_starts_them_again_on_the_new_tree() 
     assert_eq!(superseded.len(), 1);
     assert_eq!(superseded[0]["treeDigest"], old.as_str());
     assert_eq!(run_directories(&project), [verdict["runId"].as_str().expect("an id")], "the stopped run left none");
-    let report = project.store().report("default");
+    let report = report_of(&project, &verdict);
     assert_eq!(report["trigger"], serde_json::json!({"kind": "save", "paths": ["state.txt"]}));
     watch.interrupt();
 }
@@ -48,7 +48,7 @@ fn a_save_never_stops_prerequisites_and_a_finished_one_is_not_done_again() {
     assert_eq!(verdict["treeDigest"], tree_digest(&project).as_str());
     assert_eq!(wait_for_steps(&project, 3), ["prepare", "prepared", "check"]);
     assert_eq!(lines_of(&project, "superseded").len(), 1);
-    let report = project.store().report("default");
+    let report = report_of(&project, &verdict);
     assert_eq!(report["prerequisiteExecution"]["results"][0]["skipReason"], "unchanged");
     watch.interrupt();
 }
@@ -155,16 +155,26 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
     }
 }
 
-/// A project whose check writes `out.txt` anew each time, as its last act or long before.
-fn writer(pause: &str, settings: &str) -> Project {
-    let script =
-        format!("echo check >> \"$TMPDIR/steps\"\nwc -l < \"$TMPDIR/steps\" > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
-    project(settings).file("check.sh", &script).file("out.txt", "")
+/// What a check's `out.txt` is each time.
+#[derive(Clone, Copy)]
+enum Written {
+    Same,
+    Other,
+}
+
+/// A project whose check writes `out.txt` each time, and goes on for a while after that.
+fn writer(written: Written, pause: &str, settings: &str) -> Project {
+    let text = match written {
+        Written::Same => "echo the same",
+        Written::Other => "wc -l < \"$TMPDIR/steps\"",
+    };
+    let script = format!("echo check >> \"$TMPDIR/steps\"\n{text} > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
+    project(settings).file("check.sh", &script).file("out.txt", "the same\n")
 }
 
 #[test]
 fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable() {
-    let project = writer("0", "");
+    let project = writer(Written::Same, "0", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the repetition", LATE, |line| line == "out.txt changed during the run: it is repeated");
     let unstable = "unstable: out.txt changed again during the run; nothing runs until something else changes";
@@ -182,7 +192,7 @@ fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable()
 
 #[test]
 fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ever() {
-    let project = writer("0.3", "");
+    let project = writer(Written::Same, "0.3", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
@@ -192,8 +202,21 @@ fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ev
 }
 
 #[test]
+fn a_check_that_writes_something_new_each_time_is_given_up_after_some_repetitions() {
+    let project = writer(Written::Other, "0", "[watch]\nlongest_burst = \"30ms\"\n");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
+    watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
+    let runs = project.store().committed_runs();
+    assert!(runs.iter().all(|run| status_of(run) == "MOVED"), "{}", watch.text());
+    assert!((2..=6).contains(&runs.len()), "{}", watch.text());
+    expect_no_further_run(&project);
+    watch.interrupt();
+}
+
+#[test]
 fn the_offered_ignore_line_makes_it_stable() {
-    let project = writer("0.3", "");
+    let project = writer(Written::Same, "0.3", "");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");

@@ -20,7 +20,7 @@ fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
     terminal.wait_for(KEYS, LATE);
     assert_eq!(steps(&project)[2..], ["check", "second"]);
 
-    project.save("state.txt", "broken\n");
+    project.save("state.txt", "wrong\n");
     terminal.wait_for("FAILED", LATE);
     terminal.wait_for(KEYS, LATE);
     terminal.press("f");

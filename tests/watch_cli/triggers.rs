@@ -6,13 +6,16 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::common::Project;
+use crate::common::{Project, poll};
 use crate::watch_cli::{
-    LATE, expect_no_further_run, project, status_of, steps, tree_digest, wait_for_verdict_on_the_tree, wait_until_it_watches,
+    LATE, expect_no_further_run, project, report_of, status_of, steps, tree_digest, wait_for_verdict_on_the_tree,
+    wait_until_it_watches,
 };
 
-fn trigger(project: &Project) -> Value {
-    project.store().report("default")["trigger"].clone()
+/// Returns what triggered a run.
+#[track_caller]
+fn trigger(project: &Project, run: &Value) -> Value {
+    report_of(project, run)["trigger"].clone()
 }
 
 #[test]
@@ -89,8 +92,8 @@ fn new_directories_count_with_everything_in_them_however_they_came() {
     fs::rename(&outside, project.path().join("moved")).expect("one file system");
     wait_for_verdict_on_the_tree(&project, &mut watch);
     project.save("moved/in/b.txt", "2\n");
-    wait_for_verdict_on_the_tree(&project, &mut watch);
-    assert_eq!(trigger(&project), json!({"kind": "save", "paths": ["moved/in/b.txt"]}));
+    let verdict = wait_for_verdict_on_the_tree(&project, &mut watch);
+    assert_eq!(trigger(&project, &verdict), json!({"kind": "save", "paths": ["moved/in/b.txt"]}));
     fs::remove_dir_all(project.path().join("made")).expect("it is ours");
     wait_for_verdict_on_the_tree(&project, &mut watch);
     watch.interrupt();
@@ -113,7 +116,8 @@ fn ignored_files_start_nothing_until_the_rules_change() {
     wait_until_it_watches(&mut watch);
     project.save("a.log", "2\n");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
-    assert_eq!(trigger(&project), json!({"kind": "save", "paths": ["a.log"]}));
+    let verdict = project.store().committed_runs().pop().expect("it is committed");
+    assert_eq!(trigger(&project, &verdict), json!({"kind": "save", "paths": ["a.log"]}));
     watch.interrupt();
 }
 
@@ -124,14 +128,18 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     wait_until_it_watches(&mut watch);
     let right = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &right.replace("command", "comand"));
-    watch.wait_for_line("the error", LATE, |line| line.starts_with("error: the configuration"));
-    watch.wait_for_line("its place", LATE, |line| line.contains("proctor.toml:3") && line.contains("comand"));
+    // Errors are on the other stream, whose lines may come before or after.
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
+    poll(LATE, "the errors", || {
+        let text = watch.text();
+        let is_said = |what: &str| text.lines().any(|line| line.contains(what));
+        if is_said("error: the configuration") && is_said("proctor.toml:3") && is_said("comand") { Ok(()) } else { Err(text) }
+    });
     assert_eq!(project.store().committed_runs().len(), 1);
     project.save("proctor.toml", &right.replace("\"check\"", "\"renamed\""));
     let verdict = wait_for_verdict_on_the_tree(&project, &mut watch);
     assert_eq!(status_of(&verdict), "SUCCESS");
-    assert_eq!(project.store().report("default")["stepExecution"]["results"][0]["name"], "renamed");
+    assert_eq!(report_of(&project, &verdict)["stepExecution"]["results"][0]["name"], "renamed");
     project.save("proctor.toml", &right);
     wait_for_verdict_on_the_tree(&project, &mut watch);
     watch.interrupt();
@@ -182,7 +190,7 @@ fn what_did_not_succeed_is_run_at_every_save_until_it_does() {
     let project = with_paths();
     let mut watch = project.watch(["."]);
     wait_until_it_watches(&mut watch);
-    project.save("state.txt", "broken\n");
+    project.save("state.txt", "wrong\n");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("FAILED · 1 blocking · 1 of 3 checks · "));
     wait_until_it_watches(&mut watch);
     project.save("README.md", "nothing looks at this\n");
