@@ -429,8 +429,8 @@ fn a_killed_launcher_is_a_lost_action_whose_processes_are_killed() {
     until("the death of the tool", || !is_alive(tool));
     assert_eq!(ended.survivors.len(), 1);
     assert!(bench.launcher.is_lost());
-    let again = bench.run(&["--exit", "0"]);
-    assert!(matches!(again.end, ActionEnd::Lost { .. }), "{again:?}");
+    let again = bench.try_run(Path::new(FAKE_TOOL), &["--exit", "0"]);
+    assert!(matches!(again, Err(SuperviseError::LauncherGone)), "{again:?}");
 }
 
 #[test]

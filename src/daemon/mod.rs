@@ -5,15 +5,17 @@
 //! `select!` of the loop only builds events; look at [`engine`] for every decision.
 
 mod burst;
+mod effect;
 mod engine;
+mod event;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
 mod perform;
 mod worker;
 
-pub use engine::{
-    Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, OnDisk, Order, OsSignal, Selection, Standing,
-};
+pub use effect::{Effect, Notice, Order, Selection, Standing};
+pub use engine::{Engine, EngineSettings, Moment};
+pub use event::{Event, Finished, Key, OnDisk, OsSignal};
 pub use notify_desktop::notify_desktop;
 pub use perform::{Beginning, Loop, LoopError, Screen};
 pub use worker::{Over, Reload, Trouble, Worker, WorkerReport};

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::common::{Project, poll};
 use crate::run::{beside, check, exists, project};
 
@@ -29,7 +31,10 @@ fn a_directory_that_was_moved_is_asked_about() {
     ");
     assert_eq!(project.store().committed_runs().len(), 1);
     let json = project.proctor(["run", "../moved", "--json"]).status(3);
-    assert_eq!(json.stdout, "");
+    let told: Value = json.json();
+    assert_eq!(told["error"]["kind"], "PERSON_NEEDED");
+    assert!(told["error"]["hint"].as_str().is_some_and(|hint| hint.contains("--identity same")), "{told}");
+    assert_eq!(json.stderr, "", "an error is told once");
 }
 
 #[test]

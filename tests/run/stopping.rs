@@ -37,7 +37,7 @@ fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
     assert_eq!(slow["status"], "TIMEOUT");
     let outcome = &slow["result"];
     assert_eq!((&outcome["killed"], &outcome["signal"]), (&true.into(), &"SIGKILL".into()));
-    assert_eq!((&outcome["partialOutput"], &outcome["timeout"]), (&"so far".into(), &300.into()));
+    assert_eq!((&outcome["partialOutput"], &outcome["timeout"]), (&"so far\n".into(), &300.into()));
     assert!(outcome["exitCode"].is_null());
     let took = outcome["actualDuration"].as_u64().unwrap();
     assert!((300..5000).contains(&took), "{took} ms");
@@ -125,16 +125,19 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     let latest = project.store().run_directory("default");
     project.save("proctor.toml", &check("writes", &["--write", "snapshots/new.txt", "x"]));
     let output = project.proctor(["run"]).status(5);
-    insta::assert_snapshot!(output.snapshot(), @"
+    insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 5
     --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ STEP.1    writes               done <time>
     proctor 0.1.0 · project · tree <digest>
       ✓ STEP.1    writes               done <time>
       note: configuration changed since the last run: proctor.toml
     MOVED · snapshots/new.txt changed while the checks ran, no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    hint: add what the checks write themselves to `ignore` in `[watch]` of proctor.toml, then run again
-    ");
+    snapshots/new.txt changed while the checks ran: they are run once more
+    hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = ["/snapshots/new.txt"]
+    "#);
     assert_eq!(project.store().run_directory("default"), latest, "`latest` stays where it was");
     let runs = project.store().committed_runs();
     assert_eq!(runs.last().unwrap()["overallStatus"], "MOVED");

@@ -1,0 +1,96 @@
+//! What the engine answers: runs to start and stop, moments to be woken at, words for a person.
+
+use std::collections::BTreeSet;
+
+use crate::daemon::engine::Moment;
+use crate::model::{CommandExit, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+
+/// What is to be done.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Start a run.
+    Start(Order),
+    /// Stop the run under way.
+    Stop(StopReason),
+    /// Wake me with [`Event::Timer`] at this moment; replaces the former.
+    WakeAt(Moment),
+    /// Tell the person.
+    Show(Notice),
+    /// Clear the screen.
+    ClearScreen,
+    /// End with this exit code.
+    Quit(CommandExit),
+}
+
+/// A run to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Why.
+    pub trigger: Trigger,
+    /// Which checks.
+    pub selection: Selection,
+    /// If the tree still has this digest, there is nothing to do.
+    pub unless_tree: Option<TreeDigest>,
+    /// Whether events may have been lost since the last run (`lostEvents` in the report).
+    pub lost_events: bool,
+}
+
+/// Which checks a run carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// Every check of the plan.
+    All,
+    /// The checks of these names.
+    Named(Vec<String>),
+    /// The checks that what changed since the last verdict triggers, and these, which did not succeed then.
+    Triggered {
+        /// The checks that did not succeed.
+        failed: Vec<String>,
+    },
+}
+
+/// What a person is told between runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A save stopped the run; it starts again on the new tree.
+    Restarting {
+        /// The first path.
+        path: Option<TreePath>,
+    },
+    /// The run under way is let finish although the tree has moved on.
+    LettingFinish,
+    /// The tree moved during the run; it is repeated once.
+    Repeating {
+        /// What moved.
+        paths: BTreeSet<TreePath>,
+    },
+    /// The same paths moved again: nothing runs until a change from outside (S6).
+    Unstable {
+        /// What moves.
+        paths: BTreeSet<TreePath>,
+    },
+    /// Events may have been lost; the whole tree is compared.
+    EventsLost(WatchProblem),
+    /// The root of the project is gone.
+    RootVanished,
+    /// There is nothing to run with this key.
+    NothingFailed,
+    /// The tree is the one of the last verdict.
+    Unchanged,
+    /// What changed since the last verdict triggers no check.
+    Untriggered,
+    /// We are waiting for changes.
+    Waiting(Standing),
+}
+
+/// What the last run left on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// A verdict.
+    Verdict,
+    /// The task waits for a person.
+    Paused,
+    /// None.
+    NoVerdict,
+}

@@ -1,0 +1,91 @@
+//! What the engine is told: hints of the watcher, keys, signals, the end of a run.
+
+use std::collections::BTreeSet;
+
+use crate::model::{TreeDigest, TreePath, WatchHint};
+
+/// Something that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The watcher says: look again.
+    Hint(WatchHint),
+    /// The timer that was asked for.
+    Timer,
+    /// A key on the terminal.
+    Key(Key),
+    /// A signal of the operating system.
+    Signal(OsSignal),
+    /// The run under way is over.
+    Finished(Finished),
+}
+
+/// The keys that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Enter: run again.
+    Again,
+    /// `f`: run what failed last.
+    FailedOnly,
+    /// `a`: run everything.
+    All,
+    /// `c`: clear the screen.
+    Clear,
+    /// `q`: quit.
+    Quit,
+}
+
+/// The signals that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OsSignal {
+    /// SIGINT.
+    Interrupt,
+    /// SIGTERM or SIGHUP.
+    Terminate,
+}
+
+/// How a run ended, as far as scheduling is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finished {
+    /// A verdict for the tree it began with, which is still on disk.
+    Verdict {
+        /// The tree.
+        tree: TreeDigest,
+        /// The names of the checks that did not succeed.
+        failed: Vec<String>,
+        /// Whether the task now waits for a person (R9).
+        paused: bool,
+    },
+    /// A verdict on checks that were asked for by name: it says nothing about the others.
+    Partial {
+        /// The names of those that did not succeed.
+        failed: Vec<String>,
+        /// Whether the task now waits for a person (R9).
+        paused: bool,
+    },
+    /// The tree moved while it ran (S6): no verdict.
+    Moved {
+        /// What moved.
+        paths: BTreeSet<TreePath>,
+        /// What is on disk now.
+        on_disk: OnDisk,
+    },
+    /// It was stopped by us.
+    Stopped,
+    /// Nothing was run: the tree is the one of the last verdict.
+    Unchanged,
+    /// Nothing was run: what changed since the last verdict triggers no check.
+    Untriggered,
+    /// Nothing was run: the task waits for a person (R9).
+    Paused,
+    /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
+    Failed,
+}
+
+/// What a run whose tree moved leaves on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnDisk {
+    /// The content it began with, written again: nothing is untested.
+    AsTested,
+    /// Content that no run has seen.
+    Newer,
+}
