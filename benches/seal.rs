@@ -61,6 +61,7 @@ fn record(run_id: &RunId, task: &TaskId) -> RunRecord {
         tree_digest: None,
         environment_digest: None,
         plan_digest: None,
+        checks: Vec::new(),
         overall_status: OverallStatus::Success,
         overall_result: Some(OverallResult::Passed),
         blocking: 0,

@@ -177,7 +177,7 @@ pub(crate) enum TddVerb {
         #[arg(default_value = "default", value_name = "TASK")]
         task: String,
     },
-    /// Decide where a task goes on that waits for a person; asks on the terminal
+    /// Decide where a task goes on that waits for a person; needs a terminal
     Resolve {
         /// The task
         #[arg(default_value = "default", value_name = "TASK")]
@@ -222,6 +222,28 @@ impl From<IdentityArgument> for Identity {
             IdentityArgument::Same => Self::Same,
             IdentityArgument::New => Self::New,
         }
+    }
+}
+
+/// Who reads a command's error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorAudience {
+    /// A person: lines on standard error.
+    Person,
+    /// A program that asked for `--json`: one document on standard output (G6).
+    Program,
+}
+
+impl Command {
+    /// Returns who reads the command's error.
+    pub(crate) fn audience_of_errors(&self) -> ErrorAudience {
+        let is_json = match self {
+            Self::Run(options) => options.json,
+            Self::Show(options) => options.json,
+            Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
+            Self::Watch(_) | Self::Init(_) | Self::Log(_) => false,
+        };
+        if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }
 }
 

@@ -55,6 +55,15 @@ impl CommandError {
         self.exit
     }
 
+    /// Returns the error as one JSON document: `{"error":{"kind","message","hint"}}`.
+    pub(crate) fn document(&self) -> Vec<u8> {
+        let message = [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ");
+        let error = serde_json::json!({ "error": { "kind": self.exit, "message": message, "hint": self.hints.join("; ") } });
+        let mut bytes = serde_json::to_vec_pretty(&error).expect("its keys are text");
+        bytes.push(b'\n');
+        bytes
+    }
+
     /// Returns the lines for standard error: message, causes, hints.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("error: {}", self.message)];

@@ -20,7 +20,7 @@ mod watch_screen;
 
 use std::process::ExitCode;
 
-use crate::cli::arguments::{Arguments, Command};
+use crate::cli::arguments::{Arguments, Command, ErrorAudience};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::model::CommandExit;
@@ -34,11 +34,16 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(render::usage(&error).code()),
     };
+    let audience = arguments.command.audience_of_errors();
     let result = Environment::read().and_then(|environment| dispatch(arguments, &environment));
     let exit = match result {
         Ok(exit) => exit,
         Err(error) => {
-            render::error(&error);
+            tracing::error!("{}", error.lines().join("; "));
+            match audience {
+                ErrorAudience::Person => render::error(&error),
+                ErrorAudience::Program => render::bytes(&error.document()),
+            }
             error.exit()
         }
     };

@@ -82,6 +82,7 @@ impl Screen for WatchScreen {
             Ok(Carried::Paused(pause)) => {
                 let task = &over.task;
                 render::line(&screen::paused(task, pause));
+                self.say(&format!("hint: {}", screen::resolve_hint(task)));
             }
             Ok(Carried::Superseded | Carried::Unchanged | Carried::Untriggered) => {}
             Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
@@ -120,7 +121,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
             format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
         ],
         Notice::EventsLost(problem) => vec![lost(problem)],
-        Notice::RootVanished => vec!["the project's directory is gone: nothing is left to watch".to_owned()],
+        Notice::RootVanished => vec!["the project's directory is gone; watching goes on when it is back".to_owned()],
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
         Notice::Untriggered => {

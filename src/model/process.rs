@@ -150,6 +150,8 @@ pub struct Captured {
     pub frames_bytes: u64,
     /// Digest of the frames file.
     pub frames_digest: Digest,
+    /// The last bytes of the log, at most [`Captured::LOG_TAIL_CAP`].
+    pub log_tail: Vec<u8>,
     /// Excerpt of standard output.
     pub stdout: StreamExcerpt,
     /// Excerpt of standard error.
@@ -199,6 +201,11 @@ pub struct Ended {
     pub survivors: Vec<Survivor>,
     /// What it used, where it was started.
     pub usage: Option<Usage>,
+}
+
+impl Captured {
+    /// How many bytes of the log's end are kept in memory: what a time-out shows (E11).
+    pub const LOG_TAIL_CAP: usize = 4 * 1024;
 }
 
 impl StreamExcerpt {

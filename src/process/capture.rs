@@ -87,7 +87,15 @@ pub(super) struct Capture {
     stdout: Side,
     stderr: Side,
     buffer: Vec<u8>,
+    log_tail: Vec<u8>,
     last_output: Option<Timestamp>,
+}
+
+/// Appends bytes and drops what is before the last [`Captured::LOG_TAIL_CAP`].
+fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
+    tail.extend_from_slice(&bytes[bytes.len().saturating_sub(Captured::LOG_TAIL_CAP)..]);
+    let surplus = tail.len().saturating_sub(Captured::LOG_TAIL_CAP);
+    tail.drain(..surplus);
 }
 
 impl HashedFile {
@@ -115,6 +123,7 @@ impl Capture {
             stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default() },
             stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default() },
             buffer: vec![0; READ_BYTES],
+            log_tail: Vec::new(),
             last_output: None,
         };
         Ok((capture, ChildEnds { stdout, stderr }))
@@ -156,6 +165,7 @@ impl Capture {
         }
         let bytes = &self.buffer[..count];
         side.excerpt.push(bytes);
+        keep_tail(&mut self.log_tail, bytes);
         self.last_output = Some(now);
         self.log.append(bytes).map_err(CaptureError::Log)?;
         self.lines.push(stream, count as u64, ms);
@@ -172,6 +182,7 @@ impl Capture {
             log_digest: Digest::from_hasher(self.log.hasher),
             frames_bytes: self.frames.bytes,
             frames_digest: Digest::from_hasher(self.frames.hasher),
+            log_tail: self.log_tail,
             stdout: self.stdout.excerpt.finish(),
             stderr: self.stderr.excerpt.finish(),
             last_output: self.last_output,

@@ -2,21 +2,20 @@
 
 use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, ResultType, TestResults};
 use crate::report::ending::Ending;
-use crate::report::excerpt::Excerpt;
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, ActionTypeV2, DispositionV2, ExecutedFacts,
-    ImpactV2, ShownV2, SkipReason, excerpt,
+    ImpactV2, ShownV2, SkipReason, excerpt, plain_text,
 };
 
 /// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
 const LISTED_FINDINGS: usize = 500;
 
-/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
 /// Returns the entry of one action before anything is known of the run's evidence: for screens.
 pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
     build_action(facts, &[], &[])
 }
 
+/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
 pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     let evidence_files = names_of(action, files);
@@ -92,7 +91,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         error: ending.error,
         timeout: hit_limit.then(|| DurationMs::from(action.timeout)),
         actual_duration: hit_limit.then_some(ended.duration),
-        partial_output: if hit_limit { last_words(&stdout, &stderr) } else { None },
+        partial_output: hit_limit.then(|| plain_text(&String::from_utf8_lossy(&ended.captured.log_tail))),
         last_update: if hit_limit { ended.captured.last_output } else { None },
         test_results,
         diagnostics,
@@ -111,12 +110,6 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
 
 fn shown(shown: ShownV2) -> Option<ShownV2> {
     (shown.total_bytes > 0).then_some(shown)
-}
-
-/// Returns the last line with something in it of what was printed: enough to see how far it came.
-fn last_words(stdout: &Excerpt, stderr: &Excerpt) -> Option<String> {
-    let last = |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
-    last(&stdout.text).or_else(|| last(&stderr.text))
 }
 
 fn limit_failures(action: &Action, results: &TestResults, warnings: &mut Vec<String>) -> TestResults {

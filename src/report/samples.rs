@@ -78,6 +78,7 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
             stderr: stream(stderr),
             last_output: Some(at(2100)),
             pipes_left_open: false,
+            log_tail: log.into_bytes(),
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),

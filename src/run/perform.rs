@@ -314,6 +314,7 @@ fn not_started(failure: SpawnFailure) -> Ended {
         stderr: StreamExcerpt::default(),
         last_output: None,
         pipes_left_open: false,
+        log_tail: Vec::new(),
     };
     Ended {
         end: ActionEnd::NotStarted(failure),

@@ -9,6 +9,7 @@ mod discover;
 mod files;
 mod init;
 mod jsonc;
+mod made;
 mod package;
 mod policy;
 mod recognised;

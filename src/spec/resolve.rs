@@ -7,6 +7,7 @@ use crate::model::{Action, ActionPhase, CommandLine, Plan, PlanNote, PlanOrigin,
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
 use crate::spec::files::ProjectFiles;
+use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 
@@ -55,6 +56,7 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
 ///
 /// As [`resolve`] and [`discover`].
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let files = &WithPrerequisites::of(configuration, files);
     if configuration.checks.is_empty() {
         discover(configuration, files, project_name)
     } else {

@@ -28,7 +28,6 @@ pub(crate) fn open(
     environment: &Environment,
     loaded: &Loaded,
     identity: Option<IdentityArgument>,
-    quiet: bool,
 ) -> Result<Opening, CommandError> {
     let settings = settings(loaded)?;
     let mut workspace = Workspace::open(
@@ -48,9 +47,7 @@ pub(crate) fn open(
     let scope = match registration {
         Registration::Known(scope) => scope,
         Registration::New { scope, notes } => {
-            if !quiet {
-                notes.iter().for_each(|note| render::note(note));
-            }
+            notes.iter().for_each(|note| render::note(note));
             scope
         }
         Registration::Doubtful(doubt) => {
@@ -59,7 +56,11 @@ pub(crate) fn open(
                 .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
                 .map_err(|error| super::of_run(&error))?;
             match again {
-                Registration::Known(scope) | Registration::New { scope, .. } => scope,
+                Registration::Known(scope) => scope,
+                Registration::New { scope, notes } => {
+                    notes.iter().for_each(|note| render::note(note));
+                    scope
+                }
                 Registration::Doubtful(doubt) => return Err(doubt_error(&doubt)),
             }
         }

@@ -10,7 +10,7 @@ use crate::cli::setup::{self, Loaded};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, OverallStatus, Trigger, TriggerKind};
+use crate::model::{CommandExit, OverallStatus, PauseRecord, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
 use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
 
@@ -18,11 +18,10 @@ use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let loaded = setup::load(environment, &options.directory)?;
     check_names(&loaded, &options.checks)?;
-    let quiet = options.json;
-    let Opening { mut workspace, scope, settings, style } = open(environment, &loaded, options.identity, quiet)?;
+    let Opening { mut workspace, scope, settings, style } = open(environment, &loaded, options.identity)?;
     workspace.expect_one_run();
     let control = watch_signals()?;
-    let request = RunRequest {
+    let mut request = RunRequest {
         plan: &loaded.plan,
         settings: &settings,
         scope: &scope,
@@ -33,19 +32,31 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         lost_events: false,
         control: &control,
     };
-    let mut screen = ProgressScreen::new(style, audience(quiet));
-    let carried = workspace.carry_out(&request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))?;
-    Ok(match carried {
+    let mut screen = ProgressScreen::new(style, audience(options.json));
+    let mut carry_out = |request: &RunRequest<'_>| {
+        workspace.carry_out(request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))
+    };
+    let mut carried = carry_out(&request)?;
+    if let Carried::Moved(sealed) = &carried {
+        // A run whose tree moved is repeated once (S6).
+        let paths = screen::moved_paths(&sealed.report);
+        render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
+        request.trigger = Trigger { kind: TriggerKind::Moved, paths };
+        carried = carry_out(&request)?;
+    }
+    match carried {
         Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
             show(options, &loaded, &settings, &sealed, style);
-            sealed.exit
+            Ok(sealed.exit)
         }
-        Carried::Paused(pause) => {
-            render::note(&screen::paused(&loaded.plan.task, &pause));
-            CommandExit::PersonNeeded
-        }
-        Carried::Superseded | Carried::Unchanged | Carried::Untriggered => CommandExit::NoFreshVerdict,
-    })
+        Carried::Paused(pause) => Err(waits_for_a_person(&loaded, &pause)),
+        Carried::Superseded | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
+    }
+}
+
+fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
+    let task = &loaded.plan.task;
+    CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
 fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sealed, style: Style) {
@@ -58,7 +69,11 @@ fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sea
     screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
     render::line(&screen::verdict(&sealed.report, &path, style));
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
-        render::note("hint: add what the checks write themselves to `ignore` in `[watch]` of proctor.toml, then run again");
+        let ignored: Vec<_> = screen::moved_paths(&sealed.report).iter().map(|path| format!("\"/{path}\"")).collect();
+        render::note(&format!(
+            "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]",
+            ignored.join(", ")
+        ));
     }
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     };
     let task = read_task(task)?;
     let loaded = setup::load(environment, &options.project)?;
-    let opening = opening::open(environment, &loaded, None, true)?;
+    if task != loaded.plan.task {
+        return Err(CommandError::new(CommandExit::Usage, format!("there is no task `{task}`"))
+            .hint(format!("the project's task is `{}`", loaded.plan.task)));
+    }
+    let opening = opening::open(environment, &loaded, None)?;
     let mut workspace = opening.workspace;
     let before = workspace.tdd(&opening.scope.project, &task).map_err(|error| super::of_run(&error))?;
     if needs_a_person(&change, &before) && !terminal::is_input_terminal() {

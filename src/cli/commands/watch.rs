@@ -19,7 +19,7 @@ use crate::watch::WatchError;
 /// Carries the command out.
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let loaded = load(options, environment)?;
-    let Opening { workspace, scope, settings, style } = opening::open(environment, &loaded, options.identity, false)?;
+    let Opening { workspace, scope, settings, style } = opening::open(environment, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
     let engine = EngineSettings {
         quiet: watch.quiet,

@@ -1,17 +1,9 @@
-//! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
+//! What a person sees of one action: its line, and below it what it found.
 
-use std::path::{Path, PathBuf};
-
+use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::style::{Style, Tone};
-use crate::model::{
-    CategoryCode, Diagnostic, DurationMs, FindingLevel, NextNode, OverallResult, OverallStatus, PauseRecord, ResultType, TaskId,
-    TddState, TestFailure, TreeDigest, TreeIssue, TreeIssueKind,
-};
-use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2, SkipReason};
-use crate::run::ArchivedRun;
-
-/// How many findings of one action are shown; all of them are in the report.
-const SHOWN_FINDINGS: usize = 5;
+use crate::model::{CategoryCode, Diagnostic, DurationMs, FindingLevel, ResultType, TestFailure};
+use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 
 /// How many of the last lines of a failed command's output are shown, and how much of each.
 const SHOWN_OUTPUT_LINES: usize = 5;
@@ -20,12 +12,6 @@ const SHOWN_OUTPUT_WIDTH: usize = 160;
 /// How wide the columns for name and summary are at least.
 const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
-
-/// Returns the first line of a run.
-pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
-    let name = style.paint(Tone::Strong, project_name);
-    format!("proctor {} · {name} · tree {}…", env!("CARGO_PKG_VERSION"), tree.0.short())
-}
 
 /// Returns the lines of an action that is over: the line itself, then what it found.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
@@ -48,141 +34,13 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     lines
 }
 
-/// Returns the last line of a run: verdict, what blocks, route, where the report is.
-pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> String {
-    let (word, tone) = verdict_word(report);
-    let mut parts = vec![style.paint(tone, word)];
-    match report.execution_summary.overall_status {
-        OverallStatus::Moved => parts.push(moved(report)),
-        OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
-        OverallStatus::Success
-        | OverallStatus::PartialSuccess
-        | OverallStatus::Failed
-        | OverallStatus::SpecificationError
-        | OverallStatus::Superseded => {
-            let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
-            if blocking > 0 {
-                parts.push(format!("{blocking} blocking"));
-            }
-        }
-    }
-    parts.extend(partial(report));
-    parts.extend(route(report));
-    parts.push(shown_path.to_owned());
-    parts.join(" · ")
-}
-
-/// Returns every action of a report in the order it ran.
-pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
-    let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
-    steps.chain(&report.cleanup_execution.results)
-}
-
 /// Returns a duration for people: `1.31 s`, `2 m 05 s`.
-pub(crate) fn seconds(duration: DurationMs) -> String {
+fn seconds(duration: DurationMs) -> String {
     let millis = duration.0;
     if millis < 120_000 {
         return format!("{}.{:02} s", millis / 1000, millis % 1000 / 10);
     }
     format!("{} m {:02} s", millis / 60_000, millis % 60_000 / 1000)
-}
-
-/// Returns what a node means, in words.
-pub(crate) fn node_words(node: NextNode) -> &'static str {
-    match node {
-        NextNode::N2 => "N2 re-scaffold the tests",
-        NextNode::N3 => "N3 back to implementation",
-        NextNode::N4 => "N4 valid RED, implement",
-        NextNode::NextPhase => "NEXT_PHASE",
-        NextNode::HumanReview => "HUMAN_REVIEW a person decides",
-    }
-}
-
-/// Returns what there is to say about entries that could not take part in the tree's digest.
-pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
-    let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
-        TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
-        TreeIssueKind::Special => {
-            format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path)
-        }
-    });
-    lines.collect()
-}
-
-/// Returns the notes of a report.
-pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
-    let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
-    if !report.configuration_changed.is_empty() {
-        let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
-        lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
-    }
-    lines
-}
-
-/// Returns the path of a report as a person would open it: through the project's link where that leads to it.
-pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
-    let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
-    // Where a directory was copied with its link, the link leads to the other project's evidence.
-    let leads_there = |path: &PathBuf| match (root.join(path).canonicalize(), report_path.canonicalize()) {
-        (Ok(through_link), Ok(direct)) => through_link == direct,
-        (Err(_), _) | (_, Err(_)) => false,
-    };
-    match through_link.filter(|path| is_latest && leads_there(path)) {
-        Some(path) => path.display().to_string(),
-        None => report_path.display().to_string(),
-    }
-}
-
-/// Returns the line of a run in a list.
-pub(crate) fn log_line(run: &ArchivedRun) -> String {
-    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
-    let result = match (run.status, run.result) {
-        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
-        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
-        (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
-        (OverallStatus::Interrupted, _) => "INTERRUPTED",
-        (OverallStatus::Superseded, _) => "SUPERSEDED",
-        (OverallStatus::Moved, _) => "MOVED",
-    };
-    let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
-    format!("{}  {result:<11}  tree {tree:<9}  {blocking}", run.run_id).trim_end().to_owned()
-}
-
-/// Returns the first line about one run.
-pub(crate) fn run_line(run: &ArchivedRun) -> String {
-    format!("run {} · task {} · {}", run.run_id, run.task, run.started)
-}
-
-/// Returns what a person reads when a task waits for them (R9).
-pub(crate) fn paused(task: &TaskId, pause: &PauseRecord) -> String {
-    format!(
-        "needs human: task {task} waits since {} (run {}): {}\n  hint: `proctor tdd resolve {task} --to NODE --reason TEXT` goes on",
-        pause.since, pause.run_id, pause.reason
-    )
-}
-
-/// Returns one line about a cycle.
-pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
-    match (state.started, &state.paused) {
-        (false, _) => format!("{task}: no cycle is started; runs are judged in GREEN"),
-        (true, None) => format!("{task}: {} · {} attempts in this phase", state.phase.name(), state.attempts),
-        (true, Some(pause)) => format!("{task}: {} · needs human: {}", state.phase.name(), pause.reason),
-    }
-}
-
-/// Returns a cycle with every decision so far.
-pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
-    let mut lines = vec![cycle_line(task, state)];
-    lines.extend(state.route_history.iter().map(|entry| {
-        let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
-        format!(
-            "  {:<8} exit {code:<3} → {}  {}",
-            entry.phase.name(),
-            entry.destination.next_node.label(),
-            entry.destination.reason
-        )
-    }));
-    lines
 }
 
 fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
@@ -227,7 +85,7 @@ fn remark(result: &ActionResultV2) -> String {
 }
 
 /// Returns the few words that say how an action ended.
-pub(crate) fn summary(result: &ActionResultV2) -> String {
+fn summary(result: &ActionResultV2) -> String {
     if result.disposition != DispositionV2::Executed {
         return match result.skip_reason {
             Some(SkipReason::Unchanged) => "unchanged".to_owned(),
@@ -435,41 +293,6 @@ fn first_line(text: &str) -> String {
 
 fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
-    match (report.execution_summary.overall_status, report.validation_criteria_evaluation.overall_result) {
-        (OverallStatus::Moved, _) => ("MOVED", Tone::Doubtful),
-        (OverallStatus::Interrupted, _) => ("INTERRUPTED", Tone::Doubtful),
-        (OverallStatus::Superseded, _) => ("SUPERSEDED", Tone::Doubtful),
-        (OverallStatus::SpecificationError, _) => ("SPECIFICATION ERROR", Tone::Bad),
-        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => {
-            ("PASSED", Tone::Good)
-        }
-        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => ("FAILED", Tone::Bad),
-    }
-}
-
-fn moved(report: &ExecutionReportV2) -> String {
-    match report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default() {
-        [] => "the tree changed while the checks ran, no verdict".to_owned(),
-        [path] => format!("{path} changed while the checks ran, no verdict"),
-        [path, rest @ ..] => format!("{path} and {} more changed while the checks ran, no verdict", rest.len()),
-    }
-}
-
-fn partial(report: &ExecutionReportV2) -> Option<String> {
-    let steps = &report.step_execution.results;
-    let left_out = steps.iter().filter(|step| step.skip_reason == Some(SkipReason::NotSelected)).count();
-    (left_out > 0).then(|| format!("{} of {} checks", steps.len() - left_out, steps.len()))
-}
-
-/// The route is shown inside a started cycle only (R2).
-fn route(report: &ExecutionReportV2) -> Option<String> {
-    let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
-    // Another phase's route was asked for as advice; it moves nothing.
-    let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
-    Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,64 @@
+//! The project's files as they are once the prerequisites have run: what they make counts as being there, so that a check can be
+//! found before its tool is installed.
+
+use crate::config::Configuration;
+use crate::spec::ProjectFiles;
+
+/// A project's files, and what its prerequisites make.
+pub(super) struct WithPrerequisites<'a> {
+    files: &'a dyn ProjectFiles,
+    made: Vec<&'a str>,
+}
+
+impl<'a> WithPrerequisites<'a> {
+    /// Returns the files beside what the configured prerequisites make.
+    pub(super) fn of(configuration: &'a Configuration, files: &'a dyn ProjectFiles) -> Self {
+        let made = configuration.prerequisites.iter().flat_map(|prerequisite| &prerequisite.once.creates);
+        Self { files, made: made.map(String::as_str).collect() }
+    }
+
+    fn is_made(&self, path: &str) -> bool {
+        self.made.contains(&path)
+    }
+
+    fn leads_to_something_made(&self, directory: &str) -> bool {
+        self.made.iter().any(|made| made.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')))
+    }
+}
+
+impl ProjectFiles for WithPrerequisites<'_> {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.files.read(path)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.files.exists(path) || self.is_made(path) || self.leads_to_something_made(path)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.files.is_directory(path) || self.leads_to_something_made(path)
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        self.files.names(directory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config;
+    use crate::model::Tool;
+    use crate::spec::{DiskFiles, plan};
+
+    #[test]
+    fn a_tool_that_a_prerequisite_installs_is_found_before_it_is_there() {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::File::create(directory.path().join("tsconfig.json")).expect("a file");
+        let text = "[[prerequisite]]\nname = \"node\"\ncommand = \"npm ci\"\ncreates = [\"node_modules/.bin/tsc\"]\n";
+        for checks in ["", "[[check]]\nname = \"types\"\ntool = \"tsc\"\n"] {
+            let configuration = config::read(&format!("{text}{checks}"), "proctor.toml").expect("right");
+            let found = plan(&configuration, &DiskFiles::new(directory.path()), "project").expect("a plan");
+            assert_eq!(found.steps.iter().map(|step| step.tool).collect::<Vec<_>>(), [Tool::Tsc], "{checks}");
+        }
+    }
+}
