@@ -118,12 +118,12 @@ fn tests_that_pass_in_red_wait_for_a_person() {
     insta::assert_snapshot!(refused.snapshot(), @"
     exit status: 3
     --- stderr
-    needs human: task default waits since <date> (run <run>): Tests should fail in RED phase
-      hint: `proctor tdd resolve default --to NODE --reason TEXT` goes on
+    error: task `default` needs a person since <date> (run <run>): Tests should fail in RED phase
+      hint: decide with `proctor tdd resolve default --to NODE --reason TEXT` on a terminal; `proctor tdd show` says how it came to this
     ");
     assert_eq!((runs(), refused.ledger().len(), run_directories(&project)), before, "nothing was started");
     let refused_json = project.proctor(["run", "--json"]).status(3);
-    assert_eq!(refused_json.stdout, "");
+    assert_eq!(refused_json.json()["error"]["kind"], "PERSON_NEEDED");
 
     let resolve = ["tdd", "resolve", "--to", "N2", "--reason", "the tests were empty shells"];
     insta::assert_snapshot!(project.proctor(resolve).status(3).snapshot(), @"
@@ -384,12 +384,14 @@ fn what_makes_no_sense_says_what_to_do() {
     error: `<project>` is not registered: nothing was run there
       hint: `proctor run` registers a project and makes its first run
     ");
-    insta::assert_snapshot!(project.proctor(["tdd", "phase", "GREEN"]).status(2).snapshot(), @"
+    insta::assert_snapshot!(project.proctor(["tdd", "phase", "GREEN"]).status(2).snapshot(), @r#"
     exit status: 2
     --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     error: no TDD cycle is started: start one first
       hint: `proctor tdd show` tells where the cycle stands
-    ");
+    "#);
     insta::assert_snapshot!(tdd(&project, &["start"]).snapshot(), @"
     exit status: 0
     --- stdout
@@ -477,10 +479,10 @@ fn a_waiting_task_starts_nothing_in_a_watch_until_a_person_has_decided() {
     run(&project, PASSING, 3);
     let mut watch = project.watch(["."]);
     let bound = Duration::from_secs(20);
-    watch.wait_for_line("the pause", bound, |line| line.starts_with("needs human: task default waits since"));
+    watch.wait_for_line("the pause", bound, |line| line.starts_with("task `default` needs a person since"));
     watch.wait_for_line("the watch", bound, |line| line == "watching; the task waits for a person");
     project.save("test_it.py", FAILING);
-    watch.wait_for_line("the pause again", bound, |line| line.starts_with("needs human: task default waits since"));
+    watch.wait_for_line("the pause again", bound, |line| line.starts_with("task `default` needs a person since"));
     assert_eq!(project.store().committed_runs().len(), 1);
     let resolve = ["tdd", "resolve", "--to", "N3", "--reason", "tests are written now"];
     assert_eq!(project.proctor(resolve).at_terminal().ended().status, 0);
