@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::daemon::engine::Moment;
+use crate::daemon::message::Moment;
 use crate::model::TreePath;
 
 /// Hints that belong together and have not led to a run yet.

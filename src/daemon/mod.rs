@@ -6,14 +6,14 @@
 
 mod burst;
 mod engine;
+mod message;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
 mod perform;
 mod worker;
 
-pub use engine::{
-    Effect, Engine, EngineSettings, Event, Finished, Key, Moment, Notice, OnDisk, Order, OsSignal, Selection, Standing,
-};
+pub use engine::{Engine, EngineSettings};
+pub use message::{Effect, Event, Finished, Key, Moment, Notice, OnDisk, Order, OsSignal, Selection, Standing};
 pub use notify_desktop::notify_desktop;
 pub use perform::{Beginning, Loop, LoopError, Screen};
 pub use worker::{Over, Reload, Trouble, Worker, WorkerReport};

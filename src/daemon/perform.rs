@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::daemon::engine::{Effect, Engine, EngineSettings, Event, Key, Moment, Notice, OsSignal};
+use crate::daemon::engine::{Engine, EngineSettings};
+use crate::daemon::message::{Effect, Event, Key, Moment, Notice, OsSignal};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, WatchHint, WatchProblem};

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::daemon::engine::{Finished, OnDisk, Order, Selection};
+use crate::daemon::message::{Finished, OnDisk, Order, Selection};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
