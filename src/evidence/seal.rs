@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_new};
@@ -116,10 +117,13 @@ pub(super) fn seal_synced(
     let manifest = render_manifest(&digests);
     let manifest_path = directory.join(MANIFEST_NAME);
     write_new(&manifest_path, &manifest)?;
-    // One wait for both: nothing before the commit relies on the report being on disk earlier than its manifest.
-    seal_files(&[report_path, manifest_path])?;
+    // One wait for all of them: nothing before the commit relies on one being on disk earlier than another.
+    thread::scope(|scope| {
+        let files = scope.spawn(|| seal_files(&[report_path, manifest_path]));
+        let entries = sync_directory(directory);
+        files.join().expect("syncing does not panic").and(entries)
+    })?;
     observer(DurableStep::ManifestWritten);
-    sync_directory(directory)?;
     observer(DurableStep::DirectorySynced);
     record.manifest_hash = Digest::of(&manifest);
     let line = ledger.append(LedgerBody::Run(Box::new(record)), asker, now)?;
