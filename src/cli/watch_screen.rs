@@ -56,6 +56,9 @@ impl WatchScreen {
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
         render::line(&screen::verdict(&sealed.report, &path, self.look.style));
+        if let Some(hint) = screen::pause_hint(&sealed.report) {
+            self.say(&format!("hint: {hint}"));
+        }
     }
 
     fn say(&self, text: &str) {

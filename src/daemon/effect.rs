@@ -60,7 +60,7 @@ pub enum Notice {
     },
     /// The run under way is let finish although the tree has moved on.
     LettingFinish,
-    /// The tree moved during the run; it is repeated once.
+    /// The tree moved during the run; it is repeated.
     Repeating {
         /// What moved.
         paths: BTreeSet<TreePath>,

@@ -155,18 +155,6 @@ impl RunDirectory {
         write_new(&self.path.join(name), bytes)?;
         self.adopt(name, bytes.len() as u64, Digest::of(bytes), kind, action_id)
     }
-
-    /// Writes a value as indented JSON with a newline at its end.
-    pub fn write_json(
-        &mut self,
-        name: &str,
-        value: &impl Serialize,
-        kind: EvidenceKind,
-        action_id: Option<&ActionId>,
-    ) -> Result<EvidenceFile, EvidenceError> {
-        let bytes = to_json(name, value)?;
-        self.write(name, &bytes, kind, action_id)
-    }
 }
 
 impl SyncHandle {
@@ -216,14 +204,6 @@ mod tests {
             assert!(run.write(bad, b"", EvidenceKind::TerminalOutput, None).is_err(), "{bad}");
             assert!(run.create_file(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn json_is_indented_and_ends_with_a_newline() {
-        let test = TestStore::new();
-        let mut run = test.begin(1);
-        run.write_json("a.json", &serde_json::json!({"a": 1}), EvidenceKind::ActionRecord, None).unwrap();
-        assert_eq!(std::fs::read_to_string(run.path().join("a.json")).unwrap(), "{\n  \"a\": 1\n}\n");
     }
 
     #[test]

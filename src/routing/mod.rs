@@ -23,5 +23,5 @@ pub use result::TestResult;
 pub use table::{
     PytestExitCode, get_exit_code_description, is_scaffold_error, is_valid_red_state, requires_human_review, route_by_exit_code,
 };
-pub use transition::{TransitionError, parse_node, parse_phase, reset, resolve, set_phase, start_cycle};
+pub use transition::{TransitionError, reset, resolve, set_phase, start_cycle};
 pub use verify::{Verified, verify_green_phase, verify_phase, verify_red_phase};

@@ -33,12 +33,6 @@ pub enum TransitionError {
     /// A person cannot send a task to a person.
     #[error("`HUMAN_REVIEW` is where the task is: resolve it to N2, N3, N4 or NEXT_PHASE")]
     NotATarget,
-    /// A text is no node.
-    #[error("`{0}` is not a node: N2, N3, N4 or NEXT_PHASE is expected")]
-    UnknownNode(String),
-    /// A text is no phase.
-    #[error("`{0}` is not a phase: RED, GREEN or REFACTOR is expected")]
-    UnknownPhase(String),
 }
 
 /// Starts a cycle, in RED unless a phase is given. The histories go on, the counters begin anew.
@@ -121,30 +115,6 @@ pub fn resolve(mut state: TddState, to: NextNode, reason: &str, settings: &Routi
         None => end_cycle(&mut state),
     }
     Ok(state)
-}
-
-/// Reads a node that a person may name, in either case.
-///
-/// # Errors
-///
-/// [`TransitionError::UnknownNode`].
-pub fn parse_node(text: &str) -> Result<NextNode, TransitionError> {
-    [NextNode::N2, NextNode::N3, NextNode::N4, NextNode::NextPhase]
-        .into_iter()
-        .find(|node| node.label().eq_ignore_ascii_case(text))
-        .ok_or_else(|| TransitionError::UnknownNode(text.to_owned()))
-}
-
-/// Reads a phase, in either case.
-///
-/// # Errors
-///
-/// [`TransitionError::UnknownPhase`].
-pub fn parse_phase(text: &str) -> Result<Phase, TransitionError> {
-    [Phase::Red, Phase::Green, Phase::Refactor]
-        .into_iter()
-        .find(|phase| phase.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| TransitionError::UnknownPhase(text.to_owned()))
 }
 
 /// Goes to the next phase, or ends the cycle after the last one.

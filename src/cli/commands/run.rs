@@ -68,6 +68,9 @@ fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sea
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
     screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
     render::line(&screen::verdict(&sealed.report, &path, style));
+    if let Some(hint) = screen::pause_hint(&sealed.report) {
+        render::note(&format!("hint: {hint}"));
+    }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
         let ignored: Vec<_> = screen::moved_paths(&sealed.report).iter().map(|path| format!("\"/{path}\"")).collect();
         render::note(&format!(

@@ -127,6 +127,13 @@ pub(crate) fn resolve_hint(task: &TaskId) -> String {
     )
 }
 
+/// Returns what to do after a run that left its task waiting for a person (R9).
+pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
+    let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
+    let asks = report.route.as_ref().is_some_and(|route| route.phase == tdd.phase && route.next_node == NextNode::HumanReview);
+    asks.then(|| resolve_hint(&report.test_specification.task_id))
+}
+
 /// Returns the first paths that moved during a run.
 pub(crate) fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, Sequence, TddState};
 use crate::routing::tests::{result, started, verify_all};
-use crate::routing::{TransitionError, parse_node, parse_phase, reset, resolve, set_phase, start_cycle, verify_phase};
+use crate::routing::{TransitionError, reset, resolve, set_phase, start_cycle, verify_phase};
 
 fn paused_in(phase: Phase) -> TddState {
     verify_phase(&result(3, 0), started(phase, &[]), &RoutingSettings::default()).state
@@ -90,16 +90,4 @@ fn a_resolution_needs_a_pause_a_reason_and_a_node() {
     assert_eq!(refused(started(Phase::Red, &[]), NextNode::N2, "x"), TransitionError::NotPaused);
     assert_eq!(refused(paused_in(Phase::Red), NextNode::N2, " "), TransitionError::NoReason);
     assert_eq!(refused(paused_in(Phase::Red), NextNode::HumanReview, "x"), TransitionError::NotATarget);
-}
-
-#[test]
-fn nodes_and_phases_are_read_in_either_case() {
-    assert_eq!(parse_node("next_phase"), Ok(NextNode::NextPhase));
-    assert_eq!(parse_node("N3"), Ok(NextNode::N3));
-    assert_eq!(parse_node("HUMAN_REVIEW"), Err(TransitionError::UnknownNode("HUMAN_REVIEW".to_owned())));
-    assert_eq!(parse_phase("Red"), Ok(Phase::Red));
-    assert_eq!(
-        parse_phase("BLUE").expect_err("no phase").to_string(),
-        "`BLUE` is not a phase: RED, GREEN or REFACTOR is expected"
-    );
 }
