@@ -42,6 +42,7 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Ends(".pyo"), "Python's compiled modules"),
     row(Ends(".before-proctor"), "a report that was put aside while its command runs"),
     row(Is(".pytest_cache"), "pytest's cache"),
+    row(Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),
     row(Is(".mypy_cache"), "mypy's cache"),
     row(Is(".dmypy.json"), "state of mypy's server"),
     row(Is(".ruff_cache"), "ruff's cache"),

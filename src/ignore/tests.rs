@@ -115,7 +115,11 @@ fn what_is_always_out_cannot_be_put_back() {
     let matcher = matcher(&[], &["node_modules", ".git/config", "evidence", "a/x.pyc"], &rules);
     check(&matcher, &["a/evidence", "evidences", ".github/x", ".coveragerc"], &["node_modules/", "evidence", "a/x.pyc"]);
     check(&matcher, &[], &[".git/config", "a/.git", "a/__pycache__/x.py", ".coverage.host.1", "a/.#b", "#a#", "a~", "a.py~"]);
-    check(&matcher, &["#", "~", ".swp", ".pyc"], &[".a.py.swp", "4913", "b/x___jb_tmp___", ".goutputstream-9QX"]);
+    check(
+        &matcher,
+        &["#", "~", ".swp", ".pyc"],
+        &[".a.py.swp", "4913", "b/x___jb_tmp___", ".goutputstream-9QX", "pytest-cache-files-egd5ptly"],
+    );
 }
 
 #[test]
