@@ -209,8 +209,9 @@ impl Captured {
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports, little beside 32 MiB.
-    pub const HEAD_CAP: usize = 8 * 1024 * 1024;
+    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports. Decoded it may take three times as
+    /// much, and a run may cost 32 MiB.
+    pub const HEAD_CAP: usize = 4 * 1024 * 1024;
     /// How many bytes of a stream's end are kept in memory.
     pub const TAIL_CAP: usize = 64 * 1024;
 
