@@ -13,7 +13,7 @@ pub enum Effect {
     Start(Order),
     /// Stop the run under way.
     Stop(StopReason),
-    /// Wake me with [`Event::Timer`] at this moment; replaces the former.
+    /// Wake me with [`Event::Timer`](crate::daemon::Event::Timer) at this moment; replaces the former.
     WakeAt(Moment),
     /// Tell the person.
     Show(Notice),

@@ -2,7 +2,7 @@
 //!
 //! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the loop that
 //! turns arrivals into events and effects into calls. It judges nothing: that is `verdict/`'s and `routing/`'s. The
-//! `select!` of the loop only builds events; look at [`engine`] for every decision.
+//! `select!` of the loop only builds events; look at `engine.rs` for every decision.
 
 mod burst;
 mod effect;

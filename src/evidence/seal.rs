@@ -47,7 +47,8 @@ pub(super) enum ForeignEntries {
 /// Seals a run in the durable order ([`DurableStep::ALL`]) up to [`DurableStep::LedgerCommitted`], which is the commit.
 ///
 /// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps, and then
-/// [`ProjectLock::note_published`]: until that is called the lock file names the run, and whoever takes the lock next links it.
+/// [`ProjectLock::note_published`](crate::evidence::ProjectLock::note_published): until that is called the lock file names the run,
+/// and whoever takes the lock next links it.
 pub fn seal(
     mut run: RunDirectory,
     sealing: Sealing,
