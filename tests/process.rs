@@ -412,7 +412,7 @@ fn two_gibibytes_of_output_fit_into_32_mebibytes_of_supervisor() {
 fn a_killed_launcher_is_a_lost_action_whose_processes_are_killed() {
     let mut bench = Bench::new();
     let (pid_file, ready) = (bench.text("pid"), bench.path("ready"));
-    let launcher = i32::try_from(bench.launcher.process_id()).expect("a pid");
+    let launcher = bench.launcher.process_id().as_raw();
     let killer = thread::spawn({
         let ready = ready.clone();
         move || {
@@ -454,7 +454,7 @@ fn when_the_supervisor_is_killed_its_commands_die() {
 #[test]
 fn dropping_the_launcher_ends_it() {
     let bench = Bench::new();
-    let launcher = i32::try_from(bench.launcher.process_id()).expect("a pid");
+    let launcher = bench.launcher.process_id().as_raw();
     drop(bench);
     assert!(!Path::new(&format!("/proc/{launcher}")).exists());
 }

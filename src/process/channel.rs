@@ -15,7 +15,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::process::descriptors;
+use crate::process::system_calls;
 
 /// Length and count of descriptors, both little-endian.
 const HEADER_BYTES: usize = 8;
@@ -120,7 +120,7 @@ impl Channel {
                 let control = message.cmsgs().map_err(|errno| ChannelError::Receive(errno.into()))?;
                 for item in control {
                     if let ControlMessageOwned::ScmRights(raw) = item {
-                        self.descriptors.extend(raw.into_iter().map(descriptors::adopt_received));
+                        self.descriptors.extend(raw.into_iter().map(system_calls::adopt_received));
                     }
                 }
                 message.bytes

@@ -1,7 +1,7 @@
-//! The only place that signals: always a whole process group, never our own, never a special id (P1).
+//! The only place that signals: whole process groups, never our own, never a special id (P1), and our one own child, the launcher.
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
 use crate::model::StopStage;
@@ -52,6 +52,11 @@ impl Group {
             Err(errno) => Err(errno),
         }
     }
+}
+
+/// Kills a child that has not been reaped. One that has ended already is left as it is.
+pub(super) fn kill_child(child: Pid) {
+    let _ended = kill(child, Signal::SIGKILL);
 }
 
 /// Ends this process as SIGKILL would at any moment, for tests of what is left then.

@@ -2,22 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::unistd::Pid;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpid};
 
-use crate::model::{StopStage, Survivor};
+use crate::model::{CommandExit, StopStage, Survivor};
 use crate::process::channel::{Arrival, Channel, ChannelError};
-use crate::process::group::Group;
+use crate::process::group::{Group, kill_child};
+use crate::process::launcher::run_launcher;
 use crate::process::process_table::{NAMED_CAP, read_live_processes, read_survivor};
 use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Request, Start};
+use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The hidden argument that makes an executable of ours the launcher.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";
@@ -47,7 +51,7 @@ pub struct LaunchRequest {
 /// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.
 #[derive(Debug)]
 pub struct LauncherHandle {
-    process: Child,
+    process: Pid,
     channel: Channel,
     next_number: u64,
     state: LauncherState,
@@ -95,26 +99,29 @@ pub enum LauncherError {
 }
 
 impl LauncherHandle {
-    /// Starts `executable __launcher` with a socket as its standard input and returns without waiting for it: the first request
-    /// waits in the socket.
+    /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
-    /// To be called once, before any other thread exists: the launcher inherits what this process is at that moment.
+    /// While this process has one thread, the launcher is forked off it and is up at once. Later, when one that died is replaced, it is
+    /// `executable __launcher` with the socket as its standard input.
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
-        let process = Command::new(executable)
-            .arg(LAUNCHER_ARGUMENT)
-            // Children get exactly what a request names; the launcher itself needs nothing and should hold no secret.
-            .env_clear()
-            .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|source| LauncherError::Spawn { executable: executable.to_owned(), source })?;
+        let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
+        let supervisor = getpid();
+        let process = match fork_if_single_threaded().map_err(refused)? {
+            Some(Forked::Parent(launcher)) => launcher,
+            Some(Forked::Child) => {
+                drop(ours);
+                let code = let_go_of_streams().map_or(CommandExit::OwnFault.code(), |()| run_launcher(supervisor, theirs.into()));
+                end_forked(code)
+            }
+            None => spawn_launcher(executable, theirs).map_err(refused)?,
+        };
         Ok(Self { process, channel: Channel::new(ours), next_number: 1, state: LauncherState::Up })
     }
 
     /// Returns the launcher's process id, which is also the session id of everything it starts.
-    pub fn process_id(&self) -> u32 {
-        self.process.id()
+    pub fn process_id(&self) -> Pid {
+        self.process
     }
 
     /// Returns whether the launcher is gone; a new one must then be started. It is only noticed while something is supervised.
@@ -218,23 +225,44 @@ impl LauncherHandle {
     pub(super) fn abandon(&mut self, error: &ChannelError) -> News {
         self.state = LauncherState::Lost;
         // It may be gone already; then this does nothing. It is not reaped yet, so its session id is still its own.
-        let _gone = self.process.kill();
-        let survivors = kill_session(self.process.id());
-        let why = match (error, self.process.wait()) {
-            (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {status}"),
+        kill_child(self.process);
+        let survivors = kill_session(self.process);
+        let why = match (error, waitpid(self.process, None)) {
+            (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {}", describe(status)),
             (_, Ok(_) | Err(_)) => format!("the launcher was given up: {error}"),
         };
         News::Lost { why, survivors }
     }
 }
 
+/// Starts the launcher as a program of its own, with a socket as its standard input.
+fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
+    let mut command = Command::new(executable);
+    // Children get exactly what a request names; the launcher itself needs nothing.
+    command.arg(LAUNCHER_ARGUMENT).env_clear().stdin(OwnedFd::from(socket)).stdout(Stdio::null());
+    let child = command.spawn()?;
+    Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
+}
+
+/// Leaves the streams to the supervisor: a reader of its output must see an end when it ends, not when the launcher does.
+fn let_go_of_streams() -> io::Result<()> {
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&nothing)?;
+    dup2_stdout(&nothing)?;
+    Ok(())
+}
+
+fn describe(status: WaitStatus) -> String {
+    if let WaitStatus::Signaled(_, signal, _) = status {
+        return format!("signal: {} ({})", signal as i32, signal.as_str());
+    }
+    if let WaitStatus::Exited(_, code) = status { format!("exit status: {code}") } else { format!("{status:?}") }
+}
+
 /// Kills every group of a session but its leader's, and names who was there. Only descendants of its leader can be in a session,
 /// so nobody else is hit, save for an id that is used again between the look and the signal.
-fn kill_session(session: u32) -> Vec<Survivor> {
+fn kill_session(session: Pid) -> Vec<Survivor> {
     let mut named = Vec::new();
-    let Ok(session) = i32::try_from(session).map(Pid::from_raw) else {
-        return named;
-    };
     for _ in 0..SWEEPS {
         let mut found = read_live_processes();
         found.retain(|process| process.session == session && process.pid != session);
@@ -262,7 +290,7 @@ impl Drop for LauncherHandle {
         if self.wait_for_close() == Farewell::Missed {
             let _abandoned = self.abandon(&ChannelError::Closed);
         } else {
-            let _reaped = self.process.wait();
+            let _reaped = waitpid(self.process, None);
         }
     }
 }

@@ -22,10 +22,10 @@ use signal_hook::{flag, low_level::pipe};
 use crate::model::{CommandExit, StopStage};
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::child::spawn_child;
-use crate::process::descriptors::{Reaping, mark_close_on_exec_from, wait_child};
 use crate::process::group::Group;
 use crate::process::process_table::{read_members, read_own_children};
 use crate::process::protocol::{ActionNumber, Event, Request, Start};
+use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
 
 /// How often a group is looked at whose leader has ended and whose members have not, in milliseconds. Their ends are not always
 /// ours to see: a member may be another member's child.
@@ -104,22 +104,23 @@ enum ServeError {
 /// `main` calls this, and nothing else, when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0
 /// after an orderly end and 70 (`CommandExit::OwnFault`) otherwise; nobody but a debugger reads it.
 pub fn launcher_main() -> ExitCode {
-    let outcome = Launcher::prepare().and_then(|mut launcher| {
+    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServeError::Prepare);
+    ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
+}
+
+/// Runs the launcher on a socket, and returns its exit code.
+pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
+    let outcome = Launcher::prepare(supervisor, socket).and_then(|mut launcher| {
         let outcome = launcher.serve();
         launcher.kill_everything();
         outcome
     });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(CommandExit::OwnFault.code()),
-    }
+    outcome.map_or(CommandExit::OwnFault.code(), |()| 0)
 }
 
 impl Launcher {
     /// Makes this process what a launcher must be, before anything is started.
-    fn prepare() -> Result<Self, ServeError> {
-        let supervisor = getppid();
-        let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServeError::Prepare)?;
+    fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
         let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
         for number in WAKING {
             let waker = waker.try_clone().map_err(ServeError::Prepare)?;

@@ -10,7 +10,7 @@
 //!
 //! Owns the launcher process and its protocol, capture, the stop ladder (E10), survivors (E14), and the program's clocks. It
 //! knows nothing of tests and judges no exit status; a command's failure is a [`crate::model::ActionEnd`], never an error. Only
-//! `group` signals, only `descriptors` is unsafe, only [`clock`] reads clocks.
+//! `group` signals, only `system_calls` is unsafe, only [`clock`] reads clocks.
 //!
 //! Where to look next: isolation goes in at `child` (what is started) and at `launcher` (what is signalled); the protocol's
 //! descriptor roles have room for a status descriptor and a lifeline. `supervise` and `progress` need not know of it.
@@ -22,8 +22,6 @@ mod child;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads clocks")]
 pub mod clock;
 mod control;
-#[expect(unsafe_code, reason = "close_range, waitid with usage and received descriptors have no safe form in nix")]
-mod descriptors;
 mod excerpt;
 mod frames;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
@@ -38,6 +36,8 @@ mod progress;
 mod protocol;
 mod signals;
 mod supervise;
+#[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
+mod system_calls;
 
 pub use capture::{CaptureError, Sinks};
 pub use channel::ChannelError;

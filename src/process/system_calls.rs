@@ -1,4 +1,4 @@
-//! The crate's only unsafe code: the calls on descriptors and on children that nix does not offer safely.
+//! The crate's only unsafe code: calls on processes and descriptors that nix does not offer safely.
 //!
 //! Nothing here decides anything; each function is one system call with its types made safe.
 
@@ -8,7 +8,7 @@ use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::time::Duration;
 
 use nix::libc;
-use nix::unistd::Pid;
+use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::model::Usage;
 use crate::process::protocol::LeaderStatus;
@@ -31,6 +31,34 @@ pub(super) enum Reaping {
     Reap,
 }
 
+/// Which of the two a process is after it was forked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forked {
+    /// The one that asked, with the new one's id.
+    Parent(Pid),
+    /// The new one.
+    Child,
+}
+
+/// Forks this process if it has one thread; none where it has several, because a child of those could do next to nothing.
+pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Ok(None);
+    }
+    // SAFETY: there is one thread, this one, and nothing else could make another meanwhile. So no lock is held and no state is half
+    // changed in the child, and it may go on with any code (fork(2), signal-safety(7)).
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(Some(Forked::Parent(child))),
+        ForkResult::Child => Ok(Some(Forked::Child)),
+    }
+}
+
+/// Ends this process at once: what its parent has registered to be done at the end is not done a second time.
+pub(super) fn end_forked(code: u8) -> ! {
+    // SAFETY: _exit takes an integer and does not return.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
 /// Marks every descriptor from `first` on close-on-exec, whoever opened it.
 pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so no owner is cheated.
@@ -46,8 +74,10 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
         if let Some(number) = number.filter(|number| *number >= first) {
             // SAFETY: fcntl takes three integers here and no pointer, and F_SETFD closes nothing.
             let outcome = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
-            if outcome != 0 {
-                return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            // One that was closed since the list was read needs no mark.
+            if outcome != 0 && error.raw_os_error() != Some(libc::EBADF) {
+                return Err(error);
             }
         }
     }
@@ -126,6 +156,15 @@ mod tests {
         fcntl(&reader, FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).expect("cleared");
         mark_listed_close_on_exec_from(reader.as_raw_fd()).expect("marked");
         assert_eq!(fcntl(&reader, FcntlArg::F_GETFD), Ok(libc::FD_CLOEXEC));
+    }
+
+    #[test]
+    fn a_process_with_several_threads_is_not_forked() {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || stopped.recv());
+        assert_eq!(fork_if_single_threaded().unwrap(), None);
+        drop(stop);
+        assert!(other.join().unwrap().is_err());
     }
 
     #[test]
