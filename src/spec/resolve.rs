@@ -1,5 +1,7 @@
 //! From settings to a plan: every action with its id, its tool, its command and its policy (E2).
 
+use std::cell::LazyCell;
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Problem};
@@ -18,7 +20,8 @@ use crate::spec::recognised::recognised;
 /// Every problem of the configuration that shows only with the project's files at hand, and a configuration without checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    let found = findings(files);
+    // Most checks say all about themselves: then nobody has to look.
+    let found = LazyCell::new(|| findings(files));
     let checks = configuration.checks.iter().enumerate();
     let steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
     if configuration.checks.is_empty() {
@@ -112,7 +115,7 @@ impl<'c> Resolver<'c> {
         self.problems.push(problem.offending(&check.action.name.value).hint(hint));
     }
 
-    fn step(&mut self, number: usize, check: &Check, findings: &Findings) -> Option<Action> {
+    fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = Findings>) -> Option<Action> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
@@ -138,7 +141,7 @@ impl<'c> Resolver<'c> {
         }
         // A command that is word for word the one we would run is ours: this is how `proctor init` writes it down.
         let same = |found: &&Found| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
-        let ours = findings.found.iter().find(same);
+        let ours = if tool == Tool::Generic { None } else { findings.found.iter().find(same) };
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))

@@ -15,8 +15,11 @@ use crate::store::words::Reader;
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// A write-ahead log that has grown to this many bytes is moved into the file when the index is closed; a run writes about 30 kB.
-const LONG_LOG: u64 = 512 * 1024;
+/// The size of the file's pages in bytes. A run changes some rows on some pages, and every page it changes is written to the log and
+/// read again by whoever opens the file next.
+const PAGE_SIZE: u32 = 1024;
+/// A write-ahead log that has grown to this many bytes is moved into the file when the index is closed; a run writes about 8 kB.
+const LONG_LOG: u64 = 128 * 1024;
 /// How often the opening is tried while somebody else is in the way, and how long is waited in between.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
@@ -105,6 +108,8 @@ impl Index {
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         // The journal mode is kept in the file. A process that finds the file half-made sets it too: that is harmless.
         if is_new || version == 0 {
+            // It counts for a file that has no page yet.
+            self.connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             match self.connection.pragma_update(None, "journal_mode", "WAL") {
                 // SQLite does not wait here: whoever holds the file is setting the same mode, or will at the next opening.
                 Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
