@@ -6,17 +6,17 @@
 /// the run stands and only index, link and publication are caught up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DurableStep {
-    /// `run.json` is written and its sync begun; nothing has been started yet. Reported by the caller.
+    /// `run.json` is written; nothing has been started yet. Reported by the caller.
     RunRecordWritten,
     /// `run.json`, whose sync was started before the first spawn, is on disk.
     RunRecordSynced,
     /// Every other file that was written while the run went on is on disk.
     FilesSynced,
-    /// `execution-report.json` is written; its sync is over with the next step.
+    /// `execution-report.json` is written and not yet synced.
     ReportWritten,
-    /// `SHA256SUMS` is written; it and the report are on disk.
+    /// `SHA256SUMS` is written and not yet synced.
     ManifestWritten,
-    /// The directory's entries are on disk.
+    /// Report, manifest and the directory's entries are on disk.
     DirectorySynced,
     /// The ledger line is on disk: the commit.
     LedgerCommitted,

@@ -105,12 +105,13 @@ pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
     thread::scope(|scope| {
         let mut shares = paths.chunks(share);
         let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares.map(|share| scope.spawn(move || seal_share(share))).collect();
-        let mut outcome = seal_share(own);
-        for other in others {
-            outcome = outcome.and(other.join().expect("syncing does not panic"));
-        }
-        outcome
+        let beside = |share| thread::Builder::new().spawn_scoped(scope, move || seal_share(share)).map_err(|_refused| share);
+        let others: Vec<_> = shares.map(beside).collect();
+        others.into_iter().fold(seal_share(own), |outcome, other| match other {
+            Ok(thread) => outcome.and(thread.join().expect("syncing does not panic")),
+            // There is no further thread to be had: one after the other is as good.
+            Err(share) => outcome.and(seal_share(share)),
+        })
     })
 }
 

@@ -14,10 +14,11 @@
 //! # Where to look
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `ledger` and `ledger_lines` the truth · `run_directory`,
-//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave ·
+//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave · [`Background`] syncs beside the run ·
 //! `project_link` and `git` the link for people · `history` reading back.
 
 mod artifact;
+mod background;
 mod durable;
 mod error;
 mod files;
@@ -43,6 +44,7 @@ mod store;
 mod testing;
 
 pub use artifact::{Artifact, Refused, take_artifact};
+pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};

@@ -35,11 +35,6 @@ impl OutputDirectory {
     pub fn take(&self, relative: &Path, cap: u64) -> Result<Artifact, Refused> {
         take_artifact(&self.path, relative, cap)
     }
-
-    /// Removes it with everything in it.
-    pub fn remove(self) -> Result<(), EvidenceError> {
-        remove_tree(&self.path)
-    }
 }
 
 /// Removes what is left of a run's output directories.
@@ -97,7 +92,7 @@ mod tests {
         assert_eq!(mode(&locked), 0o700);
         assert!(output.take(Path::new("a/b/c"), 10).is_ok());
         let path = output.path().to_owned();
-        output.remove().unwrap();
+        remove_outputs_of_run(&lock, &run_id(1)).unwrap();
         assert!(!path.exists());
         remove_outputs_of_run(&lock, &run_id(1)).unwrap();
         remove_leftover_outputs(&lock).unwrap();

@@ -155,7 +155,7 @@ fn seal_interrupted(
         files,
     };
     let sealing = build_report(&interrupted);
-    seal_synced(directory, digests, sealing, ledger, asker, now, &|_| {}).map(drop)
+    seal_synced((lock.store(), directory), digests, sealing, ledger, asker, now, &|_| {}).map(drop)
 }
 
 /// Renames a report, a manifest and temporary files, which may be half-written, to `recovered-…`.

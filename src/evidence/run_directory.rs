@@ -1,9 +1,8 @@
 //! The directory of one run, while it goes on: files are created in it, never overwritten, and hashed while they are written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::thread::{self, JoinHandle};
 
 use serde::Serialize;
 
@@ -11,8 +10,7 @@ use crate::evidence::error::failed;
 use crate::evidence::files::{create_directories, create_directory, create_file, seal_files, sync_directory, write_new};
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
-use crate::evidence::seal::{ForeignEntries, join, regular_files};
-use crate::evidence::{EvidenceError, FileOperation, OpenRun, ProjectLock};
+use crate::evidence::{Background, EvidenceError, FileOperation, OpenRun, Pending, ProjectLock};
 use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
 /// The name and version of `run.json`'s format.
@@ -27,27 +25,32 @@ pub struct RunDirectory {
     pub(super) run_id: RunId,
     /// Digests of files whose content is known without reading it again.
     pub(super) digests: BTreeMap<Vec<u8>, Digest>,
-    pub(super) start_record: Option<SyncHandle>,
-    pub(super) early_sync: Option<EarlySync>,
+    start_record: StartRecord,
+    /// Files that are complete and whose sync is not begun.
+    complete: Vec<PathBuf>,
+    /// Files whose sync is begun.
+    pub(super) on_their_way: BTreeSet<PathBuf>,
+    pub(super) syncs: Vec<SyncHandle>,
     pub(super) is_open: RunIsOpen,
 }
 
-/// The sync of files that are complete while the run is still being judged.
+/// How far `run.json` is.
 #[derive(Debug)]
-pub(super) struct EarlySync {
-    pub(super) files: Vec<PathBuf>,
-    pub(super) handle: SyncHandle,
+enum StartRecord {
+    None,
+    Written(PathBuf),
+    Syncing(SyncHandle),
 }
 
-/// A sync that goes on in its own thread.
+/// A sync that goes on in the background.
 #[derive(Debug)]
 pub(super) struct SyncHandle {
-    thread: JoinHandle<Result<(), EvidenceError>>,
+    sync: Pending<Result<(), EvidenceError>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StartRecord<'a, T: Serialize> {
+struct StartRecordFile<'a, T: Serialize> {
     schema: &'static str,
     run_id: &'a RunId,
     task: &'a TaskId,
@@ -68,10 +71,25 @@ impl RunDirectory {
             task: task.clone(),
             run_id: run_id.clone(),
             digests: BTreeMap::new(),
-            start_record: None,
-            early_sync: None,
+            start_record: StartRecord::None,
+            complete: Vec::new(),
+            on_their_way: BTreeSet::new(),
+            syncs: Vec::new(),
             is_open,
         })
+    }
+
+    /// Begins the sync of `run.json`, if it is not begun, and waits for it.
+    pub(super) fn finish_start_record(&mut self) -> Result<(), EvidenceError> {
+        self.begin_sync();
+        match std::mem::replace(&mut self.start_record, StartRecord::None) {
+            StartRecord::Syncing(handle) => handle.join(),
+            StartRecord::None | StartRecord::Written(_) => sync_entries(&self.path),
+        }
+    }
+
+    fn background(&self) -> &Background {
+        self.lock.store().background()
     }
 
     /// Returns where it lies.
@@ -89,33 +107,36 @@ impl RunDirectory {
         &self.run_id
     }
 
-    /// Writes `run.json` from an object's keys, before the first process is started, and begins to sync it at once.
-    ///
-    /// `schema`, `runId` and `task` are added. Sealing waits for the sync, so that nothing of a run is published before its
-    /// beginning is on disk.
+    /// Writes `run.json` from an object's keys. To be called before the first process is started; `schema`, `runId` and `task` are
+    /// added.
     pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
-        let record = StartRecord { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
+        let record = StartRecordFile { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
         let bytes = to_json(START_RECORD_NAME, &record)?;
         let path = self.path.join(START_RECORD_NAME);
         write_new(&path, &bytes)?;
         self.digests.insert(START_RECORD_NAME.into(), Digest::of(&bytes));
-        let directory = self.path.clone();
-        self.start_record = Some(SyncHandle::start(move || {
-            seal_files(&[path])?;
-            sync_entries(&directory)
-        }));
+        self.start_record = StartRecord::Written(path);
         Ok(())
     }
 
-    /// Says that every file there is now is complete, and begins to sync them all; sealing waits for that. To be called when the
-    /// last action is over: what is left to do until sealing then costs no time.
-    pub fn begin_sync(&mut self) -> Result<(), EvidenceError> {
-        let names = regular_files(&self.path, ForeignEntries::LeaveAlone)?;
-        let late = names.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
-        let files: Vec<_> = late.map(|name| join(&self.path, name)).collect();
-        let paths = files.clone();
-        self.early_sync = Some(EarlySync { files, handle: SyncHandle::start(move || seal_files(&paths)) });
-        Ok(())
+    /// Says that the files which were written or adopted so far are complete, and begins to sync them; sealing waits for that. What is
+    /// on its way to the disk while a run goes on costs no time at its end.
+    ///
+    /// `run.json` is among them, so this is to be called before the first process is started: late, because files cannot be created
+    /// beside one that is being synced without waiting for the disk.
+    pub fn begin_sync(&mut self) {
+        if let StartRecord::Written(path) = &self.start_record {
+            let (path, directory) = (path.clone(), self.path.clone());
+            self.start_record = StartRecord::Syncing(SyncHandle::begin(self.background(), move || {
+                seal_files(&[path])?;
+                sync_entries(&directory)
+            }));
+        }
+        let paths = std::mem::take(&mut self.complete);
+        if !paths.is_empty() {
+            self.on_their_way.extend(paths.iter().cloned());
+            self.syncs.push(SyncHandle::begin(self.background(), move || seal_files(&paths)));
+        }
     }
 
     /// Creates a file for somebody else to write to; [`RunDirectory::adopt`] it when it is complete.
@@ -140,6 +161,7 @@ impl RunDirectory {
         let path = self.path.join(name);
         path.symlink_metadata().map_err(failed(FileOperation::Open, &path))?;
         self.digests.insert(name.into(), sha256);
+        self.complete.push(path);
         Ok(EvidenceFile { name: name.to_owned(), kind, action_id: action_id.map(|id| id.as_str().to_owned()), bytes, sha256 })
     }
 
@@ -158,13 +180,13 @@ impl RunDirectory {
 }
 
 impl SyncHandle {
-    fn start(sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static) -> Self {
-        Self { thread: thread::spawn(sync) }
+    pub(super) fn begin(background: &Background, sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static) -> Self {
+        Self { sync: background.begin(sync) }
     }
 
     /// Waits until the sync is over.
     pub(super) fn join(self) -> Result<(), EvidenceError> {
-        self.thread.join().expect("syncing does not panic")
+        self.sync.wait().expect("syncing does not panic")
     }
 }
 

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_new};
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::output::remove_outputs_of_run;
-use crate::evidence::run_directory::{SyncHandle, sync_entries};
-use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, RunDirectory};
+use crate::evidence::run_directory::SyncHandle;
+use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, RunDirectory, Store};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 
 /// What a run is sealed with.
@@ -57,23 +56,18 @@ pub fn seal(
     now: Timestamp,
     observer: Observer<'_>,
 ) -> Result<SealedRun, EvidenceError> {
-    let start_record = run.start_record.take();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
-    let (early_files, early_handle) = run.early_sync.take().map(|early| (early.files, early.handle)).unzip();
-    let is_late = |path: &PathBuf| !early_files.iter().flatten().any(|early| early == path);
+    let is_late = |path: &PathBuf| !run.on_their_way.contains(path);
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
     let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
-    // The start record's sync has run beside the processes of the run and is nearly always over.
-    match start_record {
-        Some(handle) => handle.join()?,
-        None => sync_entries(&run.path)?,
-    }
+    // It has run beside the processes of the run and is nearly always over.
+    run.finish_start_record()?;
     observer(DurableStep::RunRecordSynced);
-    early_handle.map_or(Ok(()), SyncHandle::join)?;
+    run.syncs.drain(..).try_for_each(SyncHandle::join)?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
-    let sealed = seal_synced(&run.path, digests, sealing, ledger, asker, now, observer)?;
+    let sealed = seal_synced((run.lock.store(), &run.path), digests, sealing, ledger, asker, now, observer)?;
     drop(run.is_open);
     Ok(sealed)
 }
@@ -86,12 +80,8 @@ pub fn drop_superseded(
     asker: &Asker,
     now: Timestamp,
 ) -> Result<(LedgerLine, u64), EvidenceError> {
-    if let Some(handle) = run.start_record.take() {
-        handle.join()?;
-    }
-    if let Some(early) = run.early_sync.take() {
-        early.handle.join()?;
-    }
+    run.finish_start_record()?;
+    run.syncs.drain(..).try_for_each(SyncHandle::join)?;
     let line = ledger.append(LedgerBody::Superseded(record), asker, now)?;
     remove_outputs_of_run(&run.lock, &run.run_id)?;
     std::fs::remove_dir_all(&run.path).map_err(failed(FileOperation::Remove, &run.path))?;
@@ -102,7 +92,7 @@ pub fn drop_superseded(
 
 /// Writes report and manifest of a directory whose other files are synced, and commits.
 pub(super) fn seal_synced(
-    directory: &Path,
+    (store, directory): (&Store, &Path),
     mut digests: BTreeMap<Vec<u8>, Digest>,
     sealing: Sealing,
     ledger: &mut Ledger,
@@ -118,13 +108,11 @@ pub(super) fn seal_synced(
     let manifest = render_manifest(&digests);
     let manifest_path = directory.join(MANIFEST_NAME);
     write_new(&manifest_path, &manifest)?;
-    // One wait for all of them: nothing before the commit relies on one being on disk earlier than another.
-    thread::scope(|scope| {
-        let files = scope.spawn(|| seal_files(&[report_path, manifest_path]));
-        let entries = sync_directory(directory);
-        files.join().expect("syncing does not panic").and(entries)
-    })?;
     observer(DurableStep::ManifestWritten);
+    // One wait for all of them: nothing before the commit relies on one being on disk earlier than another.
+    let files = SyncHandle::begin(store.background(), move || seal_files(&[report_path, manifest_path]));
+    let entries = sync_directory(directory);
+    files.join().and(entries)?;
     observer(DurableStep::DirectorySynced);
     record.manifest_hash = Digest::of(&manifest);
     let line = ledger.append(LedgerBody::Run(Box::new(record)), asker, now)?;

@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::EvidenceError;
 use crate::evidence::files::{create_directories, keep_private};
+use crate::evidence::{Background, EvidenceError};
 use crate::model::{ProjectId, RunId, TaskId};
 
 const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
 
 /// The store of one user: `$XDG_STATE_HOME/proctor`. Every directory of it is 0700, every file 0600 or, once sealed, 0400.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
+    background: Background,
 }
 
 impl Store {
@@ -21,12 +22,17 @@ impl Store {
             create_directories(&root.join(name))?;
         }
         keep_private(root)?;
-        Ok(Self { root: root.to_owned() })
+        Ok(Self { root: root.to_owned(), background: Background::default() })
     }
 
     /// Returns the directory everything lies in.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the thread that syncs what is written here.
+    pub fn background(&self) -> &Background {
+        &self.background
     }
 
     /// Returns the directory with every project's evidence.

@@ -120,8 +120,6 @@ impl Workspace {
             let met = prerequisites_met(&course, &performed);
             return self.drop_superseded(&course, met, directory, ledger);
         }
-        directory.begin_sync().map_err(RunError::Evidence)?;
-        self.dismiss_launcher_after_last_run();
         let (comparison, after) = self.sweep(index, request)?;
         let files = index.entries().filter_map(|entry| Some((entry.path.to_string(), entry.digest?)));
         let surveyed = survey.finish(files);

@@ -70,6 +70,9 @@ impl Workspace {
         let leads_latest = record.leads_latest();
         let sealing = Sealing { report: to_bytes(&report), record };
         let observer = self.observer();
+        // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
+        self.dismiss_launcher_after_last_run();
+        let removed = remove_outputs_of_run(lock, &course.run_id);
         let sealed =
             seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
         self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
@@ -79,7 +82,7 @@ impl Workspace {
             observer(DurableStep::LatestLinked);
         }
         lock.note_published();
-        remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence)?;
+        removed.map_err(RunError::Evidence)?;
         let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
         observer(DurableStep::Published);
         Ok(match decided.verdict.overall_status {

@@ -68,7 +68,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Begins to look at tools and installed packages.
     pub(crate) fn survey(&self) -> Survey {
         let request = self.course.request;
-        Survey::begin(self.workspace.known_digests(), request.plan, &request.scope.root, &self.workspace.path_variable())
+        let (background, known) = (self.workspace.store.background(), self.workspace.known_digests());
+        Survey::begin(background, known, request.plan, &request.scope.root, &self.workspace.path_variable())
     }
 
     /// Notes that an action is not run, visibly.
@@ -114,7 +115,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
-        output.remove().map_err(RunError::Evidence)?;
+        self.directory.begin_sync();
         let notes = missed_variables(action, &ended, &outcome, &environment);
         Ok(self.over(action, ended, interpretation, outcome, files, &environment, notes))
     }
@@ -186,6 +187,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let failed = |source| RunError::Supervise { action: action.name.clone(), source };
         let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
         let sinks = Sinks { log: copy(&log)?, frames: copy(&frames)? };
+        self.directory.begin_sync();
         match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
             // It may have died since the last run; nothing was started, so a new one is asked.
             Err(SuperviseError::LauncherGone) => {

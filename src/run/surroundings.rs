@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::evidence::{Background, Pending};
 use crate::model::{Digest, Plan};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
@@ -70,9 +70,9 @@ pub(crate) struct Surveyed {
     pub(crate) learnt: KnownDigests,
 }
 
-/// A survey that goes on in its own thread while the actions run: hashing an interpreter must not delay a verdict.
+/// A survey that goes on in the background while the actions run: hashing an interpreter must not delay a verdict.
 pub(crate) struct Survey {
-    thread: JoinHandle<Found>,
+    found: Pending<Found>,
 }
 
 struct Found {
@@ -83,9 +83,9 @@ struct Found {
 
 impl Survey {
     /// Begins to look at the plan's programs and at what is installed.
-    pub(crate) fn begin(known: KnownDigests, plan: &Plan, root: &Path, path_variable: &OsStr) -> Self {
+    pub(crate) fn begin(background: &Background, known: KnownDigests, plan: &Plan, root: &Path, path_variable: &OsStr) -> Self {
         let (plan, root, path_variable) = (plan.clone(), root.to_owned(), path_variable.to_owned());
-        let thread = std::thread::spawn(move || {
+        let found = background.begin(move || {
             let mut learnt = KnownDigests::new();
             let mut found = BTreeMap::new();
             for file in programs(&plan, &root, &path_variable) {
@@ -98,12 +98,12 @@ impl Survey {
             }
             Found { programs: found, learnt, installed: installed_packages(&root) }
         });
-        Self { thread }
+        Self { found }
     }
 
     /// Waits for the survey and adds what the tree pins. A survey that died leaves the programs unknown, never equal to known ones.
     pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> Surveyed {
-        let found = self.thread.join().unwrap_or_else(|_| Found {
+        let found = self.found.wait().unwrap_or_else(|| Found {
             programs: BTreeMap::new(),
             learnt: KnownDigests::new(),
             installed: BTreeMap::from([("survey failed".to_owned(), None)]),

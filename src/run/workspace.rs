@@ -53,17 +53,17 @@ enum RunsAhead {
 }
 
 impl Workspace {
-    /// Opens the store, and starts the launcher before any thread exists.
+    /// Opens the store. The launcher comes from the caller, who starts it before anything else: it takes a while to come up.
     ///
     /// # Errors
-    /// When the store, its index or the launcher cannot be had.
+    /// When the store or its index cannot be had.
     pub fn open(
         state_root: &Path,
         executable: &Path,
+        launcher: LauncherHandle,
         ambient: BTreeMap<OsString, OsString>,
         observer: StepObserver,
     ) -> Result<Self, RunError> {
-        let launcher = LauncherHandle::start(executable).map_err(RunError::Launcher)?;
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
         let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
         let mut workspace = Self {
@@ -93,7 +93,7 @@ impl Workspace {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Says that the next run is the last: its launcher then ends while the run is judged, and is not waited for afterwards.
+    /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
     pub fn expect_one_run(&mut self) {
         self.runs_ahead = RunsAhead::One;
     }

@@ -1,4 +1,4 @@
-//! What commands that touch the store begin with: log, store, index, launcher, registration.
+//! What commands that touch the store begin with: launcher, store, index, log, registration.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::ignore::MatcherSettings;
 use crate::model::{CommandExit, ProjectId};
-use crate::run::{Archive, Doubt, EnvironmentSettings, Identity, Registration, Scope, Settings, Workspace};
+use crate::process::LauncherHandle;
+use crate::run::{Archive, Doubt, EnvironmentSettings, Identity, Registration, RunError, Scope, Settings, Workspace};
 
 /// Everything a run needs beside its plan.
 pub(crate) struct Opening {
@@ -23,9 +24,15 @@ pub(crate) struct Opening {
     pub(crate) style: Style,
 }
 
+/// Starts the launcher: the first thing a command does, since no thread may exist yet and since it comes up while the project is read.
+pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
+    LauncherHandle::start(environment.executable()).map_err(|error| super::of_run(&RunError::Launcher(error)))
+}
+
 /// Opens the store for writing and registers the project where it is new.
 pub(crate) fn open(
     environment: &Environment,
+    launcher: LauncherHandle,
     loaded: &Loaded,
     identity: Option<IdentityArgument>,
 ) -> Result<Opening, CommandError> {
@@ -33,6 +40,7 @@ pub(crate) fn open(
     let mut workspace = Workspace::open(
         environment.state_root(),
         environment.executable(),
+        launcher,
         environment.variables().clone(),
         environment.observer(),
     )

@@ -1,7 +1,7 @@
 //! `proctor run`: carries the plan out once and shows what came of it.
 
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::opening::{Opening, open};
+use crate::cli::commands::opening::{self, Opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -16,9 +16,10 @@ use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
     let loaded = setup::load(environment, &options.directory)?;
     check_names(&loaded, &options.checks)?;
-    let Opening { mut workspace, scope, settings, style } = open(environment, &loaded, options.identity)?;
+    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {

@@ -21,12 +21,13 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: (*to).into(), reason: reason.clone() }),
     };
     let task = read_task(task)?;
+    let launcher = opening::start_launcher(environment)?;
     let loaded = setup::load(environment, &options.project)?;
     if task != loaded.plan.task {
         return Err(CommandError::new(CommandExit::Usage, format!("there is no task `{task}`"))
             .hint(format!("the project's task is `{}`", loaded.plan.task)));
     }
-    let opening = opening::open(environment, &loaded, None)?;
+    let opening = opening::open(environment, launcher, &loaded, None)?;
     let mut workspace = opening.workspace;
     let before = workspace.tdd(&opening.scope.project, &task).map_err(|error| super::of_run(&error))?;
     if needs_a_person(&change, &before) && !terminal::is_input_terminal() {

@@ -18,8 +18,9 @@ use crate::watch::WatchError;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
     let loaded = load(options, environment)?;
-    let Opening { workspace, scope, settings, style } = opening::open(environment, &loaded, options.identity)?;
+    let Opening { workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
     let engine = EngineSettings {
         quiet: watch.quiet,
