@@ -53,24 +53,7 @@ fn main() {
 }
 
 fn record(run_id: &RunId, task: &TaskId) -> RunRecord {
-    RunRecord {
-        run_id: run_id.clone(),
-        task: task.clone(),
-        report_hash: Digest::of(b""),
-        manifest_hash: Digest::of(b""),
-        tree_digest: None,
-        environment_digest: None,
-        plan_digest: None,
-        checks: Vec::new(),
-        overall_status: OverallStatus::Success,
-        overall_result: Some(OverallResult::Passed),
-        blocking: 0,
-        route: None,
-        tdd: None,
-        prerequisites: Default::default(),
-        configuration: Default::default(),
-        started: Timestamp::from_millis(0),
-        ended: Timestamp::from_millis(0),
-        signature: None,
-    }
+    let time = (Timestamp::from_millis(0), Timestamp::from_millis(0));
+    let record = RunRecord::without_verdict(run_id.clone(), task.clone(), Digest::of(b""), OverallStatus::Success, time);
+    RunRecord { overall_result: Some(OverallResult::Passed), ..record }
 }

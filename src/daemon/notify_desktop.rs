@@ -1,6 +1,7 @@
 //! A desktop notification through `notify-send`, where that is installed. Its absence is no error.
 
 use std::process::{Command, Stdio};
+use std::thread;
 
 /// Tells the desktop that a project's verdict changed sides. Does not wait.
 pub fn notify_desktop(project_name: &str, passed: bool) {
@@ -12,7 +13,8 @@ pub fn notify_desktop(project_name: &str, passed: bool) {
         .stderr(Stdio::null())
         .spawn();
     if let Ok(mut child) = spawned {
-        // Reaped by a thread of its own: a notification server may take its time.
-        std::thread::spawn(move || child.wait());
+        // Reaped by a thread of its own: a notification server may take its time. Where there is no thread to be had, it is left to
+        // whoever reaps proctor.
+        let _refused = thread::Builder::new().spawn(move || child.wait());
     }
 }

@@ -1,7 +1,6 @@
 //! The loop of a watch: arrivals become events, effects become calls. Nothing is decided here (house style S1, S3).
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use tokio::io::AsyncReadExt as _;
@@ -13,7 +12,7 @@ use crate::daemon::event::{Event, Key, OsSignal};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, WatchHint, WatchProblem};
-use crate::process::{Control, ControlError, clock};
+use crate::process::{Control, ControlError, clock, signal_pipe};
 use crate::run::{Progress, Scope, Workspace};
 use crate::watch::{WatchError, Watcher};
 
@@ -85,7 +84,8 @@ impl<'a, S: Screen> Loop<'a, S> {
         let (send_hint, hints) = unbounded_channel();
         let watcher = Watcher::start(root, beginning.matcher, forward(send_hint.clone())).map_err(LoopError::Watch)?;
         let (send_report, reports) = unbounded_channel();
-        let worker = Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report);
+        let worker =
+            Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report).map_err(LoopError::Runtime)?;
         Ok(Self {
             engine: Engine::new(beginning.settings),
             worker,
@@ -195,7 +195,7 @@ struct Signals {
 impl Signals {
     fn take_over() -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        Ok(Self { interrupt: pipe_of(&[SIGINT])?, terminate: pipe_of(&[SIGTERM, SIGHUP])? })
+        Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(&[SIGTERM, SIGHUP])? })
     }
 
     async fn next(&mut self) -> OsSignal {
@@ -208,11 +208,8 @@ impl Signals {
     }
 }
 
-fn pipe_of(signals: &[i32]) -> io::Result<tokio::net::UnixStream> {
-    let (read, write) = UnixStream::pair()?;
-    for signal in signals {
-        signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
-    }
+fn arrivals_of(signals: &[i32]) -> io::Result<tokio::net::UnixStream> {
+    let read = signal_pipe(signals)?;
     read.set_nonblocking(true)?;
     tokio::net::UnixStream::from_std(read)
 }

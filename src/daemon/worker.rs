@@ -1,8 +1,9 @@
 //! The thread that carries out runs for a watch: it owns everything a run needs and is spoken to by messages only.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -66,11 +67,14 @@ struct Bench {
 
 impl Worker {
     /// Starts the thread. It ends when the handle is dropped and the run under way is over.
-    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> Self {
+    ///
+    /// # Errors
+    /// When the system refuses the thread.
+    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> io::Result<Self> {
         let (orders, inbox) = channel();
         let bench = Bench { workspace, reload, scope, reports, rules: None };
-        let thread = std::thread::spawn(move || bench.serve(&inbox));
-        Self { orders: Some(orders), stop: None, thread: Some(thread) }
+        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || bench.serve(&inbox))?;
+        Ok(Self { orders: Some(orders), stop: None, thread: Some(thread) })
     }
 
     /// Hands over an order. One at a time: the engine sees to that.

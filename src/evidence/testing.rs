@@ -40,26 +40,7 @@ pub(super) fn put(path: &Path, bytes: &[u8]) {
 }
 
 pub(super) fn record(run_id: &RunId, task: &TaskId, report: &[u8], status: OverallStatus) -> RunRecord {
-    RunRecord {
-        run_id: run_id.clone(),
-        task: task.clone(),
-        report_hash: Digest::of(report),
-        manifest_hash: Digest::of(b""),
-        tree_digest: None,
-        environment_digest: None,
-        plan_digest: None,
-        checks: Vec::new(),
-        overall_status: status,
-        overall_result: None,
-        blocking: 0,
-        route: None,
-        tdd: None,
-        prerequisites: Default::default(),
-        configuration: Default::default(),
-        started: now(),
-        ended: now(),
-        signature: None,
-    }
+    RunRecord::without_verdict(run_id.clone(), task.clone(), Digest::of(report), status, (now(), now()))
 }
 
 /// Makes the report of an interrupted run.

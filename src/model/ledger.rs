@@ -170,6 +170,36 @@ pub struct OverrideRecord {
 }
 
 impl RunRecord {
+    /// Returns the record of a run of which only this is known: no verdict, no route, nothing that is met.
+    pub fn without_verdict(
+        run_id: RunId,
+        task: TaskId,
+        report_hash: Digest,
+        status: OverallStatus,
+        time: (Timestamp, Timestamp),
+    ) -> Self {
+        Self {
+            run_id,
+            task,
+            report_hash,
+            manifest_hash: Digest::of(b""),
+            tree_digest: None,
+            environment_digest: None,
+            plan_digest: None,
+            checks: Vec::new(),
+            overall_status: status,
+            overall_result: None,
+            blocking: 0,
+            route: None,
+            tdd: None,
+            prerequisites: BTreeMap::new(),
+            configuration: BTreeMap::new(),
+            started: time.0,
+            ended: time.1,
+            signature: None,
+        }
+    }
+
     /// Returns whether `latest` leads to the run: it is a verdict (E17), and not one on checks that somebody picked.
     pub fn leads_latest(&self) -> bool {
         self.overall_status.counts() && self.checks.is_empty()

@@ -47,5 +47,5 @@ pub use group::die;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use launcher::launcher_main;
 pub use program::resolve_program;
-pub use signals::signal_controls;
+pub use signals::{signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};

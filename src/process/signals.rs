@@ -1,7 +1,6 @@
 //! The signals that ask a command-line run to stop, as a [`Control`] (signal-hook is their only source, G2).
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -20,13 +19,19 @@ const SIGNALS: [(i32, StopReason); 3] =
 pub fn signal_controls() -> Result<Control, ControlError> {
     let (mut control, _handle) = Control::new()?;
     for (signal, reason) in SIGNALS {
-        control = control.with_source(pipe_of(signal).map_err(ControlError::Source)?, reason)?;
+        control = control.with_source(signal_pipe(&[signal]).map_err(ControlError::Source)?.into(), reason)?;
     }
     Ok(control)
 }
 
-fn pipe_of(signal: i32) -> io::Result<OwnedFd> {
+/// Returns a stream that can be read when one of these signals has come.
+///
+/// # Errors
+/// When the pipe cannot be made or a handler cannot be set.
+pub fn signal_pipe(signals: &[i32]) -> io::Result<UnixStream> {
     let (read, write) = UnixStream::pair()?;
-    signal_hook::low_level::pipe::register(signal, write)?;
-    Ok(read.into())
+    for signal in signals {
+        signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
+    }
+    Ok(read)
 }

@@ -1,9 +1,7 @@
 //! The report and ledger record of a run whose process died: made from what it left (S2, E17).
 
-use std::collections::BTreeMap;
-
 use crate::evidence::{InterruptedRun, Sealing};
-use crate::model::{Digest, OverallStatus, RunRecord, Timestamp};
+use crate::model::{OverallStatus, RunRecord, Timestamp};
 use crate::report::{RecoveryFacts, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 
 /// Returns what such a run is sealed with.
@@ -21,25 +19,9 @@ pub(crate) fn sealing(run: &InterruptedRun, now: Timestamp) -> Sealing {
         recovered_at: now,
         evidence_files: files,
     }));
-    let record = RunRecord {
-        run_id: run.run_id.clone(),
-        task: run.task.clone(),
-        report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
-        manifest_hash: Digest::of(b""),
-        tree_digest,
-        environment_digest: None,
-        plan_digest,
-        checks: Vec::new(),
-        overall_status: OverallStatus::Interrupted,
-        overall_result: None,
-        blocking: 0,
-        route: None,
-        tdd: None,
-        prerequisites: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        started: report.execution_summary.start_time,
-        ended: now,
-        signature: None,
-    };
+    let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
+    let time = (report.execution_summary.start_time, now);
+    let known = RunRecord::without_verdict(run.run_id.clone(), run.task.clone(), report_hash, OverallStatus::Interrupted, time);
+    let record = RunRecord { tree_digest, plan_digest, ..known };
     Sealing { report: to_bytes(&report), record }
 }

@@ -42,26 +42,9 @@ pub(super) fn registration(id: &str, path: &str, inode: u64, git: Option<&str>) 
 }
 
 pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> RunRecord {
-    RunRecord {
-        run_id: run_id(number),
-        task: task(task_id),
-        report_hash: Digest::of(b"report"),
-        manifest_hash: Digest::of(b"manifest"),
-        tree_digest: None,
-        environment_digest: None,
-        plan_digest: None,
-        checks: Vec::new(),
-        overall_status: status,
-        overall_result: None,
-        blocking: 0,
-        route: None,
-        tdd: None,
-        prerequisites: BTreeMap::new(),
-        configuration: BTreeMap::new(),
-        started: Timestamp::from_millis(1),
-        ended: Timestamp::from_millis(2),
-        signature: None,
-    }
+    let time = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+    let record = RunRecord::without_verdict(run_id(number), task(task_id), Digest::of(b"report"), status, time);
+    RunRecord { manifest_hash: Digest::of(b"manifest"), ..record }
 }
 
 /// Returns the line of a ledger that has `before` lines, each 100 bytes long.

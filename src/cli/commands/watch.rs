@@ -1,6 +1,7 @@
 //! `proctor watch`: runs on every save, and shows it to a person.
 
 use std::path::Path;
+use std::thread;
 
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -8,6 +9,7 @@ use crate::cli::arguments::WatchOptions;
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
 use crate::cli::terminal::{self, KeyMode};
 use crate::cli::watch_screen::{WatchLook, WatchScreen};
@@ -40,7 +42,10 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let (send_key, keys) = unbounded_channel();
     let key_mode = KeyMode::enter();
     if key_mode.is_some() {
-        std::thread::spawn(move || terminal::read_keys(|key| send_key.send(key).is_ok()));
+        let reading = thread::Builder::new().name("keys".to_owned());
+        if let Err(error) = reading.spawn(move || terminal::read_keys(|key| send_key.send(key).is_ok())) {
+            render::note(&format!("note: keys are not read: {error}"));
+        }
     }
     let mut screen = WatchScreen::new(look);
     let beginning = Beginning {
