@@ -54,6 +54,39 @@ fn two_gibibytes_of_output_are_kept_exactly_in_thirty_two_mebibytes_of_memory() 
 }
 
 #[test]
+fn no_output_of_a_tool_costs_more_than_thirty_two_mebibytes_to_interpret() {
+    let undecodable = b"\xff\xfe";
+    let (type_error, lint_error) = (b"src/a.ts(1,2): error TS2345: x\n", b"/a.js\n  1:1  error  x  no-x\n");
+    flood("pytest", undecodable);
+    flood("eslint", undecodable);
+    flood("eslint", b"a");
+    for (tool, unit) in [("tsc", type_error.as_slice()), ("eslint", lint_error)] {
+        let errors = flood(tool, unit)["summary"]["errors"].as_u64().expect("a summary counts errors");
+        // What is interpreted are the first 4 MiB and the end.
+        let least = 4 * 1024 * 1024 / unit.len() as u64;
+        assert!((least..least * 11 / 10).contains(&errors), "{tool}: {errors} errors, at least {least} were printed");
+    }
+}
+
+/// Has a tool print the same again and again, holds the memory that takes against the bound, and returns what came of it.
+fn flood(tool: &str, unit: &[u8]) -> Value {
+    let project = Project::new();
+    let (begun, go) = (project.root().join("begun"), project.root().join("go"));
+    let printed = hexadecimal(unit);
+    let words = ["--touch", text_of(&begun), "--wait-for", text_of(&go), "--repeated-bytes", "20000000", &printed, "--exit", "1"];
+    let project = project.toml(&check_of(&words).replace("name = \"check\"", &format!("name = \"check\"\ntool = \"{tool}\"")));
+    let mut run = project.proctor(["run"]).watch();
+    poll(BOUND, "the check to begin", || begun.exists().then_some(()));
+    let peak = watch_peak_memory(run.id());
+    fs::write(&go, "").expect("the root is ours");
+    run.wait_for_line("the verdict", FLOOD_BOUND, |line| line.starts_with("FAILED"));
+    let report = run.ended().report();
+    let peak = peak.join().expect("watching does not panic");
+    assert!((1..=MOST_MEMORY_KIB).contains(&peak), "{tool} printed {printed}, and the program needed {peak} KiB");
+    outcome(&report).clone()
+}
+
+#[test]
 fn whatever_bytes_a_command_prints_are_in_the_log_and_the_frames_tell_the_streams_apart() {
     let project = Project::new();
     let (long_line, progress) = (project.root().join("long-line"), project.root().join("progress"));

@@ -1,5 +1,7 @@
 //! What a tool's interpreter found in what came back: tests, diagnostics, and the one category they amount to.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Why an action's outcome is what it is: one code per row of E4 and its siblings. Policies and tables look at this, never at a tool.
@@ -232,6 +234,24 @@ pub enum FindingLevel {
     Warning,
 }
 
+/// Findings that are counted and not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unlisted {
+    /// How many there are, by level and by the rule or code that names them.
+    pub by_rule: BTreeMap<(FindingLevel, Option<String>), UnlistedCount>,
+    /// How many files have only such findings.
+    pub files: u64,
+}
+
+/// How many findings of one rule are not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnlistedCount {
+    /// All of them.
+    pub findings: u64,
+    /// Those the tool says it can mend by itself.
+    pub fixable: u64,
+}
+
 /// Counts over a tool's diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -283,6 +303,8 @@ pub struct Interpretation {
     pub cases: Vec<TestCase>,
     /// Errors and warnings, before the policy.
     pub diagnostics: Vec<Diagnostic>,
+    /// What is known of findings beyond those: a tool may find more than anybody reads.
+    pub unlisted: Unlisted,
     /// Whether `diagnostics` may be incomplete although counts are known (output cut).
     pub counts_override: Option<DiagnosticSummary>,
     /// Coverage, where it was read.
@@ -306,6 +328,7 @@ impl Interpretation {
             test_results: None,
             cases: Vec::new(),
             diagnostics: Vec::new(),
+            unlisted: Unlisted::default(),
             counts_override: None,
             coverage: None,
             warnings: Vec::new(),
@@ -316,7 +339,38 @@ impl Interpretation {
     }
 }
 
+impl Unlisted {
+    /// So many rules are told apart; the findings of further ones have none.
+    const MOST_RULES: usize = 10_000;
+
+    /// Counts a finding.
+    pub fn add(&mut self, diagnostic: &Diagnostic) {
+        let rule = diagnostic.rule_id.as_ref().or(diagnostic.code.as_ref()).cloned();
+        let key = (diagnostic.severity, rule);
+        let key = if self.by_rule.len() < Self::MOST_RULES || self.by_rule.contains_key(&key) { key } else { (key.0, None) };
+        let count = self.by_rule.entry(key).or_default();
+        count.findings += 1;
+        count.fixable += u64::from(diagnostic.fixable == Some(true));
+    }
+
+    /// Returns how many there are of a level.
+    pub fn count(&self, level: FindingLevel) -> u64 {
+        self.by_rule.iter().filter(|((of, _), _)| *of == level).map(|(_, count)| count.findings).sum()
+    }
+}
+
 impl DiagnosticSummary {
+    /// Adds findings that are counted and not kept.
+    pub fn with(self, unlisted: &Unlisted) -> Self {
+        let fixable = unlisted.by_rule.values().map(|count| count.fixable).sum::<u64>();
+        Self {
+            errors: self.errors + unlisted.count(FindingLevel::Error),
+            warnings: self.warnings + unlisted.count(FindingLevel::Warning),
+            fixable: self.fixable.map(|listed| listed + fixable),
+            total_files: self.total_files + unlisted.files,
+        }
+    }
+
     /// Counts a tool's diagnostics.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count() as u64;

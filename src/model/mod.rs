@@ -25,7 +25,7 @@ pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
     CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
-    TestCase, TestFailure, TestOutcome, TestResults, ToolReport,
+    TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use ledger::{

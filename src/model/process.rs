@@ -209,8 +209,8 @@ impl Captured {
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports. Decoded it may take three times as
-    /// much, and a run may cost 32 MiB.
+    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports. Made readable there are three of it
+    /// for a moment, and a run may cost 32 MiB.
     pub const HEAD_CAP: usize = 4 * 1024 * 1024;
     /// How many bytes of a stream's end are kept in memory.
     pub const TAIL_CAP: usize = 64 * 1024;
@@ -233,14 +233,29 @@ impl StreamExcerpt {
     }
 
     /// Returns head and tail as text, undecodable bytes replaced; a cut between them is one line that says so.
+    ///
+    /// What replaces them is a `?`, which is no longer than they are: megabytes of them must not become several times as many.
     pub fn text(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if !self.is_complete() {
+        let cut = if self.is_complete() {
+            String::new()
+        } else {
             let missing = self.total - (self.head.len() + self.tail.len()) as u64;
-            text.push_str(&format!("\n[{missing} bytes are only in the log]\n"));
-        }
-        text.push_str(&String::from_utf8_lossy(&self.tail));
+            format!("\n[{missing} bytes are only in the log]\n")
+        };
+        let mut text = String::with_capacity(self.head.len() + cut.len() + self.tail.len());
+        push_decoded(&mut text, &self.head);
+        text.push_str(&cut);
+        push_decoded(&mut text, &self.tail);
         text
+    }
+}
+
+fn push_decoded(text: &mut String, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push('?');
+        }
     }
 }
 
@@ -270,6 +285,13 @@ impl ActionEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_never_longer_than_what_it_is_made_of() {
+        let head = b"gr\xc3\xb6\xff\xfe\xe2\x82 \xe2\x9c\x93".to_vec();
+        let excerpt = StreamExcerpt { total: 20, head, tail: b"\xff.".to_vec() };
+        assert_eq!(excerpt.text(), "gr\u{f6}??? \u{2713}\n[6 bytes are only in the log]\n?.");
+    }
 
     #[test]
     fn a_shortened_excerpt_is_still_the_two_ends_of_the_stream() {

@@ -1,6 +1,6 @@
 //! One action's entry in the report.
 
-use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, ResultType, TestResults};
+use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, FindingLevel, ResultType, TestResults};
 use crate::report::ending::Ending;
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, ActionTypeV2, DispositionV2, ExecutedFacts,
@@ -84,6 +84,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
     let test_results = interpretation.test_results.as_ref().map(|results| limit_failures(action, results, &mut warnings));
     let diagnostics = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
     note_what_is_left_out(action, "diagnostics", executed.diagnostics.len(), &mut warnings);
+    warnings.extend(unlisted_note(executed));
     ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
@@ -124,6 +125,13 @@ fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &m
         let place = files.findings.unwrap_or(files.log).name;
         warnings.push(format!("{LISTED_FINDINGS} of {found} {what} are listed here, all of them in `{place}`"));
     }
+}
+
+/// Says how many findings are in the log alone.
+fn unlisted_note(executed: &ExecutedFacts) -> Option<String> {
+    let count = |level| executed.interpretation.unlisted.count(level);
+    let unlisted = count(FindingLevel::Error) + count(FindingLevel::Warning);
+    (unlisted > 0).then(|| format!("{unlisted} further diagnostics are counted and stand in the log alone"))
 }
 
 /// Returns the coverage where both its numbers are numbers: JSON has no others.

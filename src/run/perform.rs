@@ -109,7 +109,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &self.course.request.scope.root,
             survivors: ended.survivors.len(),
         });
-        let outcome = self.classify(action, &ended, &interpretation);
+        let mut outcome = self.classify(action, &ended, &interpretation);
         shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
@@ -117,24 +117,23 @@ impl<'w, 'c> Performer<'w, 'c> {
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
         self.directory.begin_sync();
         let notes = missed_variables(action, &ended, &outcome, &environment);
-        Ok(self.over(action, ended, interpretation, outcome, files, &environment, notes))
+        let facts = self.over(action, ended, interpretation, &mut outcome);
+        let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, met: None })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "everything an action leaves, gathered once")]
+    /// Tells what became of an action. Its findings are written down by now: one copy of them is kept, for the report.
     fn over(
         &mut self,
         action: &Action,
         ended: Ended,
         interpretation: Interpretation,
-        outcome: verdict::Outcome,
-        files: Vec<EvidenceFile>,
-        environment: &ChildEnvironment,
-        notes: Vec<PlanNote>,
-    ) -> Performed {
+        outcome: &mut verdict::Outcome,
+    ) -> ActionFacts {
         let executed = ExecutedFacts {
             ended,
-            interpretation,
-            diagnostics: outcome.diagnostics.clone(),
+            interpretation: Interpretation { diagnostics: Vec::new(), ..interpretation },
+            diagnostics: std::mem::take(&mut outcome.diagnostics),
             summary: outcome.summary,
             classification: outcome.classification.clone(),
             blocking: outcome.blocking,
@@ -143,8 +142,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
         self.tell(&facts);
-        let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Performed { facts, outcome: Some(outcome), files, environment_names, notes, met: None }
+        facts
     }
 
     fn tell(&mut self, facts: &ActionFacts) {

@@ -9,6 +9,7 @@
 
 mod ansi;
 mod eslint;
+mod gathered;
 mod generic;
 mod interpret;
 mod launch_failure;

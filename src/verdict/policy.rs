@@ -2,7 +2,7 @@
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
-    ToolPolicy,
+    ToolPolicy, Unlisted,
 };
 use crate::verdict::wording::plural;
 
@@ -117,7 +117,8 @@ pub(in crate::verdict) fn judge_findings(
 
 /// Returns what the tool counted, before the policy.
 pub(in crate::verdict) fn raw_summary(interpretation: &Interpretation) -> DiagnosticSummary {
-    interpretation.counts_override.unwrap_or_else(|| DiagnosticSummary::of(&interpretation.diagnostics))
+    let counted = || DiagnosticSummary::of(&interpretation.diagnostics).with(&interpretation.unlisted);
+    interpretation.counts_override.unwrap_or_else(counted)
 }
 
 fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: bool) -> &'static Cell {
@@ -148,11 +149,13 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
             promoted += 1;
         }
     }
+    let (gone_unlisted, kept_unlisted, promoted_unlisted) = judge_unlisted(&interpretation.unlisted, policy);
     let Some(counted) = interpretation.counts_override else {
-        let summary = DiagnosticSummary::of(&kept);
+        let summary = DiagnosticSummary::of(&kept).with(&kept_unlisted);
         return (kept, summary);
     };
-    let gone = DiagnosticSummary::of(&dropped);
+    let gone = DiagnosticSummary::of(&dropped).with(&gone_unlisted);
+    let promoted = promoted + promoted_unlisted;
     let mut summary = DiagnosticSummary {
         errors: counted.errors.saturating_sub(gone.errors).saturating_add(promoted),
         warnings: counted.warnings.saturating_sub(gone.warnings).saturating_sub(promoted),
@@ -163,6 +166,28 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
         summary.warnings = 0;
     }
     (kept, summary)
+}
+
+/// Does the same with findings of which only the counts are kept. Returns those that are dropped, those that stay, and how many of
+/// these were promoted.
+fn judge_unlisted(unlisted: &Unlisted, policy: &ToolPolicy) -> (Unlisted, Unlisted, u64) {
+    let is_in = |rules: &[String], rule: &Option<String>| rule.as_ref().is_some_and(|rule| rules.contains(rule));
+    let mut dropped = Unlisted::default();
+    let mut kept = Unlisted { files: unlisted.files, ..Unlisted::default() };
+    let mut promoted = 0;
+    for ((level, rule), count) in &unlisted.by_rule {
+        if is_in(&policy.ignored_rules, rule) {
+            dropped.by_rule.insert((*level, rule.clone()), *count);
+            continue;
+        }
+        let is_error = policy.treat_warnings_as_errors || is_in(&policy.error_on_rules, rule);
+        let judged = if is_error { FindingLevel::Error } else { *level };
+        promoted += if judged == *level { 0 } else { count.findings };
+        let sum = kept.by_rule.entry((judged, rule.clone())).or_default();
+        sum.findings += count.findings;
+        sum.fixable += count.fixable;
+    }
+    (dropped, kept, promoted)
 }
 
 fn names(rules: &[String], diagnostic: &Diagnostic) -> bool {

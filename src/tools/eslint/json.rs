@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 
 use crate::model::{Diagnostic, FindingLevel, Fix};
 use crate::tools::eslint::Output;
+use crate::tools::gathered::Gathered;
 use crate::tools::places::Place;
 
 /// ESLint's number for a warning; 2 is an error, and so is whatever else it may come to print.
@@ -51,7 +52,8 @@ pub(super) fn find(stdout: &str, wanted: bool) -> Option<&str> {
 pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Output, serde_json::Error> {
     let files: Vec<File> = serde_json::from_str(text)?;
     let suppressed = files.iter().map(|file| file.suppressed_messages.len() as u64).sum();
-    let diagnostics = files.into_iter().flat_map(|file| of_file(file, place)).collect();
+    let mut diagnostics = Gathered::default();
+    files.into_iter().flat_map(|file| of_file(file, place)).for_each(|found| diagnostics.push(found));
     Ok(Output { diagnostics, stated: None, suppressed })
 }
 

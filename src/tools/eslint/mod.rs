@@ -7,6 +7,7 @@ mod json;
 mod stylish;
 
 use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
 use crate::tools::prepare::{asks_eslint_for_json, option_value};
@@ -28,11 +29,19 @@ const NAMED_FINDINGS: usize = 3;
 /// What was read of the output.
 #[derive(Debug, Default)]
 struct Output {
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Gathered,
     /// Counts as the printed form's last line gives them.
     stated: Option<DiagnosticSummary>,
     /// Findings that comments in the code suppress.
     suppressed: u64,
+}
+
+impl Output {
+    fn counted(&self) -> DiagnosticSummary {
+        let count = |level| self.diagnostics.count(level);
+        let (errors, warnings) = (count(FindingLevel::Error), count(FindingLevel::Warning));
+        DiagnosticSummary { errors, warnings, fixable: None, total_files: self.diagnostics.files() }
+    }
 }
 
 /// Judges an ESLint run that ended by itself.
@@ -50,7 +59,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if let Some(signal) = signals::of_exit_code(exited.code) {
         return signal_through_wrapper(exited.code, signal);
     }
-    let counted = DiagnosticSummary::of(&output.diagnostics);
+    let counted = output.counted();
     // What ESLint states wins over what was read, so that a message of an unforeseen form is never lost from the counts.
     let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));
     let counts = stated.unwrap_or(counted);
@@ -62,12 +71,8 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if category == CategoryCode::Findings && exited.stderr.contains(TOO_MANY_WARNINGS) {
         warnings.push("ESLint ended with exit code 1 because of --max-warnings".to_owned());
     }
-    Interpretation {
-        diagnostics: output.diagnostics,
-        counts_override: stated,
-        warnings,
-        ..Interpretation::plain(category, reason)
-    }
+    let (diagnostics, unlisted) = output.diagnostics.finish();
+    Interpretation { diagnostics, unlisted, counts_override: stated, warnings, ..Interpretation::plain(category, reason) }
 }
 
 fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
@@ -110,13 +115,13 @@ fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
 fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (CategoryCode, String) {
     let DiagnosticSummary { errors, warnings, .. } = counts;
     let findings = || {
-        let named = named(&output.diagnostics);
+        let named = named(output);
         (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
     };
     match exited.code {
         0 if errors > 0 => (
             CategoryCode::Inconsistent,
-            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", named(&output.diagnostics)),
+            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", named(output)),
         ),
         0 if warnings > 0 => findings(),
         0 if !exited.stdout_is_complete => (
@@ -154,17 +159,18 @@ fn words(exited: &Exited<'_>) -> String {
         .map_or_else(String::new, |line| format!(": {}", line.trim_end_matches('.')))
 }
 
-fn named(diagnostics: &[Diagnostic]) -> String {
+fn named(output: &Output) -> String {
     let one = |diagnostic: &Diagnostic| {
         let file = diagnostic.file.as_deref().unwrap_or_default();
         let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
         let rule = diagnostic.rule_id.as_ref().map_or_else(String::new, |rule| format!(" ({rule})"));
         format!("{file}{line} {}{rule}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
     };
-    let first = |level| diagnostics.iter().filter(move |diagnostic: &&Diagnostic| diagnostic.severity == level);
+    let first = |level| output.diagnostics.listed.iter().filter(move |diagnostic: &&Diagnostic| diagnostic.severity == level);
     let texts: Vec<String> =
         first(FindingLevel::Error).chain(first(FindingLevel::Warning)).take(NAMED_FINDINGS).map(one).collect();
-    let more = match diagnostics.len().saturating_sub(NAMED_FINDINGS) {
+    let counted = output.counted();
+    let more = match (counted.errors + counted.warnings).saturating_sub(NAMED_FINDINGS as u64) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };

@@ -2,6 +2,7 @@
 
 use crate::model::{Diagnostic, DiagnosticSummary, FindingLevel};
 use crate::tools::eslint::Output;
+use crate::tools::gathered::lines;
 use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error", FindingLevel::Error), ("warning", FindingLevel::Warning)];
@@ -10,7 +11,7 @@ const LEVELS: &[(&str, FindingLevel)] = &[("error", FindingLevel::Error), ("warn
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut file = None;
-    for line in text.lines() {
+    for line in lines(text) {
         if let Some(stated) = stated(line) {
             output.stated = Some(stated);
         } else if !line.starts_with(' ') {
@@ -20,7 +21,7 @@ pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
         }
     }
     if let Some(stated) = &mut output.stated {
-        stated.total_files = DiagnosticSummary::of(&output.diagnostics).total_files;
+        stated.total_files = output.diagnostics.files();
     }
     output
 }
@@ -77,6 +78,7 @@ mod tests {
         let output = parse(text, Place { root: Path::new("/project"), directory: Path::new("web") });
         let seen: Vec<_> = output
             .diagnostics
+            .listed
             .iter()
             .map(|found| (found.file.as_deref(), found.line, found.message.as_str(), found.rule_id.as_deref()))
             .collect();

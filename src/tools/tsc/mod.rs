@@ -5,7 +5,8 @@
 
 mod output;
 
-use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
+use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::{launch_failure, signals};
 
@@ -34,19 +35,24 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     }
     let (category, reason) = decide(exited, &parsed.diagnostics);
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
-    Interpretation { diagnostics: parsed.diagnostics, counts_override, ..Interpretation::plain(category, reason) }
+    let (diagnostics, unlisted) = parsed.diagnostics.finish();
+    Interpretation { diagnostics, unlisted, counts_override, ..Interpretation::plain(category, reason) }
 }
 
-fn decide(exited: &Exited<'_>, diagnostics: &[Diagnostic]) -> (CategoryCode, String) {
+fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
     let code = exited.code;
-    let errors = DiagnosticSummary::of(diagnostics).errors;
+    let errors = gathered.count(FindingLevel::Error);
+    let diagnostics = gathered.listed.as_slice();
     if code == 0 {
         return match (errors, exited.stdout_is_complete) {
             (0, true) => (CategoryCode::Clean, "tsc found nothing".to_owned()),
             (0, false) => too_large(),
             _ => (
                 CategoryCode::Inconsistent,
-                format!("Exit code 0, but the output holds {errors} error(s): {}; look for `|| true`", named(diagnostics)),
+                format!(
+                    "Exit code 0, but the output holds {errors} error(s): {}; look for `|| true`",
+                    named(diagnostics, errors)
+                ),
             ),
         };
     }
@@ -54,13 +60,13 @@ fn decide(exited: &Exited<'_>, diagnostics: &[Diagnostic]) -> (CategoryCode, Str
         return (CategoryCode::UnknownExit, format!("tsc has no exit code {code}; see the end of its log"));
     }
     if diagnostics.iter().any(|diagnostic| !is_about_configuration(diagnostic)) {
-        let files = DiagnosticSummary::of(diagnostics).total_files;
-        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}", named(diagnostics)));
+        let files = gathered.files();
+        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}", named(diagnostics, errors)));
     }
     if !diagnostics.is_empty() {
         return (
             CategoryCode::UsageError,
-            format!("tsc refused its command line or configuration: {}; correct it", named(diagnostics)),
+            format!("tsc refused its command line or configuration: {}; correct it", named(diagnostics, errors)),
         );
     }
     if HELP_WORDS.iter().any(|words| exited.stdout.contains(words)) {
@@ -97,7 +103,7 @@ fn is_about_configuration(diagnostic: &Diagnostic) -> bool {
     }
 }
 
-fn named(diagnostics: &[Diagnostic]) -> String {
+fn named(diagnostics: &[Diagnostic], count: u64) -> String {
     let one = |diagnostic: &Diagnostic| {
         let place = match (&diagnostic.file, diagnostic.line) {
             (Some(file), Some(line)) => format!("{file}:{line} "),
@@ -108,8 +114,8 @@ fn named(diagnostics: &[Diagnostic]) -> String {
         format!("{place}{code} {}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
     };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == FindingLevel::Error);
-    let mut text = errors.clone().take(NAMED_FINDINGS).map(one).collect::<Vec<_>>().join("; ");
-    let more = errors.count().saturating_sub(NAMED_FINDINGS);
+    let mut text = errors.take(NAMED_FINDINGS).map(one).collect::<Vec<_>>().join("; ");
+    let more = count.saturating_sub(NAMED_FINDINGS as u64);
     if more > 0 {
         text.push_str(&format!("; and {more} more"));
     }

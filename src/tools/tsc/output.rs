@@ -1,6 +1,7 @@
 //! Reads tsc's two printed forms: `file(l,c): error TSn: message` and the pretty `file:l:c - error TSn: message` (C70).
 
 use crate::model::{Diagnostic, DiagnosticSummary, FindingLevel, RelatedInformation};
+use crate::tools::gathered::{Gathered, lines};
 use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error TS", FindingLevel::Error), ("warning TS", FindingLevel::Warning)];
@@ -9,7 +10,7 @@ const LEVELS: &[(&str, FindingLevel)] = &[("error TS", FindingLevel::Error), ("w
 #[derive(Debug, Default)]
 pub(super) struct Output {
     /// The diagnostics, in order.
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Gathered,
     /// Errors and files as the pretty form's last line counts them.
     found: Option<(u64, u64)>,
 }
@@ -40,14 +41,14 @@ enum Within {
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut within = Within::Nothing;
-    for line in text.lines() {
+    for line in lines(text) {
         if let Some(diagnostic) = head(line, place) {
             output.diagnostics.push(diagnostic);
             within = Within::Message;
         } else if let Some(found) = found(line) {
             output.found = Some(found);
             within = Within::Nothing;
-        } else if let Some(diagnostic) = output.diagnostics.last_mut() {
+        } else if let Some(diagnostic) = output.diagnostics.go_on(line.len()) {
             within = go_on(diagnostic, line, within, place);
         }
     }
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn a_file_with_brackets_and_colons_in_its_name_is_read() {
         let output = parse("src/[id] (copy).ts(10,2): error TS1: a: b (c): d\n", place());
-        let first = &output.diagnostics[0];
+        let first = &output.diagnostics.listed[0];
         assert_eq!((first.file.as_deref(), first.line, first.column), (Some("web/src/[id] (copy).ts"), Some(10), Some(2)));
         assert_eq!((first.code.as_deref(), first.message.as_str()), (Some("TS1"), "a: b (c): d"));
     }

@@ -1,8 +1,8 @@
 //! Table R3 and the order of C24.
 
 use crate::model::{
-    ActionPhase, BlockOn, Blocking, CategoryCode, DiagnosticSummary, Fix, Interpretation, PolicySource, ResultType, Severity,
-    Tool, ToolPolicy,
+    ActionPhase, BlockOn, Blocking, CategoryCode, DiagnosticSummary, FindingLevel, Fix, Interpretation, PolicySource, ResultType,
+    Severity, Tool, ToolPolicy, UnlistedCount,
 };
 use crate::verdict::Outcome;
 use crate::verdict::tests::{action, exited, findings, judge, policy, with_policy};
@@ -115,6 +115,27 @@ fn counts_that_are_known_beyond_the_diagnostics_are_corrected_by_what_is_seen() 
     let error_on_rules = vec!["w".to_owned()];
     assert_eq!(judged(ToolPolicy { error_on_rules, ..policy(BlockOn::ErrorsOnly) }), (13, 17, 9));
     assert_eq!(judged(ToolPolicy { treat_warnings_as_errors: true, ..policy(BlockOn::ErrorsOnly) }), (30, 0, 9));
+}
+
+#[test]
+fn a_policy_holds_for_findings_that_are_counted_and_not_kept() {
+    let mut many = findings(2, 3);
+    let unlisted = [(FindingLevel::Error, "e", 100), (FindingLevel::Warning, "w", 1000), (FindingLevel::Warning, "other", 7)];
+    for (level, rule, findings) in unlisted {
+        let count = UnlistedCount { findings, fixable: 0 };
+        many.unlisted.by_rule.insert((level, Some(rule.to_owned())), count);
+    }
+    let judged = |policy| {
+        let outcome = judge(&with_policy(Tool::Eslint, policy), &exited(1), &many);
+        let summary = outcome.summary.expect("findings have one");
+        (summary.errors, summary.warnings)
+    };
+    assert_eq!(judged(policy(BlockOn::ErrorsOnly)), (102, 1010));
+    let ignored_rules = vec!["e".to_owned()];
+    assert_eq!(judged(ToolPolicy { ignored_rules, ..policy(BlockOn::ErrorsOnly) }), (0, 1010));
+    let error_on_rules = vec!["w".to_owned()];
+    assert_eq!(judged(ToolPolicy { error_on_rules, ..policy(BlockOn::ErrorsOnly) }), (1105, 7));
+    assert_eq!(judged(ToolPolicy { treat_warnings_as_errors: true, ..policy(BlockOn::ErrorsOnly) }), (1112, 0));
 }
 
 #[test]

@@ -1,0 +1,151 @@
+//! Gathers a tool's diagnostics: all are counted, and as many are kept as somebody may read. The log has the rest.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::model::{Diagnostic, FindingLevel, Unlisted};
+
+/// So many of each level are kept, so that warnings never take the place of errors.
+const LISTED: usize = 2000;
+/// No more text than this is kept, in bytes: it is copied into the report and the evidence.
+const LISTED_TEXT: usize = 1024 * 1024;
+/// A longer line is none that a tool printed about a finding.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// The diagnostics that were read so far.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// Those that are kept, in order.
+    pub(super) listed: Vec<Diagnostic>,
+    /// What is known of the others.
+    pub(super) unlisted: Unlisted,
+    text: usize,
+    listed_of: BTreeMap<FindingLevel, usize>,
+    listed_files: HashSet<u64>,
+    other_files: HashSet<u64>,
+    last: Last,
+}
+
+/// What became of the last diagnostic.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Unlisted,
+    Listed,
+}
+
+impl Gathered {
+    /// Adds one.
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        let file = diagnostic.file.as_deref().map(hash);
+        let text = diagnostic.message.len() + diagnostic.source.as_ref().map_or(0, String::len);
+        let of_level = self.listed_of.entry(diagnostic.severity).or_default();
+        if self.text + text <= LISTED_TEXT && *of_level < LISTED {
+            *of_level += 1;
+            self.text += text;
+            self.listed_files.extend(file);
+            self.listed.push(diagnostic);
+            self.last = Last::Listed;
+        } else {
+            self.other_files.extend(file);
+            self.unlisted.add(&diagnostic);
+            self.last = Last::Unlisted;
+        }
+    }
+
+    /// Returns the last one that was added, for a line of so many bytes that goes on with it; none where it is not kept.
+    pub(super) fn go_on(&mut self, bytes: usize) -> Option<&mut Diagnostic> {
+        self.text += bytes;
+        match self.last {
+            Last::Listed if self.text <= LISTED_TEXT => self.listed.last_mut(),
+            Last::Listed | Last::Unlisted => None,
+        }
+    }
+
+    /// Returns whether nothing was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.listed.is_empty() && self.unlisted.by_rule.is_empty()
+    }
+
+    /// Returns how many there are of a level.
+    pub(super) fn count(&self, level: FindingLevel) -> u64 {
+        self.listed_of.get(&level).map_or(0, |count| *count as u64) + self.unlisted.count(level)
+    }
+
+    /// Returns how many files they are in.
+    pub(super) fn files(&self) -> u64 {
+        self.listed_files.union(&self.other_files).count() as u64
+    }
+
+    /// Ends the gathering.
+    pub(super) fn finish(mut self) -> (Vec<Diagnostic>, Unlisted) {
+        self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
+        (self.listed, self.unlisted)
+    }
+}
+
+/// Returns the lines of a tool's output that can be about a finding.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| line.len() <= LONGEST_LINE)
+}
+
+// Names of files may be as many and as long as the output: two that share a number are counted as one.
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(number: usize, severity: FindingLevel, message: &str) -> Diagnostic {
+        let rule = format!("rule-{}", number % 3);
+        Diagnostic {
+            file: Some(format!("{}.js", number % 7)),
+            rule_id: Some(rule),
+            severity,
+            message: message.to_owned(),
+            fixable: Some(number.is_multiple_of(2)),
+            ..Diagnostic::default()
+        }
+    }
+
+    #[test]
+    fn whatever_is_not_kept_is_counted() {
+        let mut gathered = Gathered::default();
+        let warnings = LISTED * 2;
+        (0..warnings).for_each(|number| gathered.push(finding(number, FindingLevel::Warning, "w")));
+        (0..5).for_each(|number| gathered.push(finding(number, FindingLevel::Error, "e")));
+        assert_eq!((gathered.count(FindingLevel::Error), gathered.count(FindingLevel::Warning)), (5, warnings as u64));
+        assert_eq!(gathered.files(), 7);
+        let (listed, unlisted) = gathered.finish();
+        assert_eq!(listed.len(), LISTED + 5, "errors are kept however many warnings came before");
+        assert_eq!(unlisted.by_rule.values().map(|count| count.findings).sum::<u64>(), LISTED as u64);
+        assert_eq!(unlisted.by_rule.len(), 3);
+        assert_eq!(unlisted.files, 0);
+        let all = crate::model::DiagnosticSummary::of(&listed).with(&unlisted);
+        assert_eq!((all.errors, all.warnings, all.total_files), (5, warnings as u64, 7));
+        assert_eq!(all.fixable, Some(LISTED as u64 + 3));
+    }
+
+    #[test]
+    fn long_messages_are_kept_up_to_a_bound_and_lines_of_one_that_is_not_kept_belong_to_none() {
+        let mut gathered = Gathered::default();
+        let message = "x".repeat(LISTED_TEXT / 2);
+        (0..3).for_each(|number| gathered.push(finding(number, FindingLevel::Error, &message)));
+        assert!(gathered.go_on(1).is_none());
+        assert_eq!((gathered.listed.len(), gathered.count(FindingLevel::Error)), (2, 3));
+        let mut short = Gathered::default();
+        short.push(finding(0, FindingLevel::Error, "x"));
+        assert!(short.go_on(1).is_some());
+        assert!(short.go_on(LISTED_TEXT).is_none());
+    }
+
+    #[test]
+    fn endless_lines_are_passed_over() {
+        let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE + 1));
+        assert_eq!(lines(&text).collect::<Vec<_>>(), ["a", "b"]);
+    }
+}
