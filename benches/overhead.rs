@@ -18,6 +18,7 @@ use tempfile::TempDir;
 const ROUNDS: usize = 40;
 /// The first runs fill caches, hash the interpreter and register the project: they are not what a save costs.
 const WARM_UP: usize = 3;
+const TEST: &str = "def test_sum():\n    assert 1 + 1 == 2\n";
 const PYTEST: &str = "pytest==9.2.0";
 
 /// A command, bare and as the only check of a project.
@@ -60,7 +61,9 @@ impl Case {
         let settings = format!("[[check]]\nname = {name:?}\ncommand = [{}]\n", words.join(", "));
         for (file, text) in [
             ("project/proctor.toml", settings.as_str()),
-            ("project/test_sum.py", "def test_sum():\n    assert 1 + 1 == 2\n"),
+            ("project/test_sum.py", TEST),
+            // pytest follows the link to the evidence that a project has: the bare command gets a project without one.
+            ("bare/test_sum.py", TEST),
             ("home/.keep", ""),
         ] {
             let path = root.path().join(file);
@@ -74,8 +77,8 @@ impl Case {
         let proctor = [env!("CARGO_BIN_EXE_proctor").to_owned(), "run".to_owned()];
         let (mut bare, mut under, mut reporting) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..rounds + WARM_UP {
-            let (alone, watched) = (self.time(&self.argv), self.time(&proctor));
-            let with_report = asked_for_a_report.map(|argv| self.time(argv));
+            let (alone, watched) = (self.time("bare", &self.argv), self.time("project", &proctor));
+            let with_report = asked_for_a_report.map(|argv| self.time("bare", argv));
             if round >= WARM_UP {
                 bare.push(alone);
                 under.push(watched);
@@ -102,12 +105,12 @@ impl Case {
         println!("{:<8} {what:<15} {median:>8.2} {lowest:>8.2} {cpu:>8.2}", self.name);
     }
 
-    /// Runs a command in the project and returns what it and everything it waited for took.
-    fn time(&self, argv: &[String]) -> Took {
+    /// Runs a command in a directory and returns what it and everything it waited for took.
+    fn time(&self, directory: &str, argv: &[String]) -> Took {
         let path = std::env::var_os("PATH").expect("programs are found by it");
         let mut command = Command::new(&argv[0]);
         command.args(&argv[1..]).env_clear().env("PATH", path).env("HOME", self.root.path().join("home"));
-        command.current_dir(self.root.path().join("project")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.current_dir(self.root.path().join(directory)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let (begun, cpu) = (Instant::now(), cpu_of_children());
         let status = command.status().expect("the command can be started");
         let took = Took { wall: begun.elapsed().as_secs_f64() * 1e3, cpu: cpu_of_children() - cpu };

@@ -85,7 +85,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         let names = ActionFiles::of(action);
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
         let mut environment = self.environment(action, output.path());
-        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path());
+        let request = self.course.request;
+        let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
+        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;

@@ -59,8 +59,9 @@ pub struct Preparation {
     pub coverage: Option<PathBuf>,
 }
 
-/// Prepares an action; a report of ours is to be written into `output_directory`, which must be fresh and absolute.
-pub fn prepare(action: &Action, output_directory: &Path) -> Preparation {
+/// Prepares an action; a report of ours is to be written into `output_directory`, which must be fresh and absolute. `link` is the
+/// project's link to its evidence, absolute: no place to look for tests in.
+pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) -> Preparation {
     let mut preparation = Preparation {
         argv: action.command.argv.clone(),
         environment: colour(action),
@@ -69,7 +70,7 @@ pub fn prepare(action: &Action, output_directory: &Path) -> Preparation {
     };
     let located = locate(&action.command.argv);
     match action.tool {
-        Tool::Pytest => ask_pytest(action, &located, &output_directory.join(JUNIT_NAME), &mut preparation),
+        Tool::Pytest => ask_pytest(action, &located, &output_directory.join(JUNIT_NAME), link, &mut preparation),
         Tool::Eslint => ask_eslint(action, &located, &mut preparation),
         Tool::Tsc | Tool::Generic => {}
     }
@@ -104,20 +105,28 @@ impl ReportRequest {
     }
 }
 
-fn ask_pytest(action: &Action, located: &Located, path: &Path, preparation: &mut Preparation) {
+fn ask_pytest(action: &Action, located: &Located, path: &Path, link: Option<&Path>, preparation: &mut Preparation) {
+    // pytest follows links, and each run is a directory it would look through.
+    let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
+    let is_direct = located.tool == Tool::Pytest && located.form == CommandForm::Direct;
     let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
     if let Some(own) = own {
         preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
+        if is_direct {
+            insert_options(&mut preparation.argv, located.arguments_from, ignore);
+        }
         return;
     }
-    let option = format!("--junitxml={}", path.to_string_lossy());
-    if located.tool == Tool::Pytest && located.form == CommandForm::Direct {
-        insert_option(&mut preparation.argv, located.arguments_from, [option]);
+    let report = format!("--junitxml={}", path.to_string_lossy());
+    let options = ignore.into_iter().chain([report]);
+    if is_direct {
+        insert_options(&mut preparation.argv, located.arguments_from, options);
         preparation.report = ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" };
         return;
     }
-    // pytest splits the variable like a shell does, so the option is quoted for one.
-    let quoted = shlex::try_quote(&option).map_or_else(|_| option.clone(), std::borrow::Cow::into_owned);
+    // pytest splits the variable like a shell does, so the options are quoted for one.
+    let quoted = |option: String| shlex::try_quote(&option).map_or_else(|_| option.clone(), std::borrow::Cow::into_owned);
+    let quoted = options.map(quoted).collect::<Vec<_>>().join(" ");
     let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
         Some(before) => format!("{before} {quoted}"),
         None => quoted,
@@ -138,7 +147,7 @@ fn asks_for_json(action: &Action, located: &Located) -> bool {
 
 fn ask_eslint(action: &Action, located: &Located, preparation: &mut Preparation) {
     if asks_for_json(action, located) {
-        insert_option(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
+        insert_options(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
     }
 }
 
@@ -151,9 +160,9 @@ fn colour(action: &Action) -> Vec<(String, String)> {
 }
 
 // After `--` everything is a path, so options go before it.
-fn insert_option<const N: usize>(argv: &mut Vec<String>, arguments_from: usize, option: [String; N]) {
+fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
     let end = argv.iter().skip(arguments_from).position(|word| word == "--").map_or(argv.len(), |offset| arguments_from + offset);
-    argv.splice(end..end, option);
+    argv.splice(end..end, options);
 }
 
 /// Returns the value of the last of the options that is given, as `--name value`, `--name=value` or `-nvalue`.
@@ -192,7 +201,7 @@ mod tests {
             ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit.xml"),
             ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit.xml -- tests"),
         ] {
-            let preparation = prepare(&action(Tool::Pytest, command), Path::new("/out"));
+            let preparation = prepare(&action(Tool::Pytest, command), Path::new("/out"), None);
             assert_eq!(argv(&preparation), expected);
             assert!(preparation.environment.is_empty(), "children must not inherit the request");
             assert_eq!(preparation.report.channel(), Some("argument"));
@@ -203,13 +212,23 @@ mod tests {
     fn behind_a_wrapper_the_environment_carries_the_request_and_keeps_what_was_there() {
         let mut wrapped = action(Tool::Pytest, "npm run test:py");
         wrapped.environment.insert("PYTEST_ADDOPTS".to_owned(), "-q -x".to_owned());
-        let preparation = prepare(&wrapped, Path::new("/out dir"));
+        let preparation = prepare(&wrapped, Path::new("/out dir"), None);
         assert_eq!(argv(&preparation), "npm run test:py");
         let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit.xml'".to_owned());
         assert_eq!(preparation.environment, [expected]);
         assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit.xml".into() });
-        let shell = prepare(&action(Tool::Pytest, "bash -o pipefail -c 'pytest | tee log'"), Path::new("/out"));
+        let shell = prepare(&action(Tool::Pytest, "bash -o pipefail -c 'pytest | tee log'"), Path::new("/out"), None);
         assert_eq!(shell.report.channel(), Some("inherited"));
+    }
+
+    #[test]
+    fn the_link_to_the_evidence_is_no_place_to_look_for_tests_in() {
+        let asked = |command| prepare(&action(Tool::Pytest, command), Path::new("/out"), Some(Path::new("/my project/evidence")));
+        let ignore = "--ignore=/my project/evidence";
+        assert_eq!(asked("pytest -q -- tests").argv, ["pytest", "-q", ignore, "--junitxml=/out/junit.xml", "--", "tests"]);
+        assert_eq!(asked("pytest --junitxml=own.xml").argv, ["pytest", "--junitxml=own.xml", ignore]);
+        let expected = ("PYTEST_ADDOPTS".to_owned(), format!("'{ignore}' '--junitxml=/out/junit.xml'"));
+        assert_eq!(asked("make test").environment, [expected]);
     }
 
     #[test]
@@ -222,39 +241,39 @@ mod tests {
             ("bash -c 'pytest --junitxml=e.xml'", "e.xml"),
         ] {
             let before = action(Tool::Pytest, command);
-            let preparation = prepare(&before, Path::new("/out"));
+            let preparation = prepare(&before, Path::new("/out"), None);
             assert_eq!(preparation.argv, before.command.argv);
             assert!(preparation.environment.is_empty());
             assert_eq!(preparation.report, ReportRequest::Own { path: path.into() }, "{command}");
         }
         assert!(matches!(
-            prepare(&action(Tool::Pytest, "pytest -- --junitxml=x"), Path::new("/o")).report,
+            prepare(&action(Tool::Pytest, "pytest -- --junitxml=x"), Path::new("/o"), None).report,
             ReportRequest::Ours { .. }
         ));
     }
 
     #[test]
     fn only_an_eslint_command_of_ours_is_asked_for_json() {
-        let theirs = prepare(&action(Tool::Eslint, "npx eslint ."), Path::new("/out"));
+        let theirs = prepare(&action(Tool::Eslint, "npx eslint ."), Path::new("/out"), None);
         assert_eq!((argv(&theirs).as_str(), &theirs.report), ("npx eslint .", &ReportRequest::None));
         let mut ours = action(Tool::Eslint, "npx eslint .");
         ours.command_is_ours = true;
-        let prepared = prepare(&ours, Path::new("/out"));
+        let prepared = prepare(&ours, Path::new("/out"), None);
         assert_eq!(argv(&prepared), "npx eslint . -f json");
         assert_eq!(prepared.environment, [("FORCE_COLOR".to_owned(), "0".to_owned())]);
         for command in ["eslint -f stylish .", "eslint --format=stylish .", "eslint -fstylish .", "npm run lint"] {
             let mut ours = action(Tool::Eslint, command);
             ours.command_is_ours = true;
-            assert_eq!(argv(&prepare(&ours, Path::new("/out"))), command);
+            assert_eq!(argv(&prepare(&ours, Path::new("/out"), None)), command);
         }
     }
 
     #[test]
     fn a_variable_the_configuration_sets_is_left_alone() {
         let mut tsc = action(Tool::Tsc, "tsc --pretty");
-        assert_eq!(prepare(&tsc, Path::new("/out")).environment, [("NO_COLOR".to_owned(), "1".to_owned())]);
+        assert_eq!(prepare(&tsc, Path::new("/out"), None).environment, [("NO_COLOR".to_owned(), "1".to_owned())]);
         tsc.environment.insert("NO_COLOR".to_owned(), String::new());
-        assert_eq!(prepare(&tsc, Path::new("/out")).environment, []);
+        assert_eq!(prepare(&tsc, Path::new("/out"), None).environment, []);
     }
 
     #[test]

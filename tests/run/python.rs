@@ -42,6 +42,17 @@ fn pytest_is_found_without_a_configuration() {
 }
 
 #[test]
+fn pytest_does_not_look_for_tests_in_the_evidence() {
+    let project = shop(&python_plain(), PASSING);
+    project.proctor(["run"]).success();
+    let planted = project.path().join("evidence/default/test_planted.py");
+    fs::write(&planted, "def test_planted():\n    assert False\n").expect("the store is the test's");
+    assert!(planted.exists(), "the project has its link");
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(result(&report, "STEP.1")["result"]["testResults"]["passed"], 1);
+}
+
+#[test]
 fn a_failing_test_is_named_with_its_place() {
     let project = shop(&python_plain(), FAILING);
     let output = project.proctor(["run"]).failure();
