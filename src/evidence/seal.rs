@@ -56,6 +56,7 @@ pub fn seal(
     now: Timestamp,
     observer: Observer<'_>,
 ) -> Result<SealedRun, EvidenceError> {
+    run.begin_sync();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
     let is_late = |path: &PathBuf| !run.on_their_way.contains(path);
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());

@@ -101,8 +101,9 @@ pub enum LauncherError {
 impl LauncherHandle {
     /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
-    /// While this process has one thread, the launcher is forked off it and is up at once. Later, when one that died is replaced, it is
-    /// `executable __launcher` with the socket as its standard input.
+    /// While this process has one thread, the launcher is forked off it and is up at once; what it holds of this process's memory nobody
+    /// can read, since it is not dumpable. Later, when one that died is replaced, it is `executable __launcher` with the socket as its
+    /// standard input.
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
