@@ -55,7 +55,7 @@ pub use lock::{LockError, ProjectLock, Waiting};
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
 pub use names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
 pub use output::{OutputDirectory, remove_outputs_of_run};
-pub use project_link::{FoundThere, LinkOutcome, link_project};
+pub use project_link::{FoundThere, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
 pub use random::mint_project_id;
 pub use recovery::{FoundFile, InterruptedRun, recover};

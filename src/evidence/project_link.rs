@@ -46,6 +46,11 @@ pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Resu
     }
 }
 
+/// Returns whether what lies at `link` is the link to the project's evidence, and not something of the project's own.
+pub fn is_our_link(link: &Path, target: &Path) -> bool {
+    link.read_link().is_ok_and(|found| found == target)
+}
+
 fn look_at(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     let metadata = link.symlink_metadata().map_err(failed(FileOperation::Open, link))?;
     if metadata.is_symlink() {

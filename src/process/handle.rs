@@ -102,8 +102,8 @@ impl LauncherHandle {
     /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
     /// While this process has one thread, the launcher is forked off it and is up at once; what it holds of this process's memory nobody
-    /// can read, since it is not dumpable. Later, when one that died is replaced, it is `executable __launcher` with the socket as its
-    /// standard input.
+    /// can read, since it is not dumpable. To be called before anything is opened: a lock would be held by both. Where there are threads,
+    /// it is [`LauncherHandle::execute`].
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -117,7 +117,18 @@ impl LauncherHandle {
             }
             None => spawn_launcher(executable, theirs).map_err(refused)?,
         };
-        Ok(Self { process, channel: Channel::new(ours), next_number: 1, state: LauncherState::Up })
+        Ok(Self::new(process, ours))
+    }
+
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input: in the place of one that died.
+    pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
+        let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
+        let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
+        Ok(Self::new(spawn_launcher(executable, theirs).map_err(refused)?, ours))
+    }
+
+    fn new(process: Pid, socket: UnixStream) -> Self {
+        Self { process, channel: Channel::new(socket), next_number: 1, state: LauncherState::Up }
     }
 
     /// Returns the launcher's process id, which is also the session id of everything it starts.

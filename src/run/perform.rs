@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, take_artifact};
+use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, is_our_link, take_artifact};
 use crate::model::{
     Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
     SpawnFailure, StreamExcerpt, ToolReport,
@@ -85,8 +85,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let names = ActionFiles::of(action);
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
         let mut environment = self.environment(action, output.path());
-        let request = self.course.request;
-        let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
+        let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
@@ -150,6 +149,14 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn tell(&mut self, facts: &ActionFacts) {
         let result = crate::report::action_result(facts);
         (self.show)(Progress::ActionEnded(Box::new(result)));
+    }
+
+    /// Returns the project's link to its evidence, where there is one. A directory of the project's own by that name may hold tests.
+    fn evidence_link(&self) -> Option<PathBuf> {
+        let request = self.course.request;
+        let target = self.workspace.store.project_directory(&request.scope.project);
+        let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
+        link.filter(|link| is_our_link(link, &target))
     }
 
     fn working_directory(&self, action: &Action) -> PathBuf {

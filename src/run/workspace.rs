@@ -128,7 +128,7 @@ impl Workspace {
     /// Returns the launcher; one that died is replaced.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
         if self.launcher.is_lost() {
-            self.launcher = LauncherHandle::start(&self.executable).map_err(RunError::Launcher)?;
+            self.launcher = LauncherHandle::execute(&self.executable).map_err(RunError::Launcher)?;
         }
         Ok(&mut self.launcher)
     }

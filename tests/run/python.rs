@@ -53,6 +53,18 @@ fn pytest_does_not_look_for_tests_in_the_evidence() {
 }
 
 #[test]
+fn tests_in_a_directory_that_is_only_named_like_the_evidence_are_run() {
+    let failing = "def test_own():\n    assert False\n";
+    let project = shop(&python_plain(), PASSING).file("evidence/test_own.py", failing);
+    let report = project.proctor(["run"]).failure().report();
+    assert_eq!(result(&report, "STEP.1")["result"]["testResults"]["failed"], 1);
+    let project = shop(&python_plain(), PASSING).file("own/test_own.py", failing);
+    symlink("own", project.path().join("evidence")).expect("the project is ours");
+    let report = project.proctor(["run"]).failure().report();
+    assert!(result(&report, "STEP.1")["result"]["testResults"]["failed"].as_u64() >= Some(1));
+}
+
+#[test]
 fn a_failing_test_is_named_with_its_place() {
     let project = shop(&python_plain(), FAILING);
     let output = project.proctor(["run"]).failure();
