@@ -9,7 +9,7 @@ use crate::model::{Diagnostic, FindingLevel, Unlisted};
 const LISTED: usize = 2000;
 /// No more text than this is kept, in bytes: it is copied into the report and the evidence.
 const LISTED_TEXT: usize = 1024 * 1024;
-/// A longer line is none that a tool printed about a finding.
+/// What follows in a longer line is not read: it is no place, level or rule.
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// The diagnostics that were read so far.
@@ -38,7 +38,8 @@ impl Gathered {
     /// Adds one.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         let file = diagnostic.file.as_deref().map(hash);
-        let text = diagnostic.message.len() + diagnostic.source.as_ref().map_or(0, String::len);
+        let words = [&diagnostic.file, &diagnostic.source, &diagnostic.rule_id, &diagnostic.code];
+        let text = diagnostic.message.len() + words.into_iter().flatten().map(String::len).sum::<usize>();
         let of_level = self.listed_of.entry(diagnostic.severity).or_default();
         if self.text + text <= LISTED_TEXT && *of_level < LISTED {
             *of_level += 1;
@@ -84,9 +85,9 @@ impl Gathered {
     }
 }
 
-/// Returns the lines of a tool's output that can be about a finding.
+/// Returns the lines of a tool's output, endless ones cut.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| line.len() <= LONGEST_LINE)
+    text.lines().map(|line| &line[..line.floor_char_boundary(LONGEST_LINE)])
 }
 
 // Names of files may be as many and as long as the output: two that share a number are counted as one.
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn long_messages_are_kept_up_to_a_bound_and_lines_of_one_that_is_not_kept_belong_to_none() {
         let mut gathered = Gathered::default();
-        let message = "x".repeat(LISTED_TEXT / 2);
+        let message = "x".repeat(LISTED_TEXT / 2 - 100);
         (0..3).for_each(|number| gathered.push(finding(number, FindingLevel::Error, &message)));
         assert!(gathered.go_on(1).is_none());
         assert_eq!((gathered.listed.len(), gathered.count(FindingLevel::Error)), (2, 3));
@@ -144,8 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn endless_lines_are_passed_over() {
-        let text = format!("a\n{}\nb\n", "x".repeat(LONGEST_LINE + 1));
-        assert_eq!(lines(&text).collect::<Vec<_>>(), ["a", "b"]);
+    fn endless_lines_are_cut() {
+        let long = format!("{}\u{e9}", "x".repeat(LONGEST_LINE - 1));
+        let text = format!("a\n{long}\nb\n");
+        assert_eq!(lines(&text).collect::<Vec<_>>(), ["a", &long[..LONGEST_LINE - 1], "b"]);
+    }
+
+    #[test]
+    fn a_long_name_of_a_file_is_not_kept_with_each_of_its_findings() {
+        let mut gathered = Gathered::default();
+        for number in 0..100 {
+            let file = Some("x".repeat(LONGEST_LINE));
+            gathered.push(Diagnostic { file, ..finding(number, FindingLevel::Error, "e") });
+        }
+        assert!(gathered.listed.len() <= LISTED_TEXT / LONGEST_LINE);
+        assert_eq!((gathered.count(FindingLevel::Error), gathered.files()), (100, 1));
     }
 }

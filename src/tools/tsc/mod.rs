@@ -162,6 +162,13 @@ mod tests {
     }
 
     #[test]
+    fn an_error_with_an_endless_message_is_an_error() {
+        let long = format!("{}{}\n", ERROR.trim_end(), "x".repeat(100_000));
+        assert_eq!(ended(0, &long).category, CategoryCode::Inconsistent);
+        assert_eq!(ended(2, &long).category, CategoryCode::Findings);
+    }
+
+    #[test]
     fn output_that_was_cut_is_no_success_and_its_summary_gives_the_counts() {
         let mut returned = Returned::exited(Tool::Tsc, "tsc", 0);
         returned.stdout.total = 100;
