@@ -8,6 +8,7 @@ mod evidence;
 mod exit_code;
 mod finding;
 mod ids;
+mod isolation;
 mod ledger;
 mod outcome;
 mod path;
@@ -28,6 +29,7 @@ pub use finding::{
     TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use isolation::{Access, IsolationLevel, Place, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, SupersededRecord,
 };

@@ -35,6 +35,14 @@ pub enum StopStage {
 pub enum LimitKind {
     /// Wall-clock time.
     Wall,
+    /// Time without a byte of output.
+    Idle,
+    /// Bytes of output.
+    Output,
+    /// Memory of all processes of the action together.
+    Memory,
+    /// Processes of the action.
+    Pids,
 }
 
 /// Why we stopped an action that had not hit a limit.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     Action, AgentAction, Blocking, Classification, CompletionStatus, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, Interpretation, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase,
-    Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest,
-    TreeIssue, Trigger,
+    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, NextNode, OverallResult, OverallStatus, PartialReason,
+    PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison,
+    TreeDigest, TreeIssue, Trigger,
 };
-use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2, IsolationLevel, RunStartV1, SkipReason};
+use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2, RunStartV1, SkipReason};
 
 /// Everything the report of one run is made of.
 #[derive(Debug, Clone, PartialEq)]

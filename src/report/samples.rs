@@ -8,16 +8,16 @@ use crate::model::BlockOn;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
     CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, LimitKind, NextNode,
-    OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId,
-    ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor,
-    TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
-    TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, LimitKind,
+    NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource,
+    ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt,
+    Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
+    TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2,
-    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, IsolationLevel, RouteFacts, RunFacts, SkipReason,
-    TddFacts, TreeFacts,
+    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, RouteFacts, RunFacts, SkipReason, TddFacts,
+    TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.

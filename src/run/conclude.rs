@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PartialReason,
-    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, ToolClass,
-    TreeComparison,
+    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, IsolationLevel, OverallStatus,
+    PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
+    ToolClass, TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
-    ActionDisposition, CompletionFacts, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts, IsolationLevel,
-    RouteFacts, RunFacts, SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+    ActionDisposition, CompletionFacts, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts, RouteFacts, RunFacts,
+    SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Digest, ExitCodeSource, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest, TreeIssueKind};
+use crate::model::{
+    Digest, ExitCodeSource, IsolationLevel, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest, TreeIssueKind,
+};
 
 /// The project that was tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,14 +48,6 @@ pub struct TreeIssueV2 {
     pub path: String,
     /// What is wrong with it.
     pub kind: TreeIssueKind,
-}
-
-/// What kept the commands of a run apart from everything else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IsolationLevel {
-    /// Each action is a process group; files and network are shared with the user's other processes.
-    ProcessGroup,
 }
 
 /// How a run was kept apart, and what stayed open (S8).
