@@ -19,6 +19,43 @@ pub enum IsolationLevel {
     ProcessGroup,
 }
 
+/// By what means everything that was left of an action was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KilledBy {
+    /// The kernel ended the whole pid namespace with its first process.
+    PidNamespace,
+    /// The kernel ended the whole cgroup.
+    Cgroup,
+    /// Every descendant that `/proc` showed was ended, until it showed none.
+    ProcSearch,
+}
+
+/// How an action was kept apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The level.
+    pub level: IsolationLevel,
+    /// How what was left of it was ended, where something was.
+    pub killed_by: Option<KilledBy>,
+    /// Why each stronger level could not be had, one sentence each.
+    pub obstacles: Vec<String>,
+}
+
+impl IsolationLevel {
+    /// Every level, the strongest first.
+    pub const ALL: [Self; 4] = [Self::Namespace, Self::Cgroup, Self::Landlock, Self::ProcessGroup];
+
+    /// Returns the means of this level to end what is left of an action.
+    pub fn killed_by(self) -> KilledBy {
+        match self {
+            Self::Namespace => KilledBy::PidNamespace,
+            Self::Cgroup => KilledBy::Cgroup,
+            Self::Landlock | Self::ProcessGroup => KilledBy::ProcSearch,
+        }
+    }
+}
+
 /// What an action sees of the file system. Everything that is not named here is seen and read-only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {

@@ -29,7 +29,7 @@ pub use finding::{
     TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, Place, Sandbox};
+pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, SupersededRecord,
 };

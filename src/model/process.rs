@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Digest, DurationMs, Timestamp};
+use crate::model::{Digest, DurationMs, Kept, Timestamp};
 
 /// What bounds one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,11 @@ pub enum SpawnFailure {
     DirectoryNotFound {
         /// The directory.
         directory: String,
+    },
+    /// It could not be kept apart as it must be; nothing was started.
+    NotIsolated {
+        /// What went wrong, and where.
+        why: String,
     },
     /// Anything else the kernel said.
     Refused {
@@ -174,10 +179,13 @@ pub struct Captured {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Survivor {
-    /// Process id, as seen by the supervisor.
+    /// Its process id, as the action itself saw it.
     pub pid: i32,
     /// Its argument vector, lossily decoded.
     pub argv: Vec<String>,
+    /// How long it had been running; none where that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub age: Option<DurationMs>,
 }
 
 /// What the action's leader used, from wait4(2).
@@ -209,6 +217,8 @@ pub struct Ended {
     pub survivors: Vec<Survivor>,
     /// What it used, where it was started.
     pub usage: Option<Usage>,
+    /// How it was kept apart, where it was started.
+    pub kept: Option<Kept>,
 }
 
 impl Captured {

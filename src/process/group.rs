@@ -1,10 +1,13 @@
-//! The only place that signals: whole process groups, never our own, never a special id (P1), and our one own child, the launcher.
+//! The only place that signals: whole process groups, never our own, never a special id (P1); our own children; and, where there
+//! is no pid namespace and no cgroup, whoever descends from a keeper.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
 use crate::model::StopStage;
+use crate::process::process_table::{descendants, read_live_processes, read_process};
+use crate::process::system_calls::HeldProcess;
 
 /// A process group that may be signalled.
 ///
@@ -53,6 +56,41 @@ impl Group {
         }
     }
 }
+
+/// Kills every descendant of a process but those that are spared with all of theirs, again and again until none is left or the
+/// sweeps are used up, and calls `between` after each sweep. Who forks faster than it is found is met in a later sweep.
+///
+/// Each is held before it is looked at a second time: an id that went to another process meanwhile is not signalled.
+pub(super) fn kill_descendants(of: Pid, spared: &[Pid], mut between: impl FnMut()) -> Swept {
+    for _ in 0..SWEEPS {
+        let mut alive = read_live_processes();
+        alive.retain(|process| !spared.contains(&process.pid));
+        let found = descendants(of, &alive);
+        if found.is_empty() {
+            return Swept::Clean;
+        }
+        for process in &found {
+            let Ok(held) = HeldProcess::open(process.pid) else { continue };
+            if read_process(process.pid).is_some_and(|now| now.started == process.started) {
+                held.kill();
+            }
+        }
+        between();
+    }
+    Swept::Left
+}
+
+/// What a search for descendants has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Swept {
+    /// None is alive.
+    Clean,
+    /// Some were still alive: they fork faster than they are found, or belong to another user.
+    Left,
+}
+
+/// How often descendants are searched for. Each search takes a fraction of a millisecond and more with every process there is.
+const SWEEPS: usize = 2000;
 
 /// Kills a child that has not been reaped. One that has ended already is left as it is.
 pub(super) fn kill_child(child: Pid) {

@@ -20,7 +20,7 @@ use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::{Group, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Request, Start};
+use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Isolation, Request, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The hidden argument that makes an executable of ours the launcher.
@@ -46,6 +46,8 @@ pub struct LaunchRequest {
     pub environment: Vec<(OsString, OsString)>,
     /// The absolute path of the working directory.
     pub directory: PathBuf,
+    /// How it is kept apart.
+    pub isolation: Isolation,
 }
 
 /// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.
@@ -166,11 +168,21 @@ impl LauncherHandle {
             argv: request.argv.clone(),
             environment: request.environment.clone(),
             directory: request.directory.clone().into_os_string(),
+            isolation: request.isolation.clone(),
             descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
         };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
         self.channel.send(&Request::Start(Box::new(start)), &borrowed)?;
         Ok(number)
+    }
+
+    /// Makes ready for the action that is probably started next: what it needs is then there already. It is only ever a help, so
+    /// nothing is returned.
+    pub fn park(&mut self, isolation: &Isolation) {
+        if self.state == LauncherState::Up {
+            // That the launcher is gone is noticed by whoever asks it next.
+            let _gone = self.channel.send(&Request::Park { isolation: Box::new(isolation.clone()) }, &[]);
+        }
     }
 
     /// Asks for a signal to everything of an action.

@@ -1,12 +1,13 @@
-//! The launcher: one single-threaded process that starts every child, sees its end, and kills what is left of it.
+//! The launcher: one single-threaded process that forks a keeper for every action, sees its end, and kills what is left of it.
 //!
-//! It is started before its supervisor has threads, knows nothing but numbers, groups and descriptors, and judges nothing. A
-//! leader that has ended stays a zombie until the supervisor releases the action, so its group id is never a stranger's (P2).
-//! When the supervisor is gone, by whatever way, everything is killed.
+//! It is started before its supervisor has threads, knows nothing but numbers, levels and descriptors, and judges nothing. It
+//! chooses the strongest level of isolation the system offers and says what stood against a stronger one. A keeper that has ended
+//! stays a zombie until the supervisor releases the action, so its id is never a stranger's (P2). When the supervisor is gone, by
+//! whatever way, everything is killed.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,19 +18,25 @@ use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, chdir, getppid, read, setsid};
 use signal_hook::consts::signal;
-use signal_hook::{flag, low_level::pipe};
+use signal_hook::low_level::{pipe, unregister};
+use signal_hook::{SigId, flag};
 
-use crate::model::{CommandExit, StopStage};
+use crate::model::{CommandExit, IsolationLevel, Sandbox, SpawnFailure, StopStage};
 use crate::process::channel::{Arrival, Channel, ChannelError};
-use crate::process::child::spawn_child;
-use crate::process::group::Group;
-use crate::process::process_table::{read_members, read_own_children};
-use crate::process::protocol::{ActionNumber, Event, Request, Start};
-use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
+use crate::process::group::{kill_child, kill_descendants};
+use crate::process::keeper::{Commission, run_keeper};
+use crate::process::level::{Levels, Verdict};
+use crate::process::process_table::read_own_children;
+use crate::process::protocol::{
+    ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Request, Start,
+};
+use crate::process::stage::Identity;
+use crate::process::system_calls::{
+    Forked, Reaping, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from, wait_child,
+};
 
-/// How often a group is looked at whose leader has ended and whose members have not, in milliseconds. Their ends are not always
-/// ours to see: a member may be another member's child.
-const LINGERING_MS: u16 = 25;
+/// How long a keeper gets to become ready, in milliseconds; it takes about one.
+const READY_MS: u16 = 10_000;
 
 /// Signals that do nothing to the launcher. They are caught rather than ignored, because what is caught is at its default again
 /// after `execve(2)` and what is ignored stays ignored: a child must feel SIGINT although proctor was started with `nohup` or `&`.
@@ -59,22 +66,35 @@ const CAUGHT: [i32; 20] = [
 /// The signals that wake the launcher: a child has ended, or its supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// Where an open action stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stand {
-    /// Its leader runs.
-    Running,
-    /// Its leader has ended, others of its group have not.
-    Lingering,
-    /// Nobody of its group is alive.
-    Empty,
-}
-
-/// An action that was started and not yet released.
+/// An action that was started and not yet released: its keeper, and what that has said.
 #[derive(Debug)]
 struct OpenAction {
-    group: Group,
-    stand: Stand,
+    keeper: Pid,
+    level: IsolationLevel,
+    channel: Channel,
+    told: Told,
+}
+
+/// What the supervisor was told of an action.
+#[derive(Debug)]
+enum Told {
+    /// It was started.
+    Started,
+    /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
+    EndPending(Event),
+    /// Its end, and that others were still alive.
+    Ended,
+    /// That nobody is left.
+    Over,
+}
+
+/// A keeper that is ready for an action that was not asked for yet.
+#[derive(Debug)]
+struct Parked {
+    keeper: Pid,
+    level: IsolationLevel,
+    channel: Channel,
+    isolation: Isolation,
 }
 
 /// The launcher's whole state.
@@ -82,9 +102,13 @@ struct OpenAction {
 struct Launcher {
     channel: Channel,
     wake: OwnedFd,
+    registered: Vec<SigId>,
     supervisor: Pid,
+    identity: Identity,
+    levels: Levels,
     open: BTreeMap<ActionNumber, OpenAction>,
-    /// Leaders that were released before they had ended; they are reaped when they have.
+    parked: Option<Parked>,
+    /// Keepers that nobody asks about any more; they are reaped when they have ended.
     released: Vec<Pid>,
 }
 
@@ -122,46 +146,68 @@ impl Launcher {
     /// Makes this process what a launcher must be, before anything is started.
     fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
         let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
+        let mut registered = Vec::new();
         for number in WAKING {
             let waker = waker.try_clone().map_err(ServeError::Prepare)?;
-            pipe::register(number, waker).map_err(ServeError::Prepare)?;
+            registered.push(pipe::register(number, waker).map_err(ServeError::Prepare)?);
         }
         let nothing = Arc::new(AtomicBool::new(false));
         for number in CAUGHT {
             flag::register(number, Arc::clone(&nothing)).map_err(ServeError::Prepare)?;
         }
         settle(supervisor).map_err(ServeError::Prepare)?;
-        let channel = Channel::new(UnixStream::from(socket));
-        Ok(Self { channel, wake: wake.into(), supervisor, open: BTreeMap::new(), released: Vec::new() })
+        Ok(Self {
+            channel: Channel::new(UnixStream::from(socket)),
+            wake: wake.into(),
+            registered,
+            supervisor,
+            identity: Identity::own(),
+            levels: Levels::default(),
+            open: BTreeMap::new(),
+            parked: None,
+            released: Vec::new(),
+        })
     }
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
-            let is_lingering = self.open.values().any(|action| action.stand == Stand::Lingering);
-            let timeout = if is_lingering { PollTimeout::from(LINGERING_MS) } else { PollTimeout::NONE };
-            let mut watched =
-                [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut watched, timeout) {
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(errno) => return Err(ServeError::Wait(errno.into())),
-            }
-            let has_requests = watched[0].any().unwrap_or(true);
-            if watched[1].any().unwrap_or(true) {
+            let Ready { requests, woken, keepers } = self.wait()?;
+            if woken {
                 self.drain_wake();
                 if getppid() != self.supervisor {
                     return Ok(());
                 }
             }
-            if has_requests && self.take_requests()? == Arrival::Closed {
+            if requests && self.take_requests()? == Arrival::Closed {
                 return Ok(());
             }
-            self.look_at_children()?;
+            for number in keepers {
+                self.hear_keeper(number)?;
+            }
+            self.look_at_keepers()?;
         }
+    }
+
+    fn wait(&self) -> Result<Ready, ServeError> {
+        let keepers: Vec<ActionNumber> =
+            self.open.iter().filter(|(_, action)| action.is_heard()).map(|(number, _)| *number).collect();
+        let mut watched =
+            vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
+        let descriptors = keepers.iter().filter_map(|number| self.open.get(number)).map(|action| action.channel.as_fd());
+        watched.extend(descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
+        match poll(&mut watched, PollTimeout::NONE) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(ServeError::Wait(errno.into())),
+        }
+        let is_ready = |watched: &PollFd<'_>| watched.any().unwrap_or(true);
+        let (requests, woken) = (is_ready(&watched[0]), is_ready(&watched[1]));
+        let keepers = keepers.into_iter().zip(&watched[2..]).filter(|(_, watched)| is_ready(watched)).map(|(number, _)| number);
+        Ok(Ready { requests, woken, keepers: keepers.collect() })
     }
 
     fn drain_wake(&self) {
         let mut bytes = [0; 64];
-        // One read suffices: whatever is left wakes us again, and every look is at all children.
+        // One read suffices: whatever is left wakes us again, and every look is at all keepers.
         let _woken = read(&self.wake, &mut bytes);
     }
 
@@ -171,28 +217,127 @@ impl Launcher {
             match request {
                 Request::Start(start) => self.start(&start, descriptors)?,
                 Request::Signal { number, stage } => self.signal(number, stage),
+                Request::Park { isolation } => self.park(*isolation),
                 Request::Release { number } => self.release(number),
             }
         }
         Ok(arrival)
     }
 
+    /// Starts an action by the strongest level that can be had.
     fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServeError> {
         let number = start.number;
-        let event = match spawn_child(start, descriptors) {
-            Ok(group) => {
-                self.open.insert(number, OpenAction { group, stand: Stand::Running });
-                Event::Started { number, pid: group.id().as_raw() }
-            }
-            Err(failure) => Event::NotStarted { number, failure },
-        };
-        Ok(self.channel.send(&event, &[])?)
+        if self.start_parked(start, &descriptors) {
+            return Ok(());
+        }
+        loop {
+            let level = self.levels.best(start.isolation.strongest);
+            let failure = match self.commission(level, start.isolation.sandbox.as_ref(), Some((start, &descriptors))) {
+                Ok((keeper, mut channel)) => match await_ready(&mut channel) {
+                    Ok(()) => {
+                        self.levels.note_working(level);
+                        self.open.insert(number, OpenAction { keeper, level, channel, told: Told::Started });
+                        return Ok(());
+                    }
+                    Err(unready) => {
+                        self.discard(keeper);
+                        unready
+                    }
+                },
+                Err(error) => Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")),
+            };
+            let why = match failure {
+                Obstacle::Level(why) => match self.levels.note_refused(level, why.clone()) {
+                    Verdict::GivenUp if level != IsolationLevel::ProcessGroup => continue,
+                    Verdict::GivenUp | Verdict::Kept => why,
+                },
+                Obstacle::Place(why) => why,
+                Obstacle::Stale => "a directory was replaced while a command was made ready for it".to_owned(),
+            };
+            let event = Event::NotStarted { number, failure: SpawnFailure::NotIsolated { why } };
+            return Ok(self.channel.send(&event, &[])?);
+        }
     }
 
-    fn signal(&self, number: ActionNumber, stage: StopStage) {
-        if let Some(action) = self.open.get(&number) {
-            // A member of another user (set-user-id) refuses while the others are signalled; who is left is seen later.
-            let _refused = action.group.signal(stage);
+    /// Gives an action to the parked keeper, if that was made ready for just this; otherwise the keeper is discarded.
+    fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> bool {
+        let Some(mut parked) = self.parked.take() else {
+            return false;
+        };
+        let is_meant =
+            parked.isolation.strongest == start.isolation.strongest && parked.isolation.sandbox == start.isolation.sandbox;
+        let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
+        let is_taken = is_meant
+            && await_ready(&mut parked.channel).is_ok()
+            && parked.channel.send(&KeeperRequest::Run(Box::new(start.clone())), &borrowed).is_ok();
+        if !is_taken {
+            self.discard(parked.keeper);
+            return false;
+        }
+        self.levels.note_working(parked.level);
+        let Parked { keeper, level, channel, .. } = parked;
+        self.open.insert(start.number, OpenAction { keeper, level, channel, told: Told::Started });
+        true
+    }
+
+    /// Makes a keeper ready for what will probably be asked for next. That it cannot be is seen when it is asked for.
+    fn park(&mut self, isolation: Isolation) {
+        if let Some(parked) = self.parked.take() {
+            self.discard(parked.keeper);
+        }
+        let level = self.levels.best(isolation.strongest);
+        if level == IsolationLevel::Namespace
+            && let Ok((keeper, channel)) = self.commission(level, isolation.sandbox.as_ref(), None)
+        {
+            self.parked = Some(Parked { keeper, level, channel, isolation });
+        }
+    }
+
+    /// Forks a keeper.
+    fn commission(
+        &mut self,
+        level: IsolationLevel,
+        sandbox: Option<&Sandbox>,
+        start: Option<(&Start, &[OwnedFd])>,
+    ) -> io::Result<(Pid, Channel)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let forked = match level {
+            IsolationLevel::Namespace => fork_into_namespaces()?,
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
+                fork_if_single_threaded()?.ok_or_else(|| io::Error::other("the launcher has several threads"))?
+            }
+        };
+        match forked {
+            Forked::Parent(keeper) => Ok((keeper, Channel::new(ours))),
+            Forked::Child => {
+                // What wakes the launcher must not wake it from here, by a descriptor that will be another's.
+                for id in self.registered.drain(..) {
+                    let _was_registered = unregister(id);
+                }
+                let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
+                let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
+                end_forked(run_keeper(Commission { level, identity: self.identity, sandbox, socket: theirs, start }))
+            }
+        }
+    }
+
+    fn discard(&mut self, keeper: Pid) {
+        kill_child(keeper);
+        self.released.push(keeper);
+        self.reap_released();
+    }
+
+    fn signal(&mut self, number: ActionNumber, stage: StopStage) {
+        let Some(action) = self.open.get(&number) else {
+            return;
+        };
+        match (action.level, stage) {
+            // The kernel ends everything of the namespace with its first process.
+            (IsolationLevel::Namespace, StopStage::Sigkill) => kill_child(action.keeper),
+            (_, StopStage::Sigint | StopStage::Sigterm | StopStage::Sigkill) => {
+                // A keeper that is gone takes no request; that it is gone is seen by itself.
+                let _gone = action.channel.send(&KeeperRequest::Signal(stage), &[]);
+            }
         }
     }
 
@@ -200,73 +345,152 @@ impl Launcher {
         let Some(action) = self.open.remove(&number) else {
             return;
         };
-        // Always, even if nobody was seen: `/proc` is not read in one moment, and this is the last moment the id is surely ours.
-        let _refused = action.group.signal(StopStage::Sigkill);
-        self.released.push(action.group.id());
-        self.reap_released();
+        // Always: nothing of an action outlives its release.
+        self.discard(action.keeper);
+        self.kill_strays();
     }
 
-    /// Looks whether a leader has ended or a group has emptied, and reaps what nobody asks about any more.
-    fn look_at_children(&mut self) -> Result<(), ServeError> {
-        self.reap_released();
-        let strangers = self.reap_orphans();
+    /// Takes what a keeper has said.
+    fn hear_keeper(&mut self, number: ActionNumber) -> Result<(), ServeError> {
+        let Some(action) = self.open.get_mut(&number) else {
+            return Ok(());
+        };
         let mut events = Vec::new();
-        for (&number, action) in &mut self.open {
-            match action.stand {
-                Stand::Running => {
-                    let Ok(Some(ended)) = wait_child(action.group.id(), Reaping::Keep) else {
-                        continue;
-                    };
-                    let survivors = if strangers == Orphans::None { Vec::new() } else { read_members(action.group.id()) };
-                    action.stand = if survivors.is_empty() { Stand::Empty } else { Stand::Lingering };
-                    events.push(Event::Ended { number, status: ended.status, usage: ended.usage, survivors });
-                }
-                Stand::Lingering if strangers == Orphans::None || read_members(action.group.id()).is_empty() => {
-                    action.stand = Stand::Empty;
-                    events.push(Event::Emptied { number });
-                }
-                Stand::Lingering | Stand::Empty => {}
-            }
+        // A keeper whose words are not understood is as good as gone: what it keeps is killed with it.
+        if action.hear(number, &self.levels, &mut events).is_err() {
+            kill_child(action.keeper);
         }
-        events.iter().try_for_each(|event| self.channel.send(event, &[])).map_err(ServeError::Channel)
+        Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
+    }
+
+    /// Looks whether a keeper has ended: then nobody of its action is left, or is killed now.
+    fn look_at_keepers(&mut self) -> Result<(), ServeError> {
+        self.reap_released();
+        let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
+        for number in numbers {
+            let Some(action) = self.open.get(&number).filter(|action| !matches!(action.told, Told::Over)) else { continue };
+            let Ok(Some(ended)) = wait_child(action.keeper, Reaping::Keep) else { continue };
+            // What it said last is still in the socket.
+            self.hear_keeper(number)?;
+            self.kill_strays();
+            let Some(action) = self.open.get_mut(&number) else { continue };
+            let event = match std::mem::replace(&mut action.told, Told::Over) {
+                Told::EndPending(event) => Some(event),
+                Told::Ended => Some(Event::Emptied { number }),
+                Told::Started => Some(Event::Vanished { number, why: describe(ended.status) }),
+                Told::Over => None,
+            };
+            event.map_or(Ok(()), |event| self.channel.send(&event, &[]))?;
+        }
+        Ok(())
     }
 
     fn reap_released(&mut self) {
-        self.released.retain(|leader| matches!(wait_child(*leader, Reaping::Reap), Ok(None)));
+        self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Reaps dead orphans of actions, which come to us as their subreaper, and says whether there may be living ones.
-    ///
-    /// This is what makes the end of a well-behaved action cheap: a leader that has ended leaves its living descendants to us, so
-    /// as long as we have no child but leaders, no group without a leader has a member, and `/proc` need not be searched.
-    fn reap_orphans(&self) -> Orphans {
-        let Some(children) = read_own_children() else {
-            return Orphans::Possible;
-        };
-        let is_leader =
-            |child: &Pid| self.released.contains(child) || self.open.values().any(|action| action.group.id() == *child);
-        let mut orphans = Orphans::None;
-        for child in children.iter().filter(|child| !is_leader(child)) {
-            match wait_child(*child, Reaping::Reap) {
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => orphans = Orphans::Possible,
-            }
+    /// Kills whoever came to this process because a keeper was killed by what it kept: at the namespace level nobody can.
+    fn kill_strays(&self) {
+        let keepers: Vec<Pid> = self
+            .open
+            .values()
+            .map(|action| action.keeper)
+            .chain(self.parked.iter().map(|parked| parked.keeper))
+            .chain(self.released.iter().copied())
+            .collect();
+        let strays = || read_own_children().unwrap_or_default().into_iter().filter(|child| !keepers.contains(child));
+        if strays().next().is_some() {
+            let _bounded =
+                kill_descendants(Pid::this(), &keepers, || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
         }
-        orphans
     }
 
     fn kill_everything(&self) {
-        for action in self.open.values() {
-            let _refused = action.group.signal(StopStage::Sigkill);
+        let parked = self.parked.iter().map(|parked| parked.keeper);
+        let open = self.open.values().filter(|action| action.level == IsolationLevel::Namespace).map(|action| action.keeper);
+        // The other keepers kill what is theirs when they see the socket's end.
+        parked.chain(open).for_each(kill_child);
+    }
+}
+
+/// What there is to do.
+struct Ready {
+    requests: bool,
+    woken: bool,
+    keepers: Vec<ActionNumber>,
+}
+
+impl OpenAction {
+    /// Returns whether the keeper may still have something to say.
+    fn is_heard(&self) -> bool {
+        !matches!(self.told, Told::EndPending(_) | Told::Over)
+    }
+
+    fn hear(&mut self, number: ActionNumber, levels: &Levels, events: &mut Vec<Event>) -> Result<(), ChannelError> {
+        let _closed_is_seen_by_its_end = self.channel.receive()?;
+        while let Some((event, _)) = self.channel.next_message::<KeeperEvent>()? {
+            match event {
+                KeeperEvent::Ready => {}
+                KeeperEvent::Started => {
+                    events.push(Event::Started { number, level: self.level, obstacles: levels.obstacles(self.level) });
+                }
+                KeeperEvent::NotStarted(failure) => {
+                    events.push(Event::NotStarted { number, failure });
+                    self.told = Told::Over;
+                }
+                KeeperEvent::Unready(obstacle) => {
+                    let failure = SpawnFailure::NotIsolated { why: format!("{obstacle:?}") };
+                    events.push(Event::NotStarted { number, failure });
+                    self.told = Told::Over;
+                }
+                KeeperEvent::Ended { status, usage, survivors } => {
+                    let is_empty = survivors.is_empty();
+                    let event = Event::Ended { number, status, usage, survivors };
+                    if is_empty {
+                        self.told = Told::EndPending(event);
+                    } else {
+                        self.told = Told::Ended;
+                        events.push(event);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits until a keeper is ready, within a bound.
+fn await_ready(channel: &mut Channel) -> Result<(), Obstacle> {
+    let silent = |what: &str| Obstacle::Level(format!("the process that keeps a command apart {what}"));
+    loop {
+        match channel.next_message::<KeeperEvent>() {
+            Ok(Some((KeeperEvent::Ready, _))) => return Ok(()),
+            Ok(Some((KeeperEvent::Unready(obstacle), _))) => return Err(obstacle),
+            Ok(Some(_)) | Err(_) => return Err(silent("is not understood")),
+            Ok(None) => {}
+        }
+        let mut watched = [PollFd::new(channel.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::from(READY_MS)) {
+            Ok(0) => return Err(silent("did not come up in time")),
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(silent(&format!("cannot be waited for: {errno}"))),
+        }
+        match channel.receive() {
+            Ok(Arrival::Closed) | Err(_) => return Err(silent("ended before it was ready")),
+            Ok(Arrival::Bytes | Arrival::Nothing) => {}
         }
     }
 }
 
-/// Whether processes of actions live on as children of the launcher.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Orphans {
-    None,
-    Possible,
+fn describe(status: LeaderStatus) -> String {
+    match status {
+        LeaderStatus::Exited { code } => {
+            format!("the process that kept it apart ended with exit status {code} before it said how the command ended")
+        }
+        LeaderStatus::Signalled { signal } => {
+            format!("the process that kept it apart was ended by signal {signal} before it said how the command ended")
+        }
+    }
 }
 
 /// Cuts the process off from what it was started from.

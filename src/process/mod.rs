@@ -21,6 +21,7 @@ mod channel;
 mod child;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads clocks")]
 pub mod clock;
+mod confine;
 mod control;
 mod excerpt;
 mod frames;
@@ -28,13 +29,16 @@ mod frames;
 mod group;
 #[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
 mod handle;
+mod keeper;
 mod ladder;
 mod launcher;
+mod level;
 mod process_table;
 mod program;
 mod progress;
 mod protocol;
 mod signals;
+mod stage;
 mod supervise;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
@@ -47,5 +51,6 @@ pub use group::die;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use launcher::launcher_main;
 pub use program::resolve_program;
+pub use protocol::Isolation;
 pub use signals::{signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};

@@ -1,14 +1,15 @@
-//! Reads `/proc`: who is in a group or a session, and under which argument vector (`proc(5)`).
+//! Reads `/proc`: who is alive, whose child, since when, and under which argument vector (`proc(5)`).
 //!
-//! It only names processes. What it says may be out of date when it is read, so nothing is signalled by these process ids;
-//! see [`crate::process::group`].
+//! It only names processes. What it says may be out of date when it is read, so nothing is signalled by these process ids
+//! alone; see [`crate::process::group`].
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
-use crate::model::Survivor;
+use crate::model::{DurationMs, Survivor};
 
 /// As many survivors are named; all of them are killed.
 pub(super) const NAMED_CAP: usize = 64;
@@ -25,6 +26,10 @@ pub(super) struct LiveProcess {
     pub(super) group: Pid,
     /// Its session.
     pub(super) session: Pid,
+    /// Its parent.
+    pub(super) parent: Pid,
+    /// When it started, in clock ticks since the machine did. With its id it says which process it is.
+    pub(super) started: u64,
 }
 
 /// Reads everything that is alive now; zombies are not.
@@ -36,19 +41,44 @@ pub(super) fn read_live_processes() -> Vec<LiveProcess> {
     numbers.filter_map(|number| parse_stat(&fs::read(format!("/proc/{number}/stat")).ok()?)).collect()
 }
 
-/// Reads who of a group is alive, each with its argument vector; at most [`NAMED_CAP`] of them.
-pub(super) fn read_members(group: Pid) -> Vec<Survivor> {
-    read_live_processes().iter().filter(|process| process.group == group).take(NAMED_CAP).map(read_survivor).collect()
+/// Reads one process; none when it is not alive.
+pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
+    parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Reads a process's argument vector.
+/// Returns the living descendants of a process among some, in no order.
+pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
+    let mut children: BTreeMap<Pid, Vec<LiveProcess>> = BTreeMap::new();
+    for process in among {
+        children.entry(process.parent).or_default().push(*process);
+    }
+    let mut found = children.remove(&of).unwrap_or_default();
+    let mut looked_at = 0;
+    while let Some(process) = found.get(looked_at) {
+        let more = children.remove(&process.pid).unwrap_or_default();
+        found.extend(more);
+        looked_at += 1;
+    }
+    found
+}
+
+/// Reads a process's argument vector and how long it has been running.
 pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
     let mut bytes = Vec::new();
     if let Ok(file) = fs::File::open(format!("/proc/{}/cmdline", process.pid)) {
         // A process that ends meanwhile leaves the bytes read so far, or none; its id is still worth naming.
         let _ended = file.take(ARGUMENTS_CAP).read_to_end(&mut bytes);
     }
-    Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes) }
+    Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }
+}
+
+/// Returns how long ago a moment in clock ticks since the machine's start was.
+fn age(started: u64) -> Option<DurationMs> {
+    let ticks_per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
+    let up_ms = seconds.parse::<u64>().ok()? * 1000 + hundredths.parse::<u64>().ok()? * 10;
+    Some(DurationMs(up_ms.saturating_sub(started * 1000 / ticks_per_second)))
 }
 
 /// Reads this process's children, zombies included; none where the kernel lacks `CONFIG_PROC_CHILDREN`.
@@ -76,20 +106,26 @@ fn parse_stat(bytes: &[u8]) -> Option<LiveProcess> {
     if matches!(fields.next()?, "Z" | "X" | "x") {
         return None;
     }
-    let mut number = |skipped: usize| fields.nth(skipped)?.parse().ok().map(Pid::from_raw);
-    Some(LiveProcess { pid: Pid::from_raw(pid), group: number(1)?, session: number(0)? })
+    let mut number = |skipped: usize| fields.nth(skipped)?.parse::<i32>().ok().map(Pid::from_raw);
+    let (parent, group, session) = (number(0)?, number(0)?, number(0)?);
+    // Field 22 of `proc_pid_stat(5)`; the session is field 6.
+    let started = fields.nth(15)?.parse().ok()?;
+    Some(LiveProcess { pid: Pid::from_raw(pid), group, session, parent, started })
 }
 
 #[cfg(test)]
 mod tests {
-    use nix::unistd::{getpgrp, getsid};
+    use nix::unistd::{getpgrp, getppid, getsid};
 
     use super::*;
 
     #[test]
     fn a_name_full_of_parentheses_does_not_shift_the_fields() {
-        let process = parse_stat(b"42 (a) Z 1 (b)) S 7 40 39 0 -1 4194560\n").expect("a live process");
-        assert_eq!(process, LiveProcess { pid: Pid::from_raw(42), group: Pid::from_raw(40), session: Pid::from_raw(39) });
+        let stat = b"42 (a) Z 1 (b)) S 7 40 39 0 -1 4194560 8 9 10 11 12 13 14 15 20 0 1 0 9876 1 1\n";
+        let process = parse_stat(stat).expect("a live process");
+        assert_eq!((process.pid, process.parent), (Pid::from_raw(42), Pid::from_raw(7)));
+        assert_eq!((process.group, process.session), (Pid::from_raw(40), Pid::from_raw(39)));
+        assert_eq!(process.started, 9876);
     }
 
     #[test]
@@ -105,7 +141,25 @@ mod tests {
         let own = read_live_processes().into_iter().find(|process| process.pid == Pid::this()).expect("we are alive");
         assert_eq!(own.group, getpgrp());
         assert_eq!(own.session, getsid(None).expect("our session"));
-        assert!(!read_survivor(&own).argv.is_empty());
+        assert_eq!(own.parent, getppid());
+        let named = read_survivor(&own);
+        assert!(!named.argv.is_empty() && named.age.is_some());
+    }
+
+    #[test]
+    fn descendants_are_found_through_their_parents_and_nobody_twice() {
+        let process = |pid: i32, parent: i32| LiveProcess {
+            pid: Pid::from_raw(pid),
+            parent: Pid::from_raw(parent),
+            group: Pid::from_raw(1),
+            session: Pid::from_raw(1),
+            started: 0,
+        };
+        // 5 and 6 are each other's parent: nobody's descendants, and no reason to go round for ever.
+        let among = [process(4, 3), process(3, 2), process(9, 1), process(8, 2), process(5, 6), process(6, 5)];
+        let mut found: Vec<i32> = descendants(Pid::from_raw(2), &among).iter().map(|one| one.pid.as_raw()).collect();
+        found.sort_unstable();
+        assert_eq!(found, [3, 4, 8]);
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use crate::model::{ActionEnd, ActionLimits, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage};
+use crate::model::{
+    ActionEnd, ActionLimits, IsolationLevel, Kept, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage,
+};
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
@@ -72,6 +74,7 @@ pub(super) struct Progress<'limits> {
     over: Option<Monotonic>,
     last_output: Option<Monotonic>,
     survivors: Vec<Survivor>,
+    kept: Option<(IsolationLevel, Vec<String>)>,
 }
 
 /// How the action ended, as far as the processes tell.
@@ -80,6 +83,7 @@ pub(super) struct Conclusion {
     pub(super) end: ActionEnd,
     pub(super) usage: Option<Usage>,
     pub(super) survivors: Vec<Survivor>,
+    pub(super) kept: Option<Kept>,
 }
 
 impl<'limits> Progress<'limits> {
@@ -94,13 +98,14 @@ impl<'limits> Progress<'limits> {
             over: None,
             last_output: None,
             survivors: Vec::new(),
+            kept: None,
         }
     }
 
     /// Notes what the launcher has seen.
     pub(super) fn note_event(&mut self, now: Monotonic, event: Event) {
         match event {
-            Event::Started { .. } => {}
+            Event::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
             Event::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
@@ -111,6 +116,7 @@ impl<'limits> Progress<'limits> {
                 self.survivors = survivors;
             }
             Event::Emptied { .. } => self.over = self.over.or(Some(now)),
+            Event::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
         }
     }
 
@@ -182,6 +188,9 @@ impl<'limits> Progress<'limits> {
             Leader::Ended { status: LeaderStatus::Signalled { signal }, usage } => (None, Some(*signal), Some(*usage)),
             Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => (None, None, None),
         };
+        let was_killed = self.killed.is_some() || !self.survivors.is_empty();
+        let kept =
+            self.kept.map(|(level, obstacles)| Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles });
         let stop = self.stop.map(|stop| (stop.cause, stop.ladder.last_taken()));
         let end = match (self.leader, stop) {
             (Leader::NotStarted(failure), _) => ActionEnd::NotStarted(failure),
@@ -193,7 +202,7 @@ impl<'limits> Progress<'limits> {
             (Leader::Lost { why }, None) => ActionEnd::Lost { why },
             (Leader::Open, None) => ActionEnd::Lost { why: "its end was never seen".to_owned() },
         };
-        Conclusion { end, usage, survivors: self.survivors }
+        Conclusion { end, usage, survivors: self.survivors, kept }
     }
 
     fn has_ended(&self) -> bool {

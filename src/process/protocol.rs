@@ -1,13 +1,14 @@
 //! What supervisor and launcher say to each other. Pure: [`crate::process::channel`] carries it.
 //!
-//! Actions have numbers and several may be in flight. A start request names the role of every descriptor that travels with it,
-//! so a role can be added (a status descriptor, a lifeline) without another kind of message.
+//! Actions have numbers and several may be in flight. A start request names the role of every descriptor that travels with it.
+//! The launcher in turn speaks with the keeper of each action.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{SpawnFailure, StopStage, Survivor, Usage};
+use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor, Usage};
 
 /// Which of a launcher's actions a message is about; never used twice in a launcher's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,8 +36,21 @@ pub(super) struct Start {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The working directory.
     pub(super) directory: OsString,
+    /// How it is kept apart.
+    pub(super) isolation: Isolation,
     /// The roles of the descriptors that came with the message, in their order.
     pub(super) descriptors: Vec<DescriptorRole>,
+}
+
+/// How a child is to be kept apart from everything else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Isolation {
+    /// The strongest level that is tried; where the system does not offer it, the next one is.
+    pub strongest: IsolationLevel,
+    /// What it sees of the file system. None: all of it, as it is.
+    pub sandbox: Option<Sandbox>,
+    /// The one directory in the sandbox's store that it sees and writes (`PROCTOR_OUT`).
+    pub output: Option<PathBuf>,
 }
 
 /// What the supervisor asks for.
@@ -50,6 +64,11 @@ pub(super) enum Request {
         number: ActionNumber,
         /// The signal.
         stage: StopStage,
+    },
+    /// Make ready for an action that will probably be asked for next. A start that asks for the same is then faster.
+    Park {
+        /// How it will be kept apart.
+        isolation: Box<Isolation>,
     },
     /// The supervisor is done with the action: kill what is left, reap its leader, forget it.
     Release {
@@ -80,8 +99,10 @@ pub(super) enum Event {
     Started {
         /// The action.
         number: ActionNumber,
-        /// Its leader, which is also its group.
-        pid: i32,
+        /// The level it is kept apart by.
+        level: IsolationLevel,
+        /// Why it is no stronger one.
+        obstacles: Vec<String>,
     },
     /// The child could not be started; nothing of the action is left.
     NotStarted {
@@ -90,7 +111,7 @@ pub(super) enum Event {
         /// Why.
         failure: SpawnFailure,
     },
-    /// The leader has ended. It stays a zombie until the release, so its group id cannot be used again.
+    /// The leader has ended.
     Ended {
         /// The action.
         number: ActionNumber,
@@ -98,14 +119,63 @@ pub(super) enum Event {
         status: LeaderStatus,
         /// What it used.
         usage: Usage,
-        /// Who of its group was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
+        /// Who of the action was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
         survivors: Vec<Survivor>,
     },
-    /// Nobody of the action's group is alive any more.
+    /// Nobody of the action is alive any more.
     Emptied {
         /// The action.
         number: ActionNumber,
     },
+    /// Nobody of the action is alive any more, and how its leader ended was never learnt.
+    Vanished {
+        /// The action.
+        number: ActionNumber,
+        /// What was seen instead.
+        why: String,
+    },
+}
+
+/// What the launcher asks of the keeper of one action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum KeeperRequest {
+    /// Start the action's leader.
+    Run(Box<Start>),
+    /// Signal everything of the action.
+    Signal(StopStage),
+}
+
+/// What a keeper has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum KeeperEvent {
+    /// Everything is ready for the leader.
+    Ready,
+    /// It cannot be made ready.
+    Unready(Obstacle),
+    /// The leader runs.
+    Started,
+    /// The leader could not be started.
+    NotStarted(SpawnFailure),
+    /// The leader has ended.
+    Ended {
+        /// How.
+        status: LeaderStatus,
+        /// What it used.
+        usage: Usage,
+        /// Who else is alive. If nobody is, the keeper ends.
+        survivors: Vec<Survivor>,
+    },
+}
+
+/// Why an action cannot be kept apart as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Obstacle {
+    /// The system does not offer the level: it never will.
+    Level(String),
+    /// Something of this sandbox cannot be had.
+    Place(String),
+    /// A place is not any more what it was when it was named.
+    Stale,
 }
 
 impl Event {
@@ -115,7 +185,8 @@ impl Event {
             Self::Started { number, .. }
             | Self::NotStarted { number, .. }
             | Self::Ended { number, .. }
-            | Self::Emptied { number } => *number,
+            | Self::Emptied { number }
+            | Self::Vanished { number, .. } => *number,
         }
     }
 }
@@ -135,6 +206,7 @@ mod tests {
             argv: vec![odd.clone()],
             environment: vec![(odd.clone(), odd.clone())],
             directory: odd,
+            isolation: Isolation { strongest: IsolationLevel::Namespace, sandbox: None, output: None },
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");

@@ -95,6 +95,7 @@ pub fn supervise(
         captured: supervision.capture.finish()?,
         survivors: conclusion.survivors,
         usage: conclusion.usage,
+        kept: conclusion.kept,
     })
 }
 

@@ -77,6 +77,9 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         SpawnFailure::DirectoryNotFound { directory } => {
             error(Errno::ENOENT, format!("the working directory `{directory}` does not exist"))
         }
+        SpawnFailure::NotIsolated { why } => {
+            SpawnErrorV2 { code: "NOT_ISOLATED".to_owned(), errno: None, message: format!("it could not be kept apart: {why}") }
+        }
         SpawnFailure::Refused { program, errno, message } => SpawnErrorV2 {
             code: format!("{:?}", Errno::from_raw(*errno)),
             errno: Some(*errno),

@@ -8,7 +8,7 @@ use crate::model::BlockOn;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
     CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, LimitKind,
+    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, Kept, LimitKind,
     NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource,
     ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt,
     Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
@@ -82,6 +82,7 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
+        kept: Some(Kept { level: IsolationLevel::Namespace, killed_by: None, obstacles: Vec::new() }),
     }
 }
 
@@ -168,7 +169,8 @@ pub(super) fn failed_tests() -> ActionFacts {
         };
         executed.agent_action =
             AgentAction { required: true, action: "IMPLEMENT_FIX".to_owned(), message: "make the test pass".to_owned() };
-        executed.ended.survivors = vec![Survivor { pid: 4321, argv: vec!["python".to_owned(), "-m".to_owned()] }];
+        executed.ended.survivors =
+            vec![Survivor { pid: 4321, argv: vec!["python".to_owned(), "-m".to_owned()], age: Some(DurationMs(1500)) }];
     });
     facts
 }

@@ -154,6 +154,10 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
             CategoryCode::NotStarted,
             format!("The check's directory `{directory}` does not exist; create it or correct `directory`"),
         ),
+        SpawnFailure::NotIsolated { why } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("The command could not be kept apart, so it was not started: {why}; `proctor doctor` says more"),
+        ),
         SpawnFailure::Refused { program, errno, message } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("`{program}` could not be started: {message} (error {errno}); this is the machine's state, not the code's"),

@@ -24,7 +24,7 @@ fn at(base: Monotonic, millis: u64) -> Monotonic {
 }
 
 fn survivor() -> Survivor {
-    Survivor { pid: 4711, argv: vec!["sleep".to_owned()] }
+    Survivor { pid: 4711, argv: vec!["sleep".to_owned()], age: None }
 }
 
 fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> Event {
@@ -40,7 +40,7 @@ fn an_exit_with_closed_pipes_is_finished_at_once() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
     let mut progress = Progress::begin(base, &limits);
     assert_eq!(progress.next_step(base, true), Step::Wait(Some(at(base, 1000))));
-    progress.note_event(at(base, 5), Event::Started { number: NUMBER, pid: 9 });
+    progress.note_event(at(base, 5), Event::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() });
     progress.note_event(at(base, 9), exited(3));
     assert_eq!(progress.next_step(at(base, 9), false), Step::Finish);
     assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 3 });

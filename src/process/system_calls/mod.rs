@@ -2,6 +2,9 @@
 //!
 //! Nothing here decides anything; each function is one system call with its types made safe.
 
+mod namespaces;
+mod privileges;
+
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
@@ -12,6 +15,11 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::model::Usage;
 use crate::process::protocol::LeaderStatus;
+
+pub(super) use namespaces::{
+    Extent, MountAttribute, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
+};
+pub(super) use privileges::{HeldProcess, drop_capabilities};
 
 /// What `waitid(2)` says of a child that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +50,7 @@ pub(super) enum Forked {
 
 /// Forks this process if it has one thread; none where it has several, because a child of those could do next to nothing.
 pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
-    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+    if !is_single_threaded()? {
         return Ok(None);
     }
     // SAFETY: there is one thread, this one, and nothing else could make another meanwhile. So no lock is held and no state is half
@@ -51,6 +59,10 @@ pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
         ForkResult::Parent { child } => Ok(Some(Forked::Parent(child))),
         ForkResult::Child => Ok(Some(Forked::Child)),
     }
+}
+
+fn is_single_threaded() -> io::Result<bool> {
+    Ok(std::fs::read_dir("/proc/self/task")?.count() == 1)
 }
 
 /// Ends this process at once: what its parent has registered to be done at the end is not done a second time.
@@ -82,6 +94,22 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Closes every descriptor but some, in a process that was just forked and shares nothing with the one whose descriptors they were.
+pub(super) fn close_all_but(kept: &[RawFd]) {
+    let mut kept: Vec<libc::c_uint> = kept.iter().filter_map(|number| libc::c_uint::try_from(*number).ok()).collect();
+    kept.sort_unstable();
+    let mut first = 0;
+    for number in kept.into_iter().map(Some).chain([None]) {
+        let last = number.map_or(Some(libc::c_uint::MAX), |number| number.checked_sub(1));
+        if let Some(last) = last.filter(|last| *last >= first) {
+            // SAFETY: the call takes three integers. Whoever owns one of these in this copy of the process never uses or drops it: the
+            // caller ends by `end_forked`, which runs no destructor.
+            let _unsupported = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        }
+        first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
+    }
 }
 
 /// Takes the ownership of a descriptor the kernel has just handed over by `SCM_RIGHTS`.

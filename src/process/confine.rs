@@ -1,0 +1,159 @@
+//! The last restrictions a keeper takes upon itself before it starts the leader, which inherits them: no capabilities, no new
+//! privileges, and Landlock (`landlock(7)`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+};
+use nix::sys::prctl::set_no_new_privs;
+
+use crate::model::{Access, Sandbox};
+use crate::process::system_calls::drop_capabilities;
+
+/// The newest rights this program knows; an older kernel offers what it has (Linux 6.12 and later offer all of it).
+const KNOWN: ABI = ABI::V6;
+
+/// Where an action may always write, beside what its sandbox names.
+const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
+
+/// Why an action cannot be confined.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConfineError {
+    /// The capabilities.
+    #[error("cannot drop capabilities")]
+    Capabilities(#[source] io::Error),
+    /// `no_new_privs`.
+    #[error("cannot renounce new privileges")]
+    NewPrivileges(#[source] io::Error),
+    /// Landlock.
+    #[error("cannot restrict a command by Landlock")]
+    Landlock(#[from] RulesetError),
+    /// The kernel has no Landlock.
+    #[error("this kernel has no Landlock, or it is not enabled (`lsm=` on the kernel's command line)")]
+    NoLandlock,
+}
+
+/// Confines this process in its namespaces: files are the mounts' affair, Landlock keeps it from signals and abstract sockets.
+pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
+    drop_capabilities().map_err(ConfineError::Capabilities)?;
+    set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
+    // A kernel without scopes leaves abstract sockets open; the report says so.
+    let _best_effort = scopes()?.create()?.restrict_self()?;
+    Ok(())
+}
+
+/// Confines this process without namespaces: what it may write and what it may not read are rules of Landlock.
+pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
+    set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
+    let Some(sandbox) = sandbox else {
+        return enforced(scopes()?.create()?.restrict_self()?.ruleset);
+    };
+    let rules = rules(sandbox, output);
+    let mut ruleset = scopes()?.handle_access(AccessFs::from_all(KNOWN))?.create()?;
+    ruleset = allow(ruleset, &rules.readable, AccessFs::from_read(KNOWN))?;
+    ruleset = allow(ruleset, &rules.writable, AccessFs::from_all(KNOWN))?;
+    enforced(ruleset.restrict_self()?.ruleset)
+}
+
+/// Returns whether this kernel restricts signals and abstract sockets (Linux 6.12).
+pub(super) fn has_scopes() -> bool {
+    let strict =
+        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal | Scope::AbstractUnixSocket);
+    strict.and_then(Ruleset::create).is_ok()
+}
+
+fn scopes() -> Result<Ruleset, RulesetError> {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+    ruleset.scope(Scope::AbstractUnixSocket)?.scope(Scope::Signal)
+}
+
+fn enforced(status: RulesetStatus) -> Result<(), ConfineError> {
+    match status {
+        RulesetStatus::NotEnforced => Err(ConfineError::NoLandlock),
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+    }
+}
+
+fn allow(
+    mut ruleset: RulesetCreated,
+    paths: &[PathBuf],
+    access: landlock::BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    for path in paths {
+        // What is not there, or may not be looked at, needs no rule.
+        let Ok(opened) = PathFd::new(path) else { continue };
+        let fits = if path.is_dir() { access } else { access & AccessFs::from_file(KNOWN) };
+        ruleset = ruleset.add_rule(PathBeneath::new(opened, fits))?;
+    }
+    Ok(ruleset)
+}
+
+/// What Landlock is told. Its rules only add, and count for everything below a path: to leave one path out, everything beside
+/// each directory on the way to it is named.
+#[derive(Debug, PartialEq, Eq)]
+struct Rules {
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+}
+
+fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
+    let of = |wanted: fn(&Access) -> bool| {
+        sandbox.places.iter().filter(move |place| wanted(&place.access)).map(|place| place.path.clone())
+    };
+    let is_hidden = |access: &Access| matches!(access, Access::Hidden);
+    // Without namespaces nothing can be put in another place: a private directory is the shared one.
+    let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
+    let hidden: Vec<PathBuf> = of(is_hidden).chain([sandbox.store.clone()]).filter(|path| path.is_absolute()).collect();
+    let mut writable: Vec<PathBuf> = of(is_writable).filter(|path| !contains_any(path, &hidden)).collect();
+    writable.extend(of(is_writable).filter(|path| contains_any(path, &hidden)).flat_map(|path| siblings(&path, &hidden)));
+    writable.extend(ALWAYS_WRITABLE.iter().map(PathBuf::from));
+    writable.extend(output.map(Path::to_owned));
+    let mut readable = siblings(Path::new("/"), &hidden);
+    readable.extend(of(|access| matches!(access, Access::ReadOnly)));
+    Rules { readable, writable }
+}
+
+fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| path.starts_with(directory))
+}
+
+/// Returns the fewest paths that together hold everything below a directory but what is hidden.
+fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut named = Vec::new();
+    // A link is left out: what it leads to has a rule of its own, or must have none.
+    let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
+        if hidden.contains(&path) {
+            continue;
+        }
+        if contains_any(&path, hidden) {
+            named.extend(siblings(&path, hidden));
+        } else {
+            named.push(path);
+        }
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_beside_what_is_hidden_is_named_and_nothing_above_it() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| root.path().join(name);
+        for name in ["home/state/store", "home/state/other", "home/src", "home/.ssh"] {
+            std::fs::create_dir_all(path(name)).expect("made");
+        }
+        let mut named = siblings(root.path(), &[path("home/state/store"), path("home/.ssh")]);
+        named.sort();
+        assert_eq!(named, [path("home/src"), path("home/state/other")]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The keeper: the process that starts one action's leader, reaps what it leaves, and says how it ended.
+//!
+//! At the namespace level it is the first process of the action's pid namespace: when it ends, by whatever way, the kernel ends
+//! everything in it. At the others it is the subreaper of its descendants and ends them itself. It is a fork of the launcher,
+//! speaks with nobody else, and cannot be looked into by what it runs: it is not dumpable before anything of the action exists.
+
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, setsid};
+
+use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor};
+use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::child::spawn_child;
+use crate::process::confine::{confine_by_landlock, confine_in_namespaces};
+use crate::process::group::{Group, kill_descendants};
+use crate::process::process_table::{LiveProcess, NAMED_CAP, descendants, read_live_processes, read_own_children, read_survivor};
+use crate::process::protocol::{KeeperEvent, KeeperRequest, Obstacle, Start};
+use crate::process::stage::{Identity, Staged, stage};
+use crate::process::system_calls::{Reaping, close_all_but, wait_child};
+
+/// What a keeper is forked with.
+pub(super) struct Commission<'a> {
+    /// The level it keeps its action apart by.
+    pub(super) level: IsolationLevel,
+    /// Who the launcher is, as the launcher's namespace says.
+    pub(super) identity: Identity,
+    /// What the action sees of the file system.
+    pub(super) sandbox: Option<&'a Sandbox>,
+    /// The socket to the launcher.
+    pub(super) socket: UnixStream,
+    /// The action; none: it is told later.
+    pub(super) start: Option<(&'a Start, Vec<OwnedFd>)>,
+}
+
+/// A keeper's whole state.
+struct Keeper {
+    level: IsolationLevel,
+    channel: Channel,
+    children: SignalFd,
+    staged: Option<Staged>,
+    stand: Stand,
+}
+
+/// Where the action stands.
+enum Stand {
+    /// Nothing was started.
+    Waiting,
+    /// The leader runs.
+    Running(Group),
+    /// The leader has ended, others have not. Its zombie stays, so its group id is nobody else's (P2).
+    Lingering(Group),
+    /// Nobody is left, or nothing was started.
+    Over,
+}
+
+/// Why a keeper cannot go on. Nobody reads it: the launcher sees the socket close.
+#[derive(Debug, thiserror::Error)]
+enum KeeperError {
+    #[error("cannot make the keeper's process what it must be")]
+    Prepare(#[source] io::Error),
+    #[error("cannot talk to the launcher")]
+    Channel(#[from] ChannelError),
+    #[error("cannot wait for something to happen")]
+    Wait(#[source] io::Error),
+    #[error("the launcher is gone")]
+    Abandoned,
+}
+
+/// Runs a keeper, in the process that was forked for it, and returns its exit code.
+pub(super) fn run_keeper(commission: Commission<'_>) -> u8 {
+    match serve(commission) {
+        Ok(()) => 0,
+        Err(_) => 1,
+    }
+}
+
+fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
+    let Commission { level, identity, sandbox, socket, start } = commission;
+    let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
+    close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
+    let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
+    if level == IsolationLevel::Namespace {
+        match stage(identity, sandbox) {
+            Ok(staged) => keeper.staged = Some(staged),
+            Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
+        }
+    }
+    keeper.tell(&KeeperEvent::Ready)?;
+    if let Some((start, descriptors)) = start {
+        keeper.start(start, descriptors)?;
+    }
+    let outcome = keeper.follow();
+    if outcome.is_err() && level != IsolationLevel::Namespace {
+        keeper.kill_all();
+    }
+    outcome
+}
+
+impl Keeper {
+    fn prepare(level: IsolationLevel, socket: UnixStream) -> io::Result<Self> {
+        if level == IsolationLevel::Namespace {
+            setsid()?;
+            // The first line is the socket's end. Killed, it takes everything with it.
+            set_pdeathsig(Signal::SIGKILL)?;
+        } else {
+            // Killed, it could kill nobody any more: the socket's end is what it heeds.
+            set_pdeathsig(None)?;
+            set_child_subreaper(true)?;
+        }
+        set_dumpable(false)?;
+        let mut mask = SigSet::empty();
+        mask.add(Signal::SIGCHLD);
+        mask.thread_set_mask()?;
+        let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: Stand::Waiting })
+    }
+
+    fn tell(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
+        self.channel.send(event, &[])
+    }
+
+    fn follow(&mut self) -> Result<(), KeeperError> {
+        loop {
+            self.look_at_children()?;
+            if matches!(self.stand, Stand::Over) {
+                return Ok(());
+            }
+            let mut watched =
+                [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut watched, PollTimeout::NONE) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(errno) => return Err(KeeperError::Wait(errno.into())),
+            }
+            let has_requests = watched[0].any().unwrap_or(true);
+            // What it says does not matter: every look is at all children.
+            while let Ok(Some(_)) = self.children.read_signal() {}
+            if has_requests {
+                self.take_requests()?;
+            }
+        }
+    }
+
+    fn take_requests(&mut self) -> Result<(), KeeperError> {
+        let arrival = self.channel.receive()?;
+        while let Some((request, descriptors)) = self.channel.next_message::<KeeperRequest>()? {
+            match request {
+                KeeperRequest::Run(start) => self.start(&start, descriptors)?,
+                KeeperRequest::Signal(stage) => self.signal(stage),
+            }
+        }
+        match arrival {
+            Arrival::Closed => Err(KeeperError::Abandoned),
+            Arrival::Bytes | Arrival::Nothing => Ok(()),
+        }
+    }
+
+    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
+        if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
+            self.stand = Stand::Over;
+            return Ok(self.tell(&KeeperEvent::Unready(Obstacle::Stale))?);
+        }
+        let spawned = self.confine(start).and_then(|()| {
+            // What is blocked here would be blocked in every child. A child that ends meanwhile is seen at the next look.
+            let children_only = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
+            let spawned = spawn_child(start, descriptors);
+            let _blocked_again = children_only.and_then(|mask| mask.thread_set_mask());
+            spawned
+        });
+        match spawned {
+            Ok(group) => {
+                self.stand = Stand::Running(group);
+                self.tell(&KeeperEvent::Started)?;
+            }
+            Err(failure) => {
+                self.stand = Stand::Over;
+                self.tell(&KeeperEvent::NotStarted(failure))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the last restrictions on this process; the leader inherits them.
+    fn confine(&self, start: &Start) -> Result<(), SpawnFailure> {
+        let isolation = &start.isolation;
+        let refused = |error: &dyn std::error::Error| {
+            let cause = error.source().map_or(String::new(), |source| format!(": {source}"));
+            SpawnFailure::NotIsolated { why: format!("{error}{cause}") }
+        };
+        if let Some(staged) = &self.staged {
+            staged.finish(isolation.output.as_deref()).map_err(|error| refused(&error))?;
+        }
+        match self.level {
+            IsolationLevel::Namespace => confine_in_namespaces(),
+            IsolationLevel::Cgroup | IsolationLevel::Landlock => {
+                confine_by_landlock(isolation.sandbox.as_ref(), isolation.output.as_deref())
+            }
+            IsolationLevel::ProcessGroup => Ok(()),
+        }
+        .map_err(|error| refused(&error))
+    }
+
+    fn signal(&self, stage: StopStage) {
+        let (Stand::Running(group) | Stand::Lingering(group)) = &self.stand else {
+            return;
+        };
+        match stage {
+            StopStage::Sigint | StopStage::Sigterm => {
+                let _refused = group.signal(stage);
+            }
+            StopStage::Sigkill => self.kill_all(),
+        }
+    }
+
+    /// Kills everybody but this process. At the namespace level the launcher does it, by killing this process.
+    fn kill_all(&self) {
+        if let Stand::Running(group) | Stand::Lingering(group) = &self.stand {
+            let _refused = group.signal(StopStage::Sigkill);
+        }
+        let _seen_at_the_next_look = kill_descendants(Pid::this(), &[], || self.reap_orphans());
+    }
+
+    /// Looks whether the leader has ended or everybody has, and reaps whoever came to this process.
+    fn look_at_children(&mut self) -> Result<(), KeeperError> {
+        match self.stand {
+            Stand::Waiting | Stand::Over => {}
+            Stand::Running(group) => {
+                self.reap_orphans();
+                let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
+                    return Ok(());
+                };
+                let survivors = self.survivors();
+                self.stand = if survivors.is_empty() { Stand::Over } else { Stand::Lingering(group) };
+                self.tell(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, survivors })?;
+            }
+            Stand::Lingering(_) => {
+                self.reap_orphans();
+                if self.alive().is_empty() {
+                    self.stand = Stand::Over;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn survivors(&self) -> Vec<Survivor> {
+        self.alive().iter().take(NAMED_CAP).map(read_survivor).collect()
+    }
+
+    /// Returns everybody of the action who is alive. Without a living child there is nobody: whoever loses its parent becomes ours.
+    fn alive(&self) -> Vec<LiveProcess> {
+        let leader = match self.stand {
+            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
+            Stand::Waiting | Stand::Over => None,
+        };
+        if read_own_children().is_some_and(|children| children.iter().all(|child| Some(*child) == leader))
+            && !self.leader_lives(leader)
+        {
+            return Vec::new();
+        }
+        descendants(Pid::this(), &read_live_processes())
+    }
+
+    fn leader_lives(&self, leader: Option<Pid>) -> bool {
+        leader.is_some_and(|leader| matches!(wait_child(leader, Reaping::Keep), Ok(None)))
+    }
+
+    fn reap_orphans(&self) {
+        let leader = match self.stand {
+            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
+            Stand::Waiting | Stand::Over => None,
+        };
+        for child in read_own_children().unwrap_or_default().into_iter().filter(|child| Some(*child) != leader) {
+            let _ended_or_not = wait_child(child, Reaping::Reap);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Which levels of isolation this system offers, as far as the launcher has learnt.
+
+use std::collections::BTreeMap;
+
+use crate::model::IsolationLevel;
+
+/// What stands against each level. A level that has worked once is not given up any more: whatever stands against it later is the
+/// action's own doing, and must not earn it a weaker one.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    known: BTreeMap<IsolationLevel, Standing>,
+}
+
+#[derive(Debug)]
+enum Standing {
+    Works,
+    Refused(String),
+}
+
+impl Levels {
+    /// Returns the strongest level not above `strongest` that is not known to be refused.
+    pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
+        let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(Standing::Refused(_)));
+        IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
+    }
+
+    /// Notes that a level works.
+    pub(super) fn note_working(&mut self, level: IsolationLevel) {
+        self.known.insert(level, Standing::Works);
+    }
+
+    /// Notes why the system refuses a level. Returns whether it is given up by that.
+    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> Verdict {
+        match self.known.get(&level) {
+            Some(Standing::Works) => Verdict::Kept,
+            Some(Standing::Refused(_)) | None => {
+                self.known.insert(level, Standing::Refused(why));
+                Verdict::GivenUp
+            }
+        }
+    }
+
+    /// Returns why no stronger level than this one is used.
+    pub(super) fn obstacles(&self, level: IsolationLevel) -> Vec<String> {
+        let stronger = self.known.iter().filter(|(other, _)| **other < level);
+        stronger
+            .filter_map(|(_, standing)| match standing {
+                Standing::Refused(why) => Some(why.clone()),
+                Standing::Works => None,
+            })
+            .collect()
+    }
+}
+
+/// What becomes of a level that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is not tried again.
+    GivenUp,
+    /// It stays: it has worked before.
+    Kept,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
+
+    #[test]
+    fn the_best_level_is_the_strongest_that_is_not_refused_nor_above_what_is_asked_for() {
+        let mut levels = Levels::default();
+        assert_eq!((levels.best(Namespace), levels.best(Landlock)), (Namespace, Landlock));
+        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), Verdict::GivenUp);
+        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), Verdict::GivenUp);
+        assert_eq!((levels.best(Namespace), levels.best(ProcessGroup)), (Landlock, ProcessGroup));
+        assert_eq!(levels.obstacles(Landlock), ["no", "nor"]);
+        assert!(levels.obstacles(Namespace).is_empty());
+    }
+
+    #[test]
+    fn a_level_that_has_worked_is_not_given_up_for_a_weaker_one() {
+        let mut levels = Levels::default();
+        levels.note_working(Namespace);
+        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), Verdict::Kept);
+        assert_eq!(levels.best(Namespace), Namespace);
+    }
+}

@@ -1,0 +1,315 @@
+//! Makes the file system of one action, in the keeper of its new namespaces: read-only but for what its sandbox names.
+//!
+//! The order is what holds it together. What stays writable is copied first, then everything is made read-only, then the copies
+//! are attached, each after what it lies in; what is hidden is covered by empty directories of a file system in memory that is
+//! itself under the fresh `/proc` in the end. The output directory is attached when the action is known, since a keeper may be
+//! parked before. Facts: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+use nix::mount::{MsFlags, mount};
+use nix::sys::prctl::set_dumpable;
+use nix::unistd::{getegid, geteuid};
+
+use crate::model::{Access, Place, Sandbox};
+use crate::process::protocol::Obstacle;
+use crate::process::system_calls::{Extent, MountAttribute, attach_mount, clone_mount, restrict_copy, restrict_mount};
+
+/// Device nodes that root's actions keep; an ordinary user's keep all of `/dev`, where permissions protect the others.
+const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+
+/// What root could do harm with through a fresh `/proc`: its files are root's, whatever capabilities root has left (`proc(5)`).
+const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
+
+/// Where covers are made while the file system is built; the fresh `/proc` lies above it in the end.
+const WORKSHOP: &str = "/proc";
+
+/// What is kept of a staged file system until the action is known.
+#[derive(Debug)]
+pub(super) struct Staged {
+    /// The store, as it is below its cover.
+    store: Option<(OwnedFd, PathBuf)>,
+    /// Places that can be replaced behind our back, and what they were.
+    places: Vec<Place>,
+}
+
+/// A place whose content was copied before everything was made read-only.
+struct Copied<'p> {
+    place: &'p Place,
+    mount: Option<OwnedFd>,
+    kind: Kind,
+}
+
+/// What a mount point must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    File,
+}
+
+/// Who the process is, as it was before it was in a namespace of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity {
+    user: u32,
+    group: u32,
+}
+
+impl Identity {
+    /// Returns who this process is now.
+    pub(super) fn own() -> Self {
+        Self { user: geteuid().as_raw(), group: getegid().as_raw() }
+    }
+}
+
+/// Makes the user somebody in the new user namespace, and the file system what the sandbox says.
+pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Staged, Obstacle> {
+    map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
+    let Some(sandbox) = sandbox else {
+        mount_proc()?;
+        return Ok(Staged { store: None, places: Vec::new() });
+    };
+    let store = hold(&sandbox.store)?;
+    let is_root = identity.user == 0;
+    let devices = if is_root { copy_devices()? } else { Vec::new() };
+    let copied = sandbox.places.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
+    let attribute = if is_root { MountAttribute::ReadOnlyWithoutDevices } else { MountAttribute::ReadOnly };
+    restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
+    for (path, device) in &devices {
+        attach_mount(device, path).map_err(|error| broken("attach", path, &error))?;
+    }
+    let mut covers = Covers::open()?;
+    for one in &copied {
+        attach(one, &mut covers)?;
+    }
+    if let Some((_, path)) = &store {
+        covers.cover(path, Kind::Directory)?;
+    }
+    covers.seal()?;
+    mount_proc()?;
+    if is_root {
+        guard_kernel_switches()?;
+    }
+    let places = sandbox.places.clone();
+    Ok(Staged { store, places })
+}
+
+impl Staged {
+    /// Returns whether every place is still what it was when it was named: a directory that was moved away and made anew is not.
+    pub(super) fn is_current(&self) -> bool {
+        let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
+        self.places.iter().filter(is_named).all(|place| identity_of(&place.path) == Some(place.identity))
+    }
+
+    /// Attaches the action's output directory, and closes the store's cover for good.
+    pub(super) fn finish(&self, output: Option<&Path>) -> io::Result<()> {
+        let Some((store, path)) = &self.store else {
+            return Ok(());
+        };
+        if let Some(output) = output {
+            let below = output.strip_prefix(path).map_err(io::Error::other)?;
+            let copy = clone_mount(Some(store.as_fd()), below, Extent::Tree)?;
+            restrict_copy(&copy, MountAttribute::WithoutDevices)?;
+            fs::create_dir_all(output)?;
+            attach_mount(&copy, output)?;
+        }
+        restrict_mount(path, MountAttribute::ReadOnly, Extent::One)
+    }
+}
+
+/// Writes the maps of this process's new user namespace: the one user and group there are, as themselves.
+fn map_identity(identity: Identity) -> io::Result<()> {
+    // What is not dumpable has files in `/proc` that are root's.
+    set_dumpable(true)?;
+    write_to("/proc/self/setgroups", "deny")?;
+    write_to("/proc/self/uid_map", &format!("{0} {0} 1", identity.user))?;
+    write_to("/proc/self/gid_map", &format!("{0} {0} 1", identity.group))?;
+    set_dumpable(false)?;
+    Ok(())
+}
+
+fn write_to(path: &str, text: &str) -> io::Result<()> {
+    File::options().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
+    if store.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let opened = File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(store);
+    let directory = opened.map_err(|error| broken("open", store, &error))?;
+    Ok(Some((directory.into(), store.to_owned())))
+}
+
+fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
+    let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
+    there.map(|path| Ok((path, clone_mount(None, path, Extent::Tree).map_err(|error| broken("copy", path, &error))?))).collect()
+}
+
+/// Copies what a place shows, while it can still be written.
+fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
+    let refused = |error: &io::Error| broken("copy", &place.path, error);
+    let kind = kind_of(&place.path).map_err(|error| refused(&error))?;
+    let mount = match &place.access {
+        Access::Writable | Access::ReadOnly => {
+            if identity_of(&place.path) != Some(place.identity) {
+                return Err(Obstacle::Stale);
+            }
+            let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
+            let attribute = match place.access {
+                Access::ReadOnly => MountAttribute::ReadOnlyWithoutDevices,
+                _ => MountAttribute::WithoutDevices,
+            };
+            restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
+            Some(copy)
+        }
+        Access::Private { source } => {
+            make_private(source).map_err(|error| broken("make", source, &error))?;
+            let copy = clone_mount(None, source, Extent::One).map_err(|error| refused(&error))?;
+            restrict_copy(&copy, MountAttribute::WithoutDevices).map_err(|error| refused(&error))?;
+            Some(copy)
+        }
+        Access::Overlay { scratch } => Some(overlay(&place.path, scratch)?),
+        Access::Hidden | Access::Memory => None,
+    };
+    Ok(Copied { place, mount, kind })
+}
+
+/// Makes a directory that everybody in the action may write to, as `/tmp` is.
+fn make_private(source: &Path) -> io::Result<()> {
+    fs::create_dir_all(source)?;
+    fs::set_permissions(source, Permissions::from_mode(0o1777))
+}
+
+/// Lays a writable copy over a place and returns it, attached there for the moment.
+fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
+    let refused = |error: &io::Error| broken("lay a writable copy over", path, error);
+    let (upper, work) = (scratch.join("changed"), scratch.join("work"));
+    for directory in [&upper, &work] {
+        fs::create_dir_all(directory).map_err(|error| refused(&error))?;
+    }
+    let option = |name: &str, path: &Path| format!("{name}={}", escape_option(path));
+    let options = [option("lowerdir", path), option("upperdir", &upper), option("workdir", &work), "userxattr".to_owned()];
+    let options = options.join(",");
+    mount(Some("overlay"), path, Some("overlay"), MsFlags::MS_NODEV, Some(options.as_str()))
+        .map_err(|errno| refused(&errno.into()))?;
+    clone_mount(None, path, Extent::One).map_err(|error| refused(&error))
+}
+
+/// overlayfs separates its options by commas and lower directories by colons.
+fn escape_option(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:")
+}
+
+fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
+    let path = &one.place.path;
+    make_mount_point(path, one.kind).map_err(|error| broken("make a place for", path, &error))?;
+    match (&one.place.access, &one.mount) {
+        (Access::Hidden, _) => covers.cover(path, one.kind),
+        (Access::Memory, _) => {
+            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+            mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777"))
+                .map_err(|errno| broken("mount memory at", path, &errno.into()))
+        }
+        (_, Some(mount)) => attach_mount(mount, path).map_err(|error| broken("attach", path, &error)),
+        (_, None) => Ok(()),
+    }
+}
+
+/// Below a cover or a private directory a place's own directories are missing at first.
+fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(());
+    }
+    match kind {
+        Kind::Directory => fs::create_dir_all(path),
+        Kind::File => {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            File::create_new(path).map(drop)
+        }
+    }
+}
+
+/// Empty directories and files that lie over what is hidden.
+struct Covers {
+    made: usize,
+    sealable: Vec<PathBuf>,
+}
+
+impl Covers {
+    fn open() -> Result<Self, Obstacle> {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        mount(Some("tmpfs"), WORKSHOP, Some("tmpfs"), flags, Some("mode=755,size=4m"))
+            .map_err(|errno| lasting("cannot mount a file system in memory", &errno.into()))?;
+        Ok(Self { made: 0, sealable: Vec::new() })
+    }
+
+    fn cover(&mut self, path: &Path, kind: Kind) -> Result<(), Obstacle> {
+        let refused = |error: &io::Error| broken("hide", path, error);
+        let cover = Path::new(WORKSHOP).join(self.made.to_string());
+        self.made += 1;
+        make_mount_point(&cover, kind).map_err(|error| refused(&error))?;
+        mount(Some(&cover), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|errno| refused(&errno.into()))?;
+        self.sealable.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Makes the covers read-only, now that everything that lies in them is there; but for the last one, the store's, in which the
+    /// output directory is still to come.
+    fn seal(&self) -> Result<(), Obstacle> {
+        let but_the_last = self.sealable.len().saturating_sub(1);
+        self.sealable[..but_the_last].iter().try_for_each(|path| {
+            restrict_mount(path, MountAttribute::ReadOnly, Extent::One).map_err(|error| broken("close", path, &error))
+        })
+    }
+}
+
+fn mount_proc() -> Result<(), Obstacle> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>).map_err(|errno| {
+        lasting("cannot mount a fresh `/proc` (in a container that masks parts of it, none can be)", &errno.into())
+    })
+}
+
+fn guard_kernel_switches() -> Result<(), Obstacle> {
+    for path in KERNEL_SWITCHES.iter().map(Path::new).filter(|path| path.exists()) {
+        let guarded = clone_mount(None, path, Extent::Tree)
+            .and_then(|copy| restrict_copy(&copy, MountAttribute::ReadOnly).map(|()| copy))
+            .and_then(|copy| attach_mount(&copy, path));
+        guarded.map_err(|error| broken("guard", path, &error))?;
+    }
+    Ok(())
+}
+
+fn kind_of(path: &Path) -> io::Result<Kind> {
+    let metadata = fs::metadata(path)?;
+    Ok(if metadata.is_dir() { Kind::Directory } else { Kind::File })
+}
+
+/// Returns device and inode of what is at a path.
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+fn lasting(what: &str, error: &io::Error) -> Obstacle {
+    Obstacle::Level(format!("{what}: {error}"))
+}
+
+fn broken(verb: &str, path: &Path, error: &io::Error) -> Obstacle {
+    Obstacle::Place(format!("cannot {verb} `{}` for the isolation of a command: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_separates_an_option_is_escaped_in_a_path() {
+        assert_eq!(escape_option(Path::new("/a,b:c\\d")), "/a\\,b\\:c\\\\d");
+    }
+}

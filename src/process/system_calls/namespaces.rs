@@ -1,0 +1,142 @@
+//! `clone3(2)` into new namespaces, and the calls on mounts that work by descriptor (`open_tree(2)`, `move_mount(2)`,
+//! `mount_setattr(2)`), which nix does not have.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use nix::libc;
+use nix::unistd::Pid;
+
+use super::{Forked, is_single_threaded};
+
+/// What a mount is made to be; what is not named stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::process) enum MountAttribute {
+    /// Nothing below it can be written.
+    ReadOnly,
+    /// Neither written, nor is a device node below it a device.
+    ReadOnlyWithoutDevices,
+    /// No device node below it is a device.
+    WithoutDevices,
+}
+
+/// Which mounts are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::process) enum Extent {
+    /// The one at the path.
+    One,
+    /// That and everything mounted below it.
+    Tree,
+}
+
+/// Forks this process into new user, mount, pid and ipc namespaces, of which the child is the first process.
+///
+/// The child is a copy of this process as after `fork(2)`. A process with several threads is refused with `EBUSY`.
+pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
+    if !is_single_threaded()? {
+        return Err(io::Error::from_raw_os_error(libc::EBUSY));
+    }
+    let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    // SAFETY: all-zero bytes are a valid value of this plain C structure: no pointer, no stack, nothing shared.
+    let mut request: libc::clone_args = unsafe { std::mem::zeroed() };
+    request.flags = u64::from(namespaces.cast_unsigned());
+    request.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
+    // SAFETY: the structure lives until the call returns. Without CLONE_VM and a stack the child continues here on a copy of this
+    // stack, as after fork(2); there is one thread, so no lock is held in it and it may go on with any code.
+    let outcome = unsafe { libc::syscall(libc::SYS_clone3, &raw mut request, size_of::<libc::clone_args>()) };
+    match outcome {
+        0 => Ok(Forked::Child),
+        child if child > 0 => Ok(Forked::Parent(Pid::from_raw(i32::try_from(child).unwrap_or(i32::MAX)))),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Copies the mount at a path, relative to a directory, as a tree that is attached nowhere yet.
+pub(in crate::process) fn clone_mount(directory: Option<BorrowedFd<'_>>, path: &Path, extent: Extent) -> io::Result<OwnedFd> {
+    let path = to_c_string(path)?;
+    let recursion = match extent {
+        Extent::One => 0,
+        Extent::Tree => libc::AT_RECURSIVE.cast_unsigned(),
+    };
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | recursion;
+    // SAFETY: the path is a NUL-terminated string that lives until the call returns; the other arguments are integers.
+    let outcome = unsafe { libc::syscall(libc::SYS_open_tree, raw(directory), path.as_ptr(), flags) };
+    if outcome < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) })
+}
+
+/// Attaches a copied mount at a path.
+pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Result<()> {
+    let path = to_c_string(path)?;
+    // SAFETY: both strings are NUL-terminated and live until the call returns; the other arguments are integers.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Restricts the mount at a path, and cuts it off from what is mounted elsewhere later.
+pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: Extent) -> io::Result<()> {
+    restrict(libc::AT_FDCWD, &to_c_string(path)?, 0, attribute, extent)
+}
+
+/// Restricts a copied mount that is attached nowhere yet.
+pub(in crate::process) fn restrict_copy(mount: &OwnedFd, attribute: MountAttribute) -> io::Result<()> {
+    restrict(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH, attribute, Extent::Tree)
+}
+
+fn restrict(
+    directory: RawFd,
+    path: &std::ffi::CStr,
+    flags: libc::c_int,
+    attribute: MountAttribute,
+    extent: Extent,
+) -> io::Result<()> {
+    let recursion = match extent {
+        Extent::One => 0,
+        Extent::Tree => libc::AT_RECURSIVE,
+    };
+    let request = libc::mount_attr {
+        attr_set: match attribute {
+            MountAttribute::ReadOnly => libc::MOUNT_ATTR_RDONLY,
+            MountAttribute::ReadOnlyWithoutDevices => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV,
+            MountAttribute::WithoutDevices => libc::MOUNT_ATTR_NODEV,
+        },
+        attr_clr: 0,
+        propagation: libc::MS_PRIVATE,
+        userns_fd: 0,
+    };
+    // SAFETY: path and structure live until the call returns, and the size is the structure's own.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            directory,
+            path.as_ptr(),
+            flags | recursion,
+            &raw const request,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn raw(directory: Option<BorrowedFd<'_>>) -> RawFd {
+    directory.map_or(libc::AT_FDCWD, |directory| directory.as_raw_fd())
+}
+
+fn to_c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}

@@ -1,0 +1,59 @@
+//! Giving up capabilities (`capabilities(7)`), and signalling exactly the process that was looked at (`pidfd_open(2)`).
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+
+use nix::libc;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+/// `_LINUX_CAPABILITY_VERSION_3` of `capset(2)`.
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+
+/// Drops every capability there is, also from the bounding set: nothing that is executed later gets one back, not even root's.
+pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
+    for capability in 0..64 {
+        // SAFETY: this prctl takes integers only.
+        let outcome = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        if outcome != 0 {
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                // There is no such capability, nor a higher one.
+                Some(libc::EINVAL) => break,
+                // Whoever may not drop any has none to drop: `execve(2)` gives an ordinary user's process nothing.
+                Some(libc::EPERM) => break,
+                Some(_) | None => return Err(error),
+            }
+        }
+    }
+    let header: [u32; 2] = [CAPABILITY_VERSION, 0];
+    let nothing = [0_u32; 6];
+    // SAFETY: the header is a version and this process's id (0), and version 3 reads two structures of three 32-bit words.
+    let outcome = unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), nothing.as_ptr()) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A process, held by what it is and not by its number.
+#[derive(Debug)]
+pub(in crate::process) struct HeldProcess(OwnedFd);
+
+impl HeldProcess {
+    /// Takes hold of the process that has this id now.
+    pub(in crate::process) fn open(process: Pid) -> io::Result<Self> {
+        // SAFETY: the call takes two integers.
+        let outcome = unsafe { libc::syscall(libc::SYS_pidfd_open, process.as_raw(), 0) };
+        if outcome < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) }))
+    }
+
+    /// Sends it SIGKILL; one that has ended is left as it is.
+    pub(in crate::process) fn kill(&self) {
+        let no_information = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: the descriptor is open, and a null pointer asks for what kill(2) would send.
+        let _ended =
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), Signal::SIGKILL as i32, no_information, 0) };
+    }
+}
