@@ -96,7 +96,7 @@ impl Bench {
             argv,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
-            isolation: Isolation { strongest: self.strongest, sandbox: None, output: None },
+            isolation: Isolation { strongest: self.strongest, ..Isolation::weakest() },
         }
     }
 

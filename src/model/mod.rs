@@ -43,7 +43,8 @@ pub use plan::{
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{
-    ActionEnd, ActionLimits, Captured, Ended, LimitKind, SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
+    StreamExcerpt, Survivor, Usage,
 };
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,

@@ -200,6 +200,30 @@ pub struct Usage {
     pub peak_memory_kib: u64,
 }
 
+/// What an action may use, all its processes together; nothing is limited where it is not said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResourceLimits {
+    /// Memory, in bytes.
+    pub memory: Option<u64>,
+    /// Processes and threads at a time.
+    pub processes: Option<u32>,
+}
+
+/// What all processes of an action have used together, as its cgroup says; none of what that does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GroupUsage {
+    /// User CPU time.
+    pub user: Option<DurationMs>,
+    /// System CPU time.
+    pub system: Option<DurationMs>,
+    /// The most memory at a time, in bytes.
+    pub peak_memory: Option<u64>,
+    /// Whether the kernel ended it for more memory than its limit.
+    pub memory_exceeded: bool,
+    /// Whether the kernel refused it a process more than its limit.
+    pub processes_exceeded: bool,
+}
+
 /// Everything the supervisor knows about an action that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {

@@ -16,6 +16,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
 
 use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor};
+use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::child::spawn_child;
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces};
@@ -33,6 +34,8 @@ pub(super) struct Commission<'a> {
     pub(super) identity: Identity,
     /// What the action sees of the file system.
     pub(super) sandbox: Option<&'a Sandbox>,
+    /// The action's cgroup, where it has one: everything is born in it.
+    pub(super) group: Option<&'a Cgroup>,
     /// The socket to the launcher.
     pub(super) socket: UnixStream,
     /// The action; none: it is told later.
@@ -82,10 +85,14 @@ pub(super) fn run_keeper(commission: Commission<'_>) -> u8 {
 }
 
 fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
-    let Commission { level, identity, sandbox, socket, start } = commission;
+    let Commission { level, identity, sandbox, group, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
+    if let Some(Err(error)) = group.map(Cgroup::enter) {
+        let why = format!("cannot enter the cgroup of an action: {error}");
+        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+    }
     if level == IsolationLevel::Namespace {
         match stage(identity, sandbox) {
             Ok(staged) => keeper.staged = Some(staged),

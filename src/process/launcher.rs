@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,21 +22,18 @@ use signal_hook::low_level::{pipe, unregister};
 use signal_hook::{SigId, flag};
 
 use crate::model::{CommandExit, IsolationLevel, Sandbox, SpawnFailure, StopStage};
+use crate::process::cgroup::{Cgroup, Delegation};
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::{kill_child, kill_descendants};
 use crate::process::keeper::{Commission, run_keeper};
-use crate::process::level::{Levels, Verdict};
+use crate::process::level::{Levels, Refusal};
+use crate::process::open_action::{KeeperHandle, OpenAction};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{
-    ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Request, Start,
-};
+use crate::process::protocol::{ActionNumber, Event, Isolation, Obstacle, Request, Start};
 use crate::process::stage::Identity;
 use crate::process::system_calls::{
     Forked, Reaping, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from, wait_child,
 };
-
-/// How long a keeper gets to become ready, in milliseconds; it takes about one.
-const READY_MS: u16 = 10_000;
 
 /// Signals that do nothing to the launcher. They are caught rather than ignored, because what is caught is at its default again
 /// after `execve(2)` and what is ignored stays ignored: a child must feel SIGINT although proctor was started with `nohup` or `&`.
@@ -66,37 +63,6 @@ const CAUGHT: [i32; 20] = [
 /// The signals that wake the launcher: a child has ended, or its supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// An action that was started and not yet released: its keeper, and what that has said.
-#[derive(Debug)]
-struct OpenAction {
-    keeper: Pid,
-    level: IsolationLevel,
-    channel: Channel,
-    told: Told,
-}
-
-/// What the supervisor was told of an action.
-#[derive(Debug)]
-enum Told {
-    /// It was started.
-    Started,
-    /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
-    EndPending(Event),
-    /// Its end, and that others were still alive.
-    Ended,
-    /// That nobody is left.
-    Over,
-}
-
-/// A keeper that is ready for an action that was not asked for yet.
-#[derive(Debug)]
-struct Parked {
-    keeper: Pid,
-    level: IsolationLevel,
-    channel: Channel,
-    isolation: Isolation,
-}
-
 /// The launcher's whole state.
 #[derive(Debug)]
 struct Launcher {
@@ -106,6 +72,7 @@ struct Launcher {
     supervisor: Pid,
     identity: Identity,
     levels: Levels,
+    delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, OpenAction>,
     parked: Option<Parked>,
     /// Keepers that nobody asks about any more; they are reaped when they have ended.
@@ -163,6 +130,7 @@ impl Launcher {
             supervisor,
             identity: Identity::own(),
             levels: Levels::default(),
+            delegation: Delegation::find(),
             open: BTreeMap::new(),
             parked: None,
             released: Vec::new(),
@@ -193,7 +161,7 @@ impl Launcher {
             self.open.iter().filter(|(_, action)| action.is_heard()).map(|(number, _)| *number).collect();
         let mut watched =
             vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
-        let descriptors = keepers.iter().filter_map(|number| self.open.get(number)).map(|action| action.channel.as_fd());
+        let descriptors = keepers.iter().filter_map(|number| self.open.get(number)).map(|action| action.keeper.descriptor());
         watched.extend(descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
         match poll(&mut watched, PollTimeout::NONE) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
@@ -227,79 +195,100 @@ impl Launcher {
     /// Starts an action by the strongest level that can be had.
     fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServeError> {
         let number = start.number;
-        if self.start_parked(start, &descriptors) {
-            return Ok(());
+        if let Some(action) = self.start_parked(start, &descriptors) {
+            self.open.insert(number, action);
+            return self.hear_keeper(number);
         }
         loop {
             let level = self.levels.best(start.isolation.strongest);
-            let failure = match self.commission(level, start.isolation.sandbox.as_ref(), Some((start, &descriptors))) {
-                Ok((keeper, mut channel)) => match await_ready(&mut channel) {
-                    Ok(()) => {
-                        self.levels.note_working(level);
-                        self.open.insert(number, OpenAction { keeper, level, channel, told: Told::Started });
-                        return Ok(());
-                    }
-                    Err(unready) => {
-                        self.discard(keeper);
-                        unready
-                    }
-                },
-                Err(error) => Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")),
+            let obstacle = match self.start_fresh(level, start, &descriptors) {
+                Ok(action) => {
+                    self.levels.note_working(level);
+                    self.open.insert(number, action);
+                    return self.hear_keeper(number);
+                }
+                Err(obstacle) => obstacle,
             };
-            let why = match failure {
-                Obstacle::Level(why) => match self.levels.note_refused(level, why.clone()) {
-                    Verdict::GivenUp if level != IsolationLevel::ProcessGroup => continue,
-                    Verdict::GivenUp | Verdict::Kept => why,
-                },
-                Obstacle::Place(why) => why,
-                Obstacle::Stale => "a directory was replaced while a command was made ready for it".to_owned(),
-            };
-            let event = Event::NotStarted { number, failure: SpawnFailure::NotIsolated { why } };
+            if let Obstacle::Level(why) = &obstacle
+                && level != IsolationLevel::ProcessGroup
+                && self.levels.note_refused(level, why.clone()) == Refusal::GivenUp
+            {
+                continue;
+            }
+            let event = Event::NotStarted { number, failure: SpawnFailure::NotIsolated { why: obstacle.to_string() } };
             return Ok(self.channel.send(&event, &[])?);
         }
     }
 
-    /// Gives an action to the parked keeper, if that was made ready for just this; otherwise the keeper is discarded.
-    fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> bool {
-        let Some(mut parked) = self.parked.take() else {
-            return false;
-        };
-        let is_meant =
-            parked.isolation.strongest == start.isolation.strongest && parked.isolation.sandbox == start.isolation.sandbox;
-        let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
-        let is_taken = is_meant
-            && await_ready(&mut parked.channel).is_ok()
-            && parked.channel.send(&KeeperRequest::Run(Box::new(start.clone())), &borrowed).is_ok();
-        if !is_taken {
-            self.discard(parked.keeper);
-            return false;
+    /// Forks a keeper that starts the action as soon as it is ready.
+    fn start_fresh(&mut self, level: IsolationLevel, start: &Start, descriptors: &[OwnedFd]) -> Result<OpenAction, Obstacle> {
+        let group = self.make_group(start);
+        if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
+            return Err(Obstacle::Level(why.clone()));
         }
-        self.levels.note_working(parked.level);
-        let Parked { keeper, level, channel, .. } = parked;
-        self.open.insert(start.number, OpenAction { keeper, level, channel, told: Told::Started });
-        true
+        let order = Order {
+            level,
+            sandbox: start.isolation.sandbox.as_ref(),
+            group: group.as_ref().ok(),
+            start: Some((start, descriptors)),
+        };
+        let mut keeper = self
+            .commission(order)
+            .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
+        match keeper.await_ready() {
+            Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
+            Err(obstacle) => {
+                self.discard(keeper.process);
+                if let Ok(group) = group {
+                    let _emptied_by_then = group.remove();
+                }
+                Err(obstacle)
+            }
+        }
+    }
+
+    /// Gives an action to the parked keeper, if that was made ready for just this; otherwise the keeper is discarded.
+    fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Option<OpenAction> {
+        let Parked { mut keeper, isolation } = self.parked.take()?;
+        let is_meant = isolation.strongest == start.isolation.strongest && isolation.sandbox == start.isolation.sandbox;
+        let group = if is_meant { self.make_group(start).ok() } else { None };
+        let is_taken = is_meant
+            && keeper.await_ready().is_ok()
+            && group.as_ref().is_none_or(|group| group.take(keeper.process).is_ok())
+            && keeper.run(start, descriptors).is_ok();
+        if is_taken {
+            self.levels.note_working(keeper.level);
+            return Some(OpenAction::new(keeper, group));
+        }
+        self.discard(keeper.process);
+        if let Some(group) = group {
+            let _emptied_by_then = group.remove();
+        }
+        None
+    }
+
+    fn make_group(&self, start: &Start) -> Result<Cgroup, String> {
+        let delegation = self.delegation.as_ref().map_err(Clone::clone)?;
+        delegation.make(start.number, &start.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
     /// Makes a keeper ready for what will probably be asked for next. That it cannot be is seen when it is asked for.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
-            self.discard(parked.keeper);
+            self.discard(parked.keeper.process);
         }
         let level = self.levels.best(isolation.strongest);
-        if level == IsolationLevel::Namespace
-            && let Ok((keeper, channel)) = self.commission(level, isolation.sandbox.as_ref(), None)
-        {
-            self.parked = Some(Parked { keeper, level, channel, isolation });
+        if level != IsolationLevel::Namespace {
+            return;
+        }
+        if let Ok(keeper) = self.commission(Order { level, sandbox: isolation.sandbox.as_ref(), group: None, start: None }) {
+            self.parked = Some(Parked { keeper, isolation });
         }
     }
 
     /// Forks a keeper.
-    fn commission(
-        &mut self,
-        level: IsolationLevel,
-        sandbox: Option<&Sandbox>,
-        start: Option<(&Start, &[OwnedFd])>,
-    ) -> io::Result<(Pid, Channel)> {
+    fn commission(&mut self, order: Order<'_>) -> io::Result<KeeperHandle> {
+        let Order { level, sandbox, group, start } = order;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
             IsolationLevel::Namespace => fork_into_namespaces()?,
@@ -308,7 +297,7 @@ impl Launcher {
             }
         };
         match forked {
-            Forked::Parent(keeper) => Ok((keeper, Channel::new(ours))),
+            Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
             Forked::Child => {
                 // What wakes the launcher must not wake it from here, by a descriptor that will be another's.
                 for id in self.registered.drain(..) {
@@ -316,7 +305,7 @@ impl Launcher {
                 }
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(Commission { level, identity: self.identity, sandbox, socket: theirs, start }))
+                end_forked(run_keeper(Commission { level, identity: self.identity, sandbox, group, socket: theirs, start }))
             }
         }
     }
@@ -331,13 +320,9 @@ impl Launcher {
         let Some(action) = self.open.get(&number) else {
             return;
         };
-        match (action.level, stage) {
-            // The kernel ends everything of the namespace with its first process.
-            (IsolationLevel::Namespace, StopStage::Sigkill) => kill_child(action.keeper),
-            (_, StopStage::Sigint | StopStage::Sigterm | StopStage::Sigkill) => {
-                // A keeper that is gone takes no request; that it is gone is seen by itself.
-                let _gone = action.channel.send(&KeeperRequest::Signal(stage), &[]);
-            }
+        match stage {
+            StopStage::Sigkill => action.kill(),
+            StopStage::Sigint | StopStage::Sigterm => action.keeper.signal(stage),
         }
     }
 
@@ -346,7 +331,8 @@ impl Launcher {
             return;
         };
         // Always: nothing of an action outlives its release.
-        self.discard(action.keeper);
+        action.kill();
+        self.discard(action.keeper.process);
         self.kill_strays();
     }
 
@@ -355,11 +341,11 @@ impl Launcher {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
-        let mut events = Vec::new();
         // A keeper whose words are not understood is as good as gone: what it keeps is killed with it.
-        if action.hear(number, &self.levels, &mut events).is_err() {
-            kill_child(action.keeper);
-        }
+        let events = action.hear(number, &self.levels).unwrap_or_else(|_| {
+            kill_child(action.keeper.process);
+            Vec::new()
+        });
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
@@ -368,18 +354,13 @@ impl Launcher {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
-            let Some(action) = self.open.get(&number).filter(|action| !matches!(action.told, Told::Over)) else { continue };
-            let Ok(Some(ended)) = wait_child(action.keeper, Reaping::Keep) else { continue };
+            let Some(action) = self.open.get(&number).filter(|action| !action.is_over()) else { continue };
+            let Ok(Some(ended)) = wait_child(action.keeper.process, Reaping::Keep) else { continue };
             // What it said last is still in the socket.
             self.hear_keeper(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
-            let event = match std::mem::replace(&mut action.told, Told::Over) {
-                Told::EndPending(event) => Some(event),
-                Told::Ended => Some(Event::Emptied { number }),
-                Told::Started => Some(Event::Vanished { number, why: describe(ended.status) }),
-                Told::Over => None,
-            };
+            let event = action.close(number, ended.status);
             event.map_or(Ok(()), |event| self.channel.send(&event, &[]))?;
         }
         Ok(())
@@ -394,8 +375,8 @@ impl Launcher {
         let keepers: Vec<Pid> = self
             .open
             .values()
-            .map(|action| action.keeper)
-            .chain(self.parked.iter().map(|parked| parked.keeper))
+            .map(|action| action.keeper.process)
+            .chain(self.parked.iter().map(|parked| parked.keeper.process))
             .chain(self.released.iter().copied())
             .collect();
         let strays = || read_own_children().unwrap_or_default().into_iter().filter(|child| !keepers.contains(child));
@@ -406,11 +387,28 @@ impl Launcher {
     }
 
     fn kill_everything(&self) {
-        let parked = self.parked.iter().map(|parked| parked.keeper);
-        let open = self.open.values().filter(|action| action.level == IsolationLevel::Namespace).map(|action| action.keeper);
-        // The other keepers kill what is theirs when they see the socket's end.
-        parked.chain(open).for_each(kill_child);
+        if let Some(parked) = &self.parked {
+            kill_child(parked.keeper.process);
+        }
+        // Where neither the kernel nor a cgroup does it, the keepers kill what is theirs when they see the socket's end.
+        self.open.values().for_each(OpenAction::kill_at_the_end);
     }
+}
+
+/// A keeper that is ready for an action that was not asked for yet.
+#[derive(Debug)]
+struct Parked {
+    keeper: KeeperHandle,
+    isolation: Isolation,
+}
+
+/// What a keeper is forked for.
+struct Order<'a> {
+    level: IsolationLevel,
+    sandbox: Option<&'a Sandbox>,
+    group: Option<&'a Cgroup>,
+    /// None: it is parked.
+    start: Option<(&'a Start, &'a [OwnedFd])>,
 }
 
 /// What there is to do.
@@ -418,79 +416,6 @@ struct Ready {
     requests: bool,
     woken: bool,
     keepers: Vec<ActionNumber>,
-}
-
-impl OpenAction {
-    /// Returns whether the keeper may still have something to say.
-    fn is_heard(&self) -> bool {
-        !matches!(self.told, Told::EndPending(_) | Told::Over)
-    }
-
-    fn hear(&mut self, number: ActionNumber, levels: &Levels, events: &mut Vec<Event>) -> Result<(), ChannelError> {
-        let _closed_is_seen_by_its_end = self.channel.receive()?;
-        while let Some((event, _)) = self.channel.next_message::<KeeperEvent>()? {
-            match event {
-                KeeperEvent::Ready => {}
-                KeeperEvent::Started => {
-                    events.push(Event::Started { number, level: self.level, obstacles: levels.obstacles(self.level) });
-                }
-                KeeperEvent::NotStarted(failure) => {
-                    events.push(Event::NotStarted { number, failure });
-                    self.told = Told::Over;
-                }
-                KeeperEvent::Unready(obstacle) => {
-                    let failure = SpawnFailure::NotIsolated { why: format!("{obstacle:?}") };
-                    events.push(Event::NotStarted { number, failure });
-                    self.told = Told::Over;
-                }
-                KeeperEvent::Ended { status, usage, survivors } => {
-                    let is_empty = survivors.is_empty();
-                    let event = Event::Ended { number, status, usage, survivors };
-                    if is_empty {
-                        self.told = Told::EndPending(event);
-                    } else {
-                        self.told = Told::Ended;
-                        events.push(event);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Waits until a keeper is ready, within a bound.
-fn await_ready(channel: &mut Channel) -> Result<(), Obstacle> {
-    let silent = |what: &str| Obstacle::Level(format!("the process that keeps a command apart {what}"));
-    loop {
-        match channel.next_message::<KeeperEvent>() {
-            Ok(Some((KeeperEvent::Ready, _))) => return Ok(()),
-            Ok(Some((KeeperEvent::Unready(obstacle), _))) => return Err(obstacle),
-            Ok(Some(_)) | Err(_) => return Err(silent("is not understood")),
-            Ok(None) => {}
-        }
-        let mut watched = [PollFd::new(channel.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::from(READY_MS)) {
-            Ok(0) => return Err(silent("did not come up in time")),
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(errno) => return Err(silent(&format!("cannot be waited for: {errno}"))),
-        }
-        match channel.receive() {
-            Ok(Arrival::Closed) | Err(_) => return Err(silent("ended before it was ready")),
-            Ok(Arrival::Bytes | Arrival::Nothing) => {}
-        }
-    }
-}
-
-fn describe(status: LeaderStatus) -> String {
-    match status {
-        LeaderStatus::Exited { code } => {
-            format!("the process that kept it apart ended with exit status {code} before it said how the command ended")
-        }
-        LeaderStatus::Signalled { signal } => {
-            format!("the process that kept it apart was ended by signal {signal} before it said how the command ended")
-        }
-    }
 }
 
 /// Cuts the process off from what it was started from.

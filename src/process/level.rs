@@ -30,12 +30,12 @@ impl Levels {
     }
 
     /// Notes why the system refuses a level. Returns whether it is given up by that.
-    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> Verdict {
+    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> Refusal {
         match self.known.get(&level) {
-            Some(Standing::Works) => Verdict::Kept,
+            Some(Standing::Works) => Refusal::Ignored,
             Some(Standing::Refused(_)) | None => {
                 self.known.insert(level, Standing::Refused(why));
-                Verdict::GivenUp
+                Refusal::GivenUp
             }
         }
     }
@@ -54,11 +54,11 @@ impl Levels {
 
 /// What becomes of a level that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Refusal {
     /// It is not tried again.
     GivenUp,
     /// It stays: it has worked before.
-    Kept,
+    Ignored,
 }
 
 #[cfg(test)]
@@ -70,8 +70,8 @@ mod tests {
     fn the_best_level_is_the_strongest_that_is_not_refused_nor_above_what_is_asked_for() {
         let mut levels = Levels::default();
         assert_eq!((levels.best(Namespace), levels.best(Landlock)), (Namespace, Landlock));
-        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), Verdict::GivenUp);
-        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), Verdict::GivenUp);
+        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), Refusal::GivenUp);
+        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), Refusal::GivenUp);
         assert_eq!((levels.best(Namespace), levels.best(ProcessGroup)), (Landlock, ProcessGroup));
         assert_eq!(levels.obstacles(Landlock), ["no", "nor"]);
         assert!(levels.obstacles(Namespace).is_empty());
@@ -81,7 +81,7 @@ mod tests {
     fn a_level_that_has_worked_is_not_given_up_for_a_weaker_one() {
         let mut levels = Levels::default();
         levels.note_working(Namespace);
-        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), Verdict::Kept);
+        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), Refusal::Ignored);
         assert_eq!(levels.best(Namespace), Namespace);
     }
 }

@@ -16,6 +16,7 @@
 //! descriptor roles have room for a status descriptor and a lifeline. `supervise` and `progress` need not know of it.
 
 mod capture;
+mod cgroup;
 mod channel;
 #[expect(clippy::disallowed_methods, reason = "the launcher starts its children here")]
 mod child;
@@ -33,6 +34,7 @@ mod keeper;
 mod ladder;
 mod launcher;
 mod level;
+mod open_action;
 mod process_table;
 mod program;
 mod progress;

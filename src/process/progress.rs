@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::model::{
-    ActionEnd, ActionLimits, IsolationLevel, Kept, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage,
+    ActionEnd, ActionLimits, GroupUsage, IsolationLevel, Kept, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage,
 };
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
@@ -75,6 +75,7 @@ pub(super) struct Progress<'limits> {
     last_output: Option<Monotonic>,
     survivors: Vec<Survivor>,
     kept: Option<(IsolationLevel, Vec<String>)>,
+    group: Option<GroupUsage>,
 }
 
 /// How the action ended, as far as the processes tell.
@@ -99,6 +100,7 @@ impl<'limits> Progress<'limits> {
             last_output: None,
             survivors: Vec::new(),
             kept: None,
+            group: None,
         }
     }
 
@@ -110,12 +112,16 @@ impl<'limits> Progress<'limits> {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
             }
-            Event::Ended { status, usage, survivors, .. } => {
+            Event::Ended { status, usage, survivors, group, .. } => {
+                self.group = group;
                 self.leader = Leader::Ended { status, usage };
                 self.over = survivors.is_empty().then_some(now);
                 self.survivors = survivors;
             }
-            Event::Emptied { .. } => self.over = self.over.or(Some(now)),
+            Event::Emptied { group, .. } => {
+                self.group = group;
+                self.over = self.over.or(Some(now));
+            }
             Event::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
         }
     }
@@ -191,12 +197,19 @@ impl<'limits> Progress<'limits> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
         let kept =
             self.kept.map(|(level, obstacles)| Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles });
+        let usage = usage.map(|usage| of_all(usage, self.group));
+        let exceeded = self.group.and_then(exceeded_limit);
         let stop = self.stop.map(|stop| (stop.cause, stop.ladder.last_taken()));
         let end = match (self.leader, stop) {
             (Leader::NotStarted(failure), _) => ActionEnd::NotStarted(failure),
             (_, Some((Cause::Limit(limit), stage))) => ActionEnd::TimedOut { limit, stage, code, signal },
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
+            // The kernel has enforced it: whatever status came back, the command did not do its work as it should (C15).
+            (Leader::Ended { .. }, None) if exceeded.is_some() => {
+                let limit = exceeded.unwrap_or(LimitKind::Memory);
+                ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal }
+            }
             (Leader::Ended { status: LeaderStatus::Exited { code }, .. }, None) => ActionEnd::Exited { code },
             (Leader::Ended { status: LeaderStatus::Signalled { signal }, .. }, None) => ActionEnd::Signalled { signal },
             (Leader::Lost { why }, None) => ActionEnd::Lost { why },
@@ -239,6 +252,23 @@ impl<'limits> Progress<'limits> {
             Some(_) | None => Step::Finish,
         }
     }
+}
+
+/// Returns what all processes of an action used, where their cgroup told.
+fn of_all(leader: Usage, group: Option<GroupUsage>) -> Usage {
+    let group = group.unwrap_or_default();
+    Usage {
+        user: group.user.unwrap_or(leader.user),
+        system: group.system.unwrap_or(leader.system),
+        peak_memory_kib: group.peak_memory.map_or(leader.peak_memory_kib, |bytes| bytes / 1024),
+    }
+}
+
+fn exceeded_limit(group: GroupUsage) -> Option<LimitKind> {
+    if group.memory_exceeded {
+        return Some(LimitKind::Memory);
+    }
+    group.processes_exceeded.then_some(LimitKind::Pids)
 }
 
 #[cfg(test)]

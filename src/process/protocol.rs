@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor, Usage};
+use crate::model::{GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage};
 
 /// Which of a launcher's actions a message is about; never used twice in a launcher's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub struct Isolation {
     pub sandbox: Option<Sandbox>,
     /// The one directory in the sandbox's store that it sees and writes (`PROCTOR_OUT`).
     pub output: Option<PathBuf>,
+    /// What it may use, where a cgroup can limit it.
+    pub resources: ResourceLimits,
 }
 
 /// What the supervisor asks for.
@@ -121,11 +123,15 @@ pub(super) enum Event {
         usage: Usage,
         /// Who of the action was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
         survivors: Vec<Survivor>,
+        /// What all of it has used, where it had a cgroup and nobody is left.
+        group: Option<GroupUsage>,
     },
     /// Nobody of the action is alive any more.
     Emptied {
         /// The action.
         number: ActionNumber,
+        /// What all of it has used, where it had a cgroup.
+        group: Option<GroupUsage>,
     },
     /// Nobody of the action is alive any more, and how its leader ended was never learnt.
     Vanished {
@@ -134,6 +140,18 @@ pub(super) enum Event {
         /// What was seen instead.
         why: String,
     },
+}
+
+impl Isolation {
+    /// Nothing but a process group, on everything there is.
+    pub fn weakest() -> Self {
+        Self { strongest: IsolationLevel::ProcessGroup, sandbox: None, output: None, resources: ResourceLimits::default() }
+    }
+
+    /// The strongest level there is, on everything there is.
+    pub fn strongest() -> Self {
+        Self { strongest: IsolationLevel::Namespace, ..Self::weakest() }
+    }
 }
 
 /// What the launcher asks of the keeper of one action.
@@ -168,13 +186,16 @@ pub(super) enum KeeperEvent {
 }
 
 /// Why an action cannot be kept apart as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub(super) enum Obstacle {
     /// The system does not offer the level: it never will.
+    #[error("{0}")]
     Level(String),
     /// Something of this sandbox cannot be had.
+    #[error("{0}")]
     Place(String),
     /// A place is not any more what it was when it was named.
+    #[error("a directory was replaced while a command was made ready for it")]
     Stale,
 }
 
@@ -185,7 +206,7 @@ impl Event {
             Self::Started { number, .. }
             | Self::NotStarted { number, .. }
             | Self::Ended { number, .. }
-            | Self::Emptied { number }
+            | Self::Emptied { number, .. }
             | Self::Vanished { number, .. } => *number,
         }
     }
@@ -206,7 +227,7 @@ mod tests {
             argv: vec![odd.clone()],
             environment: vec![(odd.clone(), odd.clone())],
             directory: odd,
-            isolation: Isolation { strongest: IsolationLevel::Namespace, sandbox: None, output: None },
+            isolation: Isolation::weakest(),
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, is_our_link, take_artifact};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, PlanNote,
-    ResultType, SpawnFailure, StreamExcerpt, ToolReport,
+    Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
+    SpawnFailure, StreamExcerpt, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
@@ -187,7 +187,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             argv: argv.into_iter().map(OsString::from).collect(),
             environment: environment.variables.clone().into_iter().collect(),
             directory,
-            isolation: Isolation { strongest: IsolationLevel::Namespace, sandbox: None, output: None },
+            isolation: Isolation::strongest(),
         };
         let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
         let heeded = crate::run::carry_out::heeded(action.phase);

@@ -3,6 +3,7 @@
 use proptest::prelude::{Strategy, any, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
+use crate::model::DurationMs;
 use crate::process::clock;
 use crate::process::protocol::ActionNumber;
 
@@ -28,7 +29,7 @@ fn survivor() -> Survivor {
 }
 
 fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> Event {
-    Event::Ended { number: NUMBER, status, usage: Usage::default(), survivors }
+    Event::Ended { number: NUMBER, status, usage: Usage::default(), survivors, group: None }
 }
 
 fn exited(code: i32) -> Event {
@@ -77,7 +78,7 @@ fn the_ladder_goes_on_while_members_outlive_the_leader() {
     assert_eq!(progress.next_step(at(base, 12), true), Step::Wait(Some(at(base, 110))));
     assert_eq!(progress.next_step(at(base, 110), true), Step::Signal(StopStage::Sigkill));
     assert_eq!(progress.next_step(at(base, 110), true), Step::Wait(Some(at(base, 2110))));
-    progress.note_event(at(base, 111), Event::Emptied { number: NUMBER });
+    progress.note_event(at(base, 111), Event::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 111), false), Step::Finish);
     let conclusion = progress.conclude();
     assert_eq!(conclusion.survivors, [survivor()]);
@@ -92,7 +93,7 @@ fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
     progress.note_event(at(base, 5), ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     assert_eq!(progress.next_step(at(base, 5), true), Step::Signal(StopStage::Sigkill));
     assert_eq!(progress.next_step(at(base, 5), true), Step::Wait(Some(at(base, 2005))));
-    progress.note_event(at(base, 6), Event::Emptied { number: NUMBER });
+    progress.note_event(at(base, 6), Event::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 6), true), Step::Wait(Some(at(base, 206))));
     assert_eq!(progress.next_step(at(base, 206), true), Step::Finish);
     let conclusion = progress.conclude();
@@ -246,7 +247,7 @@ proptest! {
                             let left = if leaves_survivors { vec![survivor()] } else { Vec::new() };
                             progress.note_event(now, ended(LeaderStatus::Exited { code: 0 }, left));
                         }
-                        Happening::Emptied if is_ended => progress.note_event(now, Event::Emptied { number: NUMBER }),
+                        Happening::Emptied if is_ended => progress.note_event(now, Event::Emptied { number: NUMBER, group: None }),
                         Happening::Ended { .. } | Happening::Emptied => {}
                         Happening::Lost => progress.note_lost(now, "gone".to_owned(), Vec::new()),
                         Happening::Request(reason) => progress.note_request(now, reason),
@@ -262,4 +263,30 @@ proptest! {
             prop_assert_eq!(end.exit_code(), None);
         }
     }
+}
+
+#[test]
+fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_used() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    let exceeded = |memory_exceeded, processes_exceeded| GroupUsage {
+        user: Some(DurationMs(7)),
+        system: None,
+        peak_memory: Some(3 * 1024 * 1024),
+        memory_exceeded,
+        processes_exceeded,
+    };
+    for (group, limit) in [(exceeded(true, false), LimitKind::Memory), (exceeded(false, true), LimitKind::Pids)] {
+        let mut progress = Progress::begin(base, &limits);
+        let (status, usage) = (LeaderStatus::Signalled { signal: 9 }, Usage::default());
+        let event = Event::Ended { number: NUMBER, status, usage, survivors: Vec::new(), group: Some(group) };
+        progress.note_event(base, event);
+        let conclusion = progress.conclude();
+        let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code: None, signal: Some(9) };
+        assert_eq!(conclusion.end, end);
+        assert_eq!(conclusion.usage.map(|usage| (usage.user, usage.peak_memory_kib)), Some((DurationMs(7), 3072)));
+    }
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
+    progress.note_event(at(base, 1), Event::Emptied { number: NUMBER, group: Some(exceeded(false, false)) });
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
 }

@@ -5,9 +5,12 @@
 mod namespaces;
 mod privileges;
 
+use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use nix::libc;
@@ -110,6 +113,15 @@ pub(super) fn close_all_but(kept: &[RawFd]) {
         }
         first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
     }
+}
+
+/// Returns whether a file has an extended attribute of this name (`xattr(7)`).
+pub(super) fn has_attribute(path: &Path, name: &str) -> bool {
+    let (Ok(path), Ok(name)) = (CString::new(path.as_os_str().as_bytes()), CString::new(name)) else {
+        return false;
+    };
+    // SAFETY: both strings are NUL-terminated and live until the call returns; with size 0 nothing is written.
+    unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
 /// Takes the ownership of a descriptor the kernel has just handed over by `SCM_RIGHTS`.

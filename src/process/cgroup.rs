@@ -1,0 +1,254 @@
+//! A cgroup per action (`cgroups(7)`, version 2), where the service manager has delegated one to us.
+//!
+//! A cgroup is a directory whose files are its interface: nothing here is more than reading and writing them. A test gives it a
+//! directory of ordinary files to stand for a cgroup.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use nix::poll::{PollTimeout, poll};
+use nix::unistd::Pid;
+
+use crate::model::{DurationMs, GroupUsage, ResourceLimits};
+use crate::process::protocol::ActionNumber;
+use crate::process::system_calls::has_attribute;
+
+/// How systemd marks what it has delegated, as a user's manager and as the system's (`systemd.resource-control(5)`, Delegate=).
+const DELEGATED: &[&str] = &["user.delegate", "trusted.delegate"];
+
+/// Where proctor's own processes go, so that controllers can be enabled for the cgroups beside it.
+const OWN_LEAF: &str = "supervisor";
+
+/// The controllers that limits and peaks need.
+const CONTROLLERS: &[&str] = &["memory", "pids"];
+
+/// How long is waited for those who were killed, in milliseconds; it takes about one.
+const DYING_MS: usize = 2000;
+
+/// A cgroup in which we may make others.
+#[derive(Debug)]
+pub(super) struct Delegation {
+    base: PathBuf,
+}
+
+/// The cgroup of one action.
+#[derive(Debug)]
+pub(super) struct Cgroup {
+    directory: PathBuf,
+}
+
+impl Delegation {
+    /// Finds the cgroup of this process, and makes ready to make others in it; says why there is none.
+    pub(super) fn find() -> Result<Self, String> {
+        let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read `/proc/self/cgroup`: {error}"))?;
+        let mounts =
+            fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
+        let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
+        // A process that was already moved into the leaf finds it as its own.
+        let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
+        if !DELEGATED.iter().any(|name| has_attribute(&base, name)) {
+            return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
+        }
+        let found = Self { base };
+        found.enable_controllers();
+        Ok(found)
+    }
+
+    /// Makes the cgroup of an action, with its limits where there are controllers for them.
+    pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
+        let directory = self.base.join(format!("action-{}-{}", Pid::this(), number.0));
+        fs::create_dir(&directory)?;
+        let cgroup = Cgroup { directory };
+        cgroup.limit(limits);
+        Ok(cgroup)
+    }
+
+    /// Moves our processes out of the way and enables what is there: inner nodes have no processes of their own (`cgroups(7)`).
+    fn enable_controllers(&self) {
+        let offered = fs::read_to_string(self.base.join("cgroup.controllers")).unwrap_or_default();
+        let wanted: Vec<String> =
+            offered.split_whitespace().filter(|name| CONTROLLERS.contains(name)).map(|name| format!("+{name}")).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let leaf = self.base.join(OWN_LEAF);
+        let _there_already = fs::create_dir(&leaf);
+        let processes = fs::read_to_string(self.base.join("cgroup.procs")).unwrap_or_default();
+        for process in processes.split_whitespace() {
+            let _ended = set(&leaf.join("cgroup.procs"), process);
+        }
+        // Refused, there are no files for limits in the cgroups below, and what is used says so.
+        let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
+    }
+}
+
+impl Cgroup {
+    /// Puts this process into it; whatever it starts is born there.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        set(&self.directory.join("cgroup.procs"), "0")
+    }
+
+    /// Puts another process into it, before that starts anything.
+    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
+        set(&self.directory.join("cgroup.procs"), &process.to_string())
+    }
+
+    /// Sets limits. Without the controller there is no such file, and no limit: what was used says so.
+    fn limit(&self, limits: &ResourceLimits) {
+        if let Some(bytes) = limits.memory {
+            let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
+            // Otherwise the limit only moves memory to the swap.
+            let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
+            let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
+        }
+        if let Some(count) = limits.processes {
+            let _no_controller = set(&self.directory.join("pids.max"), &count.to_string());
+        }
+    }
+
+    /// Kills everything in it, in one step of the kernel (Linux 5.14).
+    pub(super) fn kill(&self) -> io::Result<()> {
+        set(&self.directory.join("cgroup.kill"), "1")
+    }
+
+    /// Returns whether nobody in it is alive; unknown is not empty.
+    pub(super) fn is_empty(&self) -> bool {
+        self.read("cgroup.events").and_then(|text| value_of(&text, "populated")) == Some(0)
+    }
+
+    /// Waits, within a bound, until those who were killed are dead.
+    pub(super) fn await_empty(&self) {
+        for _ in 0..DYING_MS {
+            if self.is_empty() {
+                return;
+            }
+            let _slept = poll(&mut [], PollTimeout::from(1_u8));
+        }
+    }
+
+    /// Returns what everything that ran in it has used.
+    pub(super) fn usage(&self) -> GroupUsage {
+        let time = |key: &str| {
+            let micros = self.read("cpu.stat").and_then(|text| value_of(&text, key));
+            micros.map(|micros| DurationMs(micros / 1000))
+        };
+        GroupUsage {
+            user: time("user_usec"),
+            system: time("system_usec"),
+            peak_memory: self.read("memory.peak").and_then(|text| text.trim().parse().ok()),
+            memory_exceeded: self
+                .read("memory.events")
+                .and_then(|text| value_of(&text, "oom_kill"))
+                .is_some_and(|count| count > 0),
+            processes_exceeded: self.read("pids.events").and_then(|text| value_of(&text, "max")).is_some_and(|count| count > 0),
+        }
+    }
+
+    /// Removes it, which the kernel allows once nobody in it is alive.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        fs::remove_dir(&self.directory)
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.directory.join(file)).ok()
+    }
+}
+
+fn set(file: &Path, text: &str) -> io::Result<()> {
+    File::options().write(true).open(file)?.write_all(text.as_bytes())
+}
+
+/// Returns the number behind a key in one of the files of lines `key number`.
+fn value_of(text: &str, key: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok())
+}
+
+/// Finds the directory of a process's cgroup, from its `/proc/PID/cgroup` and the mounts it sees.
+fn locate(own: &str, mounts: &str) -> Option<PathBuf> {
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mounts.lines().find_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        if after.split(' ').next()? != "cgroup2" {
+            return None;
+        }
+        let mut fields = before.split(' ').skip(3);
+        let (root, place) = (fields.next()?, fields.next()?);
+        let below = Path::new(path).strip_prefix(root).ok()?;
+        Some(Path::new(place).join(below))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of ordinary files that stands for a cgroup with controllers.
+    fn stand_in(files: &[(&str, &str)]) -> (tempfile::TempDir, Cgroup) {
+        let root = tempfile::tempdir().expect("a directory");
+        for (name, text) in files {
+            File::create(root.path().join(name)).and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
+        }
+        let cgroup = Cgroup { directory: root.path().to_owned() };
+        (root, cgroup)
+    }
+
+    fn text(root: &tempfile::TempDir, name: &str) -> String {
+        fs::read_to_string(root.path().join(name)).expect("a file")
+    }
+
+    #[test]
+    fn limits_are_written_where_there_is_a_file_for_them() {
+        let (root, cgroup) = stand_in(&[("memory.max", ""), ("memory.swap.max", ""), ("memory.oom.group", ""), ("pids.max", "")]);
+        cgroup.limit(&ResourceLimits { memory: Some(1 << 20), processes: Some(64) });
+        let written = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max"].map(|name| text(&root, name));
+        assert_eq!(written, ["1048576", "0", "1", "64"]);
+        let (bare, cgroup) = stand_in(&[]);
+        cgroup.limit(&ResourceLimits { memory: Some(1), processes: Some(1) });
+        assert_eq!(fs::read_dir(bare.path()).expect("a list").count(), 0, "no file is made up");
+    }
+
+    #[test]
+    fn what_was_used_is_read_and_what_is_not_offered_is_unknown() {
+        let (_root, cgroup) = stand_in(&[
+            ("cpu.stat", "usage_usec 3000\nuser_usec 2000\nsystem_usec 1500\n"),
+            ("memory.peak", "4096\n"),
+            ("memory.events", "low 0\noom 1\noom_kill 1\n"),
+            ("pids.events", "max 0\n"),
+            ("cgroup.events", "populated 0\nfrozen 0\n"),
+        ]);
+        let usage = cgroup.usage();
+        assert_eq!((usage.user, usage.system), (Some(DurationMs(2)), Some(DurationMs(1))));
+        assert_eq!((usage.peak_memory, usage.memory_exceeded, usage.processes_exceeded), (Some(4096), true, false));
+        assert!(cgroup.is_empty());
+        let (_bare, cgroup) = stand_in(&[]);
+        assert_eq!(cgroup.usage(), GroupUsage::default());
+        assert!(!cgroup.is_empty(), "unknown is not empty");
+    }
+
+    #[test]
+    fn killing_is_one_write() {
+        let (root, cgroup) = stand_in(&[("cgroup.kill", ""), ("cgroup.procs", "")]);
+        cgroup.kill().and_then(|()| cgroup.enter()).expect("written");
+        assert_eq!((text(&root, "cgroup.kill"), text(&root, "cgroup.procs")), ("1".to_owned(), "0".to_owned()));
+        let (_bare, cgroup) = stand_in(&[]);
+        assert!(cgroup.kill().is_err(), "a kernel before 5.14");
+    }
+
+    #[test]
+    fn the_directory_of_a_cgroup_is_found_below_its_mount() {
+        let v2 = "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
+        let own = "0::/user.slice/user@1000.service/app.slice/proctor.service\n";
+        let expected = "/sys/fs/cgroup/user.slice/user@1000.service/app.slice/proctor.service";
+        assert_eq!(locate(own, v2), Some(PathBuf::from(expected)));
+        let hybrid =
+            "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n32 24 0:28 /user.slice /cg rw - cgroup2 c rw\n";
+        assert_eq!(
+            locate(&format!("3:memory:/x\n{own}"), hybrid),
+            Some(PathBuf::from("/cg/user@1000.service/app.slice/proctor.service"))
+        );
+        assert_eq!(locate("3:memory:/x\n", v2), None);
+        assert_eq!(locate(own, "31 24 0:27 / /x rw - cgroup cgroup rw\n"), None);
+    }
+}

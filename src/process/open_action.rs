@@ -1,0 +1,214 @@
+//! The launcher's side of a keeper: what was asked of it, what it has said, and what the supervisor was told of that.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+
+use crate::model::{GroupUsage, IsolationLevel, StopStage, Usage};
+use crate::process::cgroup::Cgroup;
+use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::group::kill_child;
+use crate::process::level::Levels;
+use crate::process::protocol::{ActionNumber, Event, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Start};
+
+/// How long a keeper gets to become ready, in milliseconds; it takes about one.
+const READY_MS: u16 = 10_000;
+
+/// A keeper that was forked and not reaped.
+#[derive(Debug)]
+pub(super) struct KeeperHandle {
+    pub(super) process: Pid,
+    pub(super) level: IsolationLevel,
+    channel: Channel,
+    /// What it said while something else was waited for.
+    heard: Vec<KeeperEvent>,
+}
+
+/// An action that was started and not yet released: its keeper, and what that has said.
+#[derive(Debug)]
+pub(super) struct OpenAction {
+    pub(super) keeper: KeeperHandle,
+    told: Told,
+    group: Option<Cgroup>,
+}
+
+/// What the supervisor was told of an action.
+#[derive(Debug)]
+enum Told {
+    /// It was started.
+    Started,
+    /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
+    EndPending { status: LeaderStatus, usage: Usage },
+    /// Its end, and that others were still alive.
+    Ended,
+    /// That nobody is left.
+    Over,
+}
+
+impl KeeperHandle {
+    /// Returns the handle of a keeper.
+    pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
+        Self { process, level, channel: Channel::new(socket), heard: Vec::new() }
+    }
+
+    /// Returns what to wait for.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+
+    /// Waits until it is ready for the leader, within a bound.
+    pub(super) fn await_ready(&mut self) -> Result<(), Obstacle> {
+        match self.await_event()? {
+            KeeperEvent::Ready => Ok(()),
+            KeeperEvent::Unready(obstacle) => Err(obstacle),
+            KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. } => Err(silent("is not understood")),
+        }
+    }
+
+    /// Gives a parked keeper its action, and waits until that was started or could not be.
+    pub(super) fn run(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
+        let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
+        let request = KeeperRequest::Run(Box::new(start.clone()));
+        self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
+        match self.await_event()? {
+            KeeperEvent::Unready(obstacle) => Err(obstacle),
+            event => {
+                self.heard.push(event);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for a signal to everything of the action's group. A keeper that is gone takes no request; that is seen by itself.
+    pub(super) fn signal(&self, stage: StopStage) {
+        let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
+    }
+
+    fn await_event(&mut self) -> Result<KeeperEvent, Obstacle> {
+        loop {
+            if let Some((event, _)) = self.channel.next_message().map_err(|error| silent(&error.to_string()))? {
+                return Ok(event);
+            }
+            let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut watched, PollTimeout::from(READY_MS)) {
+                Ok(0) => return Err(silent("did not come up in time")),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(errno) => return Err(silent(&io::Error::from(errno).to_string())),
+            }
+            match self.channel.receive() {
+                Ok(Arrival::Closed) | Err(_) => return Err(silent("ended before it was ready")),
+                Ok(Arrival::Bytes | Arrival::Nothing) => {}
+            }
+        }
+    }
+}
+
+fn silent(what: &str) -> Obstacle {
+    Obstacle::Place(format!("the process that keeps a command apart: {what}"))
+}
+
+impl OpenAction {
+    /// Returns an action whose keeper is about to start it, or has.
+    pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
+        Self { keeper, told: Told::Started, group }
+    }
+
+    /// Returns whether the keeper may still have something to say.
+    pub(super) fn is_heard(&self) -> bool {
+        !matches!(self.told, Told::EndPending { .. } | Told::Over)
+    }
+
+    /// Returns whether the supervisor knows that nobody is left.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.told, Told::Over)
+    }
+
+    /// Kills everything of the action: the kernel does it by namespace or cgroup, else the keeper does.
+    pub(super) fn kill(&self) {
+        match self.keeper.level {
+            IsolationLevel::Namespace => kill_child(self.keeper.process),
+            IsolationLevel::Cgroup if self.group.as_ref().is_some_and(|group| group.kill().is_ok()) => {}
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
+                self.keeper.signal(StopStage::Sigkill);
+            }
+        }
+    }
+
+    /// Kills it where this process must do it: the other keepers do so when this process has ended.
+    pub(super) fn kill_at_the_end(&self) {
+        match self.keeper.level {
+            IsolationLevel::Namespace | IsolationLevel::Cgroup => self.kill(),
+            IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {}
+        }
+    }
+
+    /// Takes what the keeper has said, and returns what the supervisor is to be told.
+    pub(super) fn hear(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<Event>, ChannelError> {
+        let _closed_is_seen_by_its_end = self.keeper.channel.receive()?;
+        let mut heard = std::mem::take(&mut self.keeper.heard);
+        while let Some((event, _)) = self.keeper.channel.next_message()? {
+            heard.push(event);
+        }
+        Ok(heard.into_iter().filter_map(|event| self.note(number, event, levels)).collect())
+    }
+
+    fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<Event> {
+        let level = self.keeper.level;
+        match event {
+            KeeperEvent::Ready => None,
+            KeeperEvent::Started => Some(Event::Started { number, level, obstacles: levels.obstacles(level) }),
+            KeeperEvent::NotStarted(failure) => {
+                self.told = Told::Over;
+                Some(Event::NotStarted { number, failure })
+            }
+            KeeperEvent::Unready(obstacle) => {
+                self.told = Told::Over;
+                let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
+                Some(Event::NotStarted { number, failure })
+            }
+            KeeperEvent::Ended { status, usage, survivors } if survivors.is_empty() => {
+                self.told = Told::EndPending { status, usage };
+                None
+            }
+            KeeperEvent::Ended { status, usage, survivors } => {
+                self.told = Told::Ended;
+                Some(Event::Ended { number, status, usage, survivors, group: None })
+            }
+        }
+    }
+
+    /// Notes that the keeper has ended and nobody of the action is left, and returns what the supervisor is to be told.
+    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Option<Event> {
+        let group = self.close_group();
+        match std::mem::replace(&mut self.told, Told::Over) {
+            Told::EndPending { status, usage } => Some(Event::Ended { number, status, usage, survivors: Vec::new(), group }),
+            Told::Ended => Some(Event::Emptied { number, group }),
+            Told::Started => Some(Event::Vanished { number, why: describe(keeper) }),
+            Told::Over => None,
+        }
+    }
+
+    /// Ends the action's cgroup, whose processes are dead or are killed now, and returns what they used.
+    fn close_group(&mut self) -> Option<GroupUsage> {
+        let group = self.group.take()?;
+        if !group.is_empty() {
+            let _before_5_14 = group.kill();
+            group.await_empty();
+        }
+        let usage = group.usage();
+        let _still_dying = group.remove();
+        Some(usage)
+    }
+}
+
+fn describe(status: LeaderStatus) -> String {
+    let how = match status {
+        LeaderStatus::Exited { code } => format!("ended with exit status {code}"),
+        LeaderStatus::Signalled { signal } => format!("was ended by signal {signal}"),
+    };
+    format!("the process that kept the command apart {how} before it said how the command ended")
+}
