@@ -44,14 +44,14 @@ fn log(project: &Project) -> Vec<String> {
 
 /// Starts `one` and returns when its first check has begun, which goes on until [`release`].
 fn hold_the_slot(project: &Project) -> Watch<'_> {
-    fs::write(beside(project, "hold"), "").unwrap();
+    fs::write(beside(project, "hold"), "").expect("the directory is ours");
     let one = project.proctor(["run", "--json"]).directory("one").watch();
     poll(LATE, "the first check", || if log(project).is_empty() { Err("no check has begun") } else { Ok(()) });
     one
 }
 
 fn release(project: &Project) {
-    fs::remove_file(beside(project, "hold")).unwrap();
+    fs::remove_file(beside(project, "hold")).expect("it was held");
 }
 
 /// Starts `two` and returns when it waits.
@@ -66,7 +66,7 @@ fn waiting(project: &Project) -> Watch<'_> {
 fn contended(report: &Value) -> Vec<&str> {
     let entries = report["contended"].as_array().unwrap_or_else(|| panic!("nothing has waited: {report:#}"));
     assert!(entries.iter().all(|entry| entry["waitedMs"].is_u64()), "{entries:?}");
-    entries.iter().map(|entry| entry["actionId"].as_str().unwrap()).collect()
+    entries.iter().map(|entry| entry["actionId"].as_str().expect("an id")).collect()
 }
 
 #[test]
@@ -114,6 +114,21 @@ fn a_run_that_waits_for_its_turn_can_be_interrupted_and_its_clean_up_waits_again
     assert_eq!(result(&report, "STEP.1")["skipReason"], "stopped");
     assert_eq!(result(&report, "CLEANUP.1")["status"], "SUCCESS");
     assert_eq!(contended(&report), ["STEP.1", "CLEANUP.1"]);
+    assert_eq!(one.ended().status, 0);
+}
+
+#[test]
+fn a_save_while_a_watched_project_waits_starts_its_wait_anew() {
+    let project = two_projects(&["a"], &(check("late", &[]) + ONE_AT_A_TIME));
+    let one = hold_the_slot(&project);
+    let mut two = project.proctor(["watch"]).directory("two").watch();
+    two.wait_for_line("the first wait", LATE, |line| line == WAITS);
+    project.save("two/new.txt", "");
+    two.wait_for_line("the notice", LATE, |line| line.starts_with("new.txt was saved: stopping the checks"));
+    two.wait_for_line("the second wait", LATE, |line| line == WAITS);
+    release(&project);
+    two.wait_for_line("the verdict", LATE, |line| line.starts_with("PASSED"));
+    two.interrupt();
     assert_eq!(one.ended().status, 0);
 }
 
