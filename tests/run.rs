@@ -1,4 +1,4 @@
-//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the project's place in the store.
+//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the queue, the project's place in the store.
 //!
 //! Nearly everything is tried with commands of the generic kind, made of `fake-tool`; `run::python` runs real pytest.
 
@@ -7,6 +7,7 @@ mod evidence;
 mod link;
 mod prerequisites;
 mod python;
+mod queue;
 mod reading;
 mod registration;
 mod stopping;

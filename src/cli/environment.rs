@@ -23,6 +23,12 @@ pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
+/// Returns how many CPUs this process may use: affinity and control groups count.
+pub(crate) fn processors() -> u32 {
+    // Where the system does not tell, one action at a time is never too many.
+    std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX))
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]
 fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
     (std::env::vars_os().collect(), std::env::current_dir())

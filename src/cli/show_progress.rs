@@ -33,9 +33,13 @@ impl ProgressScreen {
     /// Shows one thing.
     pub(crate) fn show(&mut self, progress: &Progress) {
         match (self.audience, progress) {
-            (Audience::Nobody, Progress::WaitingForLock { .. } | Progress::Recovered { .. } | Progress::Note(_)) => {
-                self.note(progress);
-            }
+            (
+                Audience::Nobody,
+                Progress::WaitingForLock { .. }
+                | Progress::WaitingForSlot { .. }
+                | Progress::Recovered { .. }
+                | Progress::Note(_),
+            ) => self.note(progress),
             (Audience::Nobody, Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ActionEnded(_)) => {}
             (Audience::Terminal | Audience::Plain, _) => self.show_to_person(progress),
         }
@@ -43,7 +47,10 @@ impl ProgressScreen {
 
     fn show_to_person(&mut self, progress: &Progress) {
         match progress {
-            Progress::WaitingForLock { .. } | Progress::Recovered { .. } | Progress::Note(_) => self.note(progress),
+            Progress::WaitingForLock { .. }
+            | Progress::WaitingForSlot { .. }
+            | Progress::Recovered { .. }
+            | Progress::Note(_) => self.note(progress),
             Progress::Begun { project_name, tree, issues, .. } => {
                 render::line(&screen::header(project_name, tree, self.style));
                 screen::issues(issues).iter().for_each(|line| render::note(line));
@@ -69,11 +76,26 @@ impl ProgressScreen {
             Progress::WaitingForLock { wait } => {
                 render::note(&format!("waiting for another run of this project to end (at most {} s)", wait.as_secs()));
             }
+            Progress::WaitingForSlot { under_way, ahead, wait } => {
+                render::note(&format!("waiting: {} (at most {} s)", before_us(*under_way, *ahead), wait.as_secs()));
+            }
             Progress::Recovered { runs } => {
                 runs.iter().for_each(|run| render::note(&format!("run {run} had been cut short; it is kept as INTERRUPTED")));
             }
             Progress::Note(text) => render::note(&format!("note: {text}")),
             Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ActionEnded(_) => {}
         }
+    }
+}
+
+fn before_us(under_way: usize, ahead: usize) -> String {
+    let actions = match under_way {
+        1 => "1 action of another run is under way".to_owned(),
+        _ => format!("{under_way} actions of other runs are under way"),
+    };
+    match ahead {
+        0 => actions,
+        1 => format!("{actions}, 1 is before this one in line"),
+        _ => format!("{actions}, {ahead} are before this one in line"),
     }
 }

@@ -25,5 +25,5 @@ pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, PolicyOverride, PolicySettings,
-    Prerequisite, WatchSettings,
+    Prerequisite, QueueSettings, WatchSettings,
 };

@@ -10,7 +10,7 @@ use crate::config::paths::{ignore_pattern, link_name};
 use crate::config::policy::read_policy;
 use crate::config::problem::Problem;
 use crate::config::section::{Document, DocumentState, Section};
-use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, WatchSettings};
+use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, WatchSettings};
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
 use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings};
 
@@ -77,6 +77,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         defaults,
         watch: read_watch(&top.table(document, "watch"), document),
         evidence: read_evidence(&top.table(document, "evidence"), document),
+        queue: read_queue(&top.table(document, "queue"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         routing: read_routing(top, document),
         policy: read_policy(top, document),
@@ -117,6 +118,14 @@ fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> Evidence
     EvidenceSettings {
         link: section.setting(document, "link", link_name).value,
         lock_wait: section.setting(document, "lock_wait", duration(Duration::ZERO..=longest, "\"60s\"")).value,
+    }
+}
+
+fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettings {
+    let longest = Duration::from_secs(24 * 3600);
+    QueueSettings {
+        max_parallel: section.optional(document, "max_parallel", count(1..=1024, "4")).map(|placed| placed.value),
+        wait: section.setting(document, "wait", duration(Duration::ZERO..=longest, "\"30m\"")).value,
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Configuration {
     pub watch: WatchSettings,
     /// `[evidence]`.
     pub evidence: EvidenceSettings,
+    /// `[queue]`.
+    pub queue: QueueSettings,
     /// `[environment]`.
     pub environment: EnvironmentSettings,
     /// `[tdd]` and `[routing]`.
@@ -121,6 +123,15 @@ pub struct EvidenceSettings {
     pub link: String,
     /// How long a run waits for the project's lock (S2).
     pub lock_wait: Duration,
+}
+
+/// `[queue]`: how many actions go on at once on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// So many at most; none: as many as there are CPUs.
+    pub max_parallel: Option<u32>,
+    /// How long an action waits for its turn.
+    pub wait: Duration,
 }
 
 /// `[environment]`: what checks see beside the allow-list (E12).

@@ -45,7 +45,7 @@ mod messages {
         proctor.toml:3:1: environment.file: unknown key `file`
           did you mean `env_file`?
         proctor.toml:4:2: sandbox: unknown key `sandbox`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, environment, tdd, routing, policy
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, queue, environment, tdd, routing, policy
         ");
     }
 
@@ -84,6 +84,18 @@ mod messages {
           for example `quiet = "20ms"`
         proctor.toml:6:17: watch.longest_burst: a duration from 1ms to 1m is expected
           for example `longest_burst = "500ms"`
+        "#);
+    }
+
+    #[test]
+    fn a_queue_of_nobody_and_an_endless_wait_are_refused() {
+        assert_snapshot!(problems("[queue]\nmax_parallel = 0\nwait = \"25h\"\nmax_paralel = 2\n"), @r#"
+        proctor.toml:2:16: queue.max_parallel: a number from 1 to 1024 is expected
+          for example `max_parallel = 4`
+        proctor.toml:3:8: queue.wait: a duration from 0s to 24h is expected
+          for example `wait = "30m"`
+        proctor.toml:4:1: queue.max_paralel: unknown key `max_paralel`
+          did you mean `max_parallel`?
         "#);
     }
 
@@ -212,6 +224,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!(defaults.watch.longest_burst, Duration::from_millis(500));
     assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 3));
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
+    assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
     assert_eq!(defaults.environment.env_file, None);
     assert_eq!(defaults.routing, RoutingSettings::default());
     assert_eq!(defaults.policy.tsc.block_on, Some(Placed::unwritten(BlockOn::ErrorsAlways)));
@@ -293,6 +306,9 @@ fn everything_that_can_be_said_is_understood() {
         collection_error = "red-if-missing"
         [watch]
         quiet = "2s"
+        [queue]
+        max_parallel = 2
+        wait = "90s"
         [policy]
         linting = "warn-only"
     "#;
@@ -311,6 +327,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.prerequisites[0].once.when_changed, ["uv.lock"]);
     assert_eq!(read.routing.collection_error, CollectionErrorPolicy::RedIfMissing);
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
+    assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
 }
 

@@ -1,22 +1,14 @@
 //! One writer per project: an open-file-description lock on `locks/<project-id>`, never on evidence.
 //!
-//! The kernel gives the lock back when the last descriptor of the holder closes, however the holder ends (fcntl(2),
-//! "Open file description locks"), so a lock is never stale. It is not inherited across exec.
+//! The whole of the file is locked; `lock_file` says why such a lock is never stale.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, fcntl};
-use nix::libc;
-
 use crate::evidence::error::failed;
-use crate::evidence::files::FILE_MODE;
+use crate::evidence::lock_file::{ALL_BYTES, LockFile, Waiting};
 use crate::evidence::lock_record::LockRecord;
 use crate::evidence::{EvidenceError, FileOperation, LOCK_SCHEMA, OpenRun, Store};
 use crate::model::ProjectId;
@@ -24,15 +16,6 @@ use crate::model::ProjectId;
 /// How long to wait between two attempts at a busy lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const BOOT_ID_PATH: &str = "/proc/sys/kernel/random/boot_id";
-
-/// Whether whoever waits for a lock goes on waiting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// Another attempt is made after a short pause.
-    GoOn,
-    /// The lock is reported as busy.
-    GiveUp,
-}
 
 /// Says why a project's lock was not given.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +43,7 @@ pub struct ProjectLock {
 struct Held {
     store: Store,
     project: ProjectId,
-    file: File,
+    file: LockFile,
     boot_id: String,
     recovered: AtomicBool,
     run_is_open: AtomicBool,
@@ -87,12 +70,12 @@ impl Store {
     /// Takes a project's lock, asking `waiting` after each failed attempt whether to go on.
     pub fn lock(&self, project: &ProjectId, waiting: &mut dyn FnMut() -> Waiting) -> Result<ProjectLock, LockError> {
         let path = self.lock_path(project);
-        let file = open_lock_file(&path)?;
-        while !try_lock(&file, &path)? {
+        let file = LockFile::open(&path)?;
+        while !file.try_lock(&ALL_BYTES)? {
             match waiting() {
                 Waiting::GoOn => thread::sleep(POLL_INTERVAL),
                 Waiting::GiveUp => {
-                    let holder = LockRecord::read(&file).map(|record| record.pid);
+                    let holder = LockRecord::read(file.file()).map(|record| record.pid);
                     return Err(LockError::Busy { project: project.clone(), holder });
                 }
             }
@@ -100,8 +83,9 @@ impl Store {
         // The record of the last holder stays but for the process id: if this process dies before it has recovered what the
         // last holder left, the next one must still find it.
         let pid = std::process::id();
-        let record = LockRecord::read(&file).map_or_else(|| LockRecord::unknown(pid), |record| LockRecord { pid, ..record });
-        record.write(&file).map_err(failed(FileOperation::Write, &path))?;
+        let record =
+            LockRecord::read(file.file()).map_or_else(|| LockRecord::unknown(pid), |record| LockRecord { pid, ..record });
+        record.write(file.file()).map_err(failed(FileOperation::Write, &path))?;
         let held = Held {
             store: self.clone(),
             project: project.clone(),
@@ -127,7 +111,7 @@ impl ProjectLock {
 
     /// Returns what the lock file says about runs that are begun and not sealed.
     pub(super) fn left_behind(&self) -> LeftBehind {
-        match LockRecord::read(&self.held.file) {
+        match LockRecord::read(self.held.file.file()) {
             Some(record) if !record.boot_id.is_empty() && record.boot_id == self.held.boot_id => {
                 record.open_run.map_or(LeftBehind::Nothing, LeftBehind::Run)
             }
@@ -183,7 +167,7 @@ impl ProjectLock {
     fn note(&self, open_run: Option<OpenRun>) -> Result<(), EvidenceError> {
         let record =
             LockRecord { schema: LOCK_SCHEMA.to_owned(), pid: std::process::id(), boot_id: self.held.boot_id.clone(), open_run };
-        record.write(&self.held.file).map_err(failed(FileOperation::Write, &self.held.store.lock_path(&self.held.project)))
+        record.write(self.held.file.file()).map_err(failed(FileOperation::Write, &self.held.store.lock_path(&self.held.project)))
     }
 }
 
@@ -200,36 +184,6 @@ impl LockError {
             Self::Busy { .. } => "wait until it is done, or stop it; one process at a time runs the checks of a project",
             Self::Evidence(error) => error.hint(),
         }
-    }
-}
-
-fn open_lock_file(path: &Path) -> Result<File, EvidenceError> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(FILE_MODE)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(path)
-        .map_err(failed(FileOperation::Open, path))
-}
-
-fn try_lock(file: &File, path: &Path) -> Result<bool, EvidenceError> {
-    let whole_file = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    loop {
-        return match fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file)) {
-            Ok(_) => Ok(true),
-            Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
-            Err(Errno::EINTR) => continue,
-            Err(error) => Err(failed(FileOperation::Lock, path)(error)),
-        };
     }
 }
 
@@ -322,7 +276,7 @@ mod tests {
         lock.note_recovered().unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Nothing);
         let record = LockRecord { boot_id: "another".to_owned(), ..LockRecord::unknown(1) };
-        record.write(&lock.held.file).unwrap();
+        record.write(lock.held.file.file()).unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Unknown);
     }
 }

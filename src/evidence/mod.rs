@@ -13,7 +13,7 @@
 //!
 //! # Where to look
 //!
-//! [`Store`] knows every path · `lock` one writer per project · `ledger` and `ledger_lines` the truth · `run_directory`,
+//! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave · [`Background`] syncs beside the run ·
 //! `project_link` and `git` the link for people · `history` reading back.
 
@@ -28,6 +28,7 @@ mod ledger;
 mod ledger_lines;
 mod ledger_tail;
 mod lock;
+mod lock_file;
 mod lock_record;
 mod manifest;
 mod names;
@@ -38,6 +39,7 @@ mod random;
 mod recovery;
 mod run_directory;
 mod seal;
+mod slot;
 mod store;
 
 #[cfg(test)]
@@ -51,7 +53,8 @@ pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common
 pub use history::{StoredRun, list_projects, list_runs, list_tasks, open_log, read_report, read_start_record};
 pub use ledger::Ledger;
 pub use ledger_lines::{LedgerLines, read_lines};
-pub use lock::{LockError, ProjectLock, Waiting};
+pub use lock::{LockError, ProjectLock};
+pub use lock_file::Waiting;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
 pub use names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
 pub use output::{OutputDirectory, remove_outputs_of_run};
@@ -61,4 +64,5 @@ pub use random::mint_project_id;
 pub use recovery::{FoundFile, InterruptedRun, recover};
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use seal::{SealedRun, Sealing, drop_superseded, seal};
+pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;

@@ -75,6 +75,11 @@ impl Store {
         self.root.join("locks").join(project.as_str())
     }
 
+    /// Returns the file whose locks are the queue of all actions. No project has its name: their ids end in a number.
+    pub(super) fn slots_path(&self) -> PathBuf {
+        self.root.join("locks").join("slots")
+    }
+
     /// Returns the directory of proctor's own log files.
     pub fn log_directory(&self) -> PathBuf {
         self.root.join("log")
@@ -87,7 +92,17 @@ impl Store {
 
     /// Returns the directory below which actions of a project's runs may write while they run.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
-        self.root.join("out").join(project.as_str())
+        self.every_output_directory().join(project.as_str())
+    }
+
+    /// Returns whether a path is, with every link resolved, a directory in which an action that is under way may write.
+    pub fn is_output_directory(&self, path: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        real(path).zip(real(&self.every_output_directory())).is_some_and(|(path, all)| path != all && path.starts_with(all))
+    }
+
+    fn every_output_directory(&self) -> PathBuf {
+        self.root.join("out")
     }
 }
 
@@ -106,6 +121,22 @@ mod tests {
             assert_eq!(mode(&test.store.root().join(name)), 0o700, "{name}");
         }
         assert!(!test.store.root().join("keys").exists());
+    }
+
+    #[test]
+    fn an_output_directory_is_known_as_long_as_it_is_there_whatever_way_leads_to_it() {
+        let test = TestStore::new();
+        let outputs = test.store.outputs_directory(&test.project);
+        assert!(!test.store.is_output_directory(&outputs.join("STEP.1")));
+        create_directories(&outputs.join("STEP.1")).unwrap();
+        assert!(test.store.is_output_directory(&outputs.join("STEP.1")));
+        assert!(test.store.is_output_directory(&test.store.root().join("log/../out/shop-00000001/STEP.1")));
+        for other in [test.store.root().join("out"), test.store.log_directory(), PathBuf::from("/"), PathBuf::new()] {
+            assert!(!test.store.is_output_directory(&other), "{}", other.display());
+        }
+        let link = test.store.log_directory().join("link");
+        std::os::unix::fs::symlink(&outputs, &link).unwrap();
+        assert!(test.store.is_output_directory(&link.join("STEP.1")));
     }
 
     #[test]

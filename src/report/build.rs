@@ -58,6 +58,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         configuration_changed: facts.configuration_changed.clone(),
         custody: CustodyV2::SameUser,
         limit: facts.actions.iter().filter_map(classification_of).find_map(|classification| classification.limit),
+        contended: facts.contended.clone(),
         lost_events: facts.lost_events.clone(),
         notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
         evidence_files: sorted_by_name(&facts.evidence_files),

@@ -10,7 +10,7 @@ use crate::model::{
     PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison,
     TreeDigest, TreeIssue, Trigger,
 };
-use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2, RunStartV1, SkipReason};
+use crate::report::{ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
 
 /// Everything the report of one run is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +61,8 @@ pub struct RunFacts {
     pub tdd: Option<TddFacts>,
     /// The other files of the run; never the manifest, the ledger or the report.
     pub evidence_files: Vec<EvidenceFile>,
+    /// The actions that waited for those of other runs.
+    pub contended: Vec<ContentionV2>,
     /// Why file events may have been missed before the run.
     pub lost_events: Vec<String>,
     /// What a person should know about the run. The plan's own notes are added by the builder, before these.

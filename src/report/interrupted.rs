@@ -62,6 +62,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
         configuration_changed: Vec::new(),
         custody: CustodyV2::SameUser,
         limit: None,
+        contended: Vec::new(),
         lost_events: Vec::new(),
         notes,
         evidence_files: sorted_by_name(&recovery.evidence_files),

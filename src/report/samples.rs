@@ -15,7 +15,7 @@ use crate::model::{
     TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2,
+    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
     EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, RouteFacts, RunFacts, SkipReason, TddFacts,
     TreeFacts,
 };
@@ -362,6 +362,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             override_of: None,
         }),
         tdd: Some(TddFacts { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
+        contended: vec![ContentionV2 { action_id: ActionId::numbered("STEP", 1), waited_ms: DurationMs(4200) }],
         lost_events: vec!["the kernel's queue overflowed".to_owned()],
         notes: Vec::new(),
     }

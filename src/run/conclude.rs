@@ -10,8 +10,8 @@ use crate::model::{
 };
 use crate::process::clock;
 use crate::report::{
-    ActionDisposition, CompletionFacts, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts, RouteFacts, RunFacts,
-    SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+    ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts,
+    RouteFacts, RunFacts, SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
@@ -259,6 +259,7 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
         tdd: counts.then(|| tdd_facts(course, decided)),
         evidence_files: evidence_files(&concluding.performed),
+        contended: contended(&concluding.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
         notes: notes(concluding),
     }
@@ -304,6 +305,11 @@ fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddFacts {
 
 fn evidence_files(performed: &[Performed]) -> Vec<EvidenceFile> {
     performed.iter().flat_map(|one| one.files.iter().cloned()).collect()
+}
+
+fn contended(performed: &[Performed]) -> Vec<ContentionV2> {
+    let waited = |one: &Performed| Some(ContentionV2 { action_id: one.facts.action.id.clone(), waited_ms: one.waited? });
+    performed.iter().filter_map(waited).collect()
 }
 
 fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {

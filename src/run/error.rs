@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, RunId, StopReason};
@@ -18,6 +19,14 @@ pub enum RunError {
     /// A person stopped the wait for another run of the project.
     #[error("stopped while waiting for another run of this project; nothing was run")]
     StoppedWaiting(StopReason),
+    /// No slot of the machine-wide queue became free in time.
+    #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
+    Queue {
+        /// How many actions were under way at the end.
+        under_way: usize,
+        /// How long was waited.
+        wait: Duration,
+    },
     /// Evidence could not be written or read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
@@ -86,7 +95,7 @@ impl RunError {
     /// Returns the exit code of a command that ends with it (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
-            Self::Lock(LockError::Busy { .. }) => CommandExit::NoFreshVerdict,
+            Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } => CommandExit::NoFreshVerdict,
             Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
             Self::StoppedWaiting(StopReason::Interrupted | StopReason::Superseded) => CommandExit::Interrupted,
             Self::Cycle(_) => CommandExit::Usage,
@@ -109,6 +118,9 @@ impl RunError {
         let hint = match self {
             Self::Lock(error) => error.hint().to_owned(),
             Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
+            Self::Queue { .. } => {
+                "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
+            }
             Self::Evidence(error) => error.hint().to_owned(),
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),

@@ -5,7 +5,7 @@
 //! fails is a value here; [`RunError`] is for proctor's own troubles only.
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
-//! `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+//! `queue` is the wait for other runs' actions; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
 
 mod archive;
 mod carry_out;
@@ -18,6 +18,7 @@ mod old_report;
 mod perform;
 mod prerequisite;
 mod progress;
+mod queue;
 mod records;
 mod registration;
 mod request;
@@ -32,6 +33,7 @@ pub use cycle::CycleChange;
 pub use environment::{ChildEnvironment, EnvironmentSettings};
 pub use error::RunError;
 pub use progress::Progress;
+pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
 pub use selection::Checks;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, is_our_link, take_artifact};
+use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Slot, is_our_link, take_artifact};
 use crate::model::{
     Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
     SpawnFailure, StreamExcerpt, ToolReport,
@@ -17,6 +18,7 @@ use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::old_report::PutAside;
 use crate::run::progress::Progress;
+use crate::run::queue::{Answer, QueueSettings, Turn, take_turn};
 use crate::run::records;
 use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
@@ -34,6 +36,8 @@ pub(crate) struct Performed {
     pub(crate) files: Vec<EvidenceFile>,
     pub(crate) environment_names: BTreeSet<String>,
     pub(crate) notes: Vec<PlanNote>,
+    /// How long it waited for other runs' actions, where it did. No part of its own time.
+    pub(crate) waited: Option<DurationMs>,
     /// For a prerequisite that was carried out: what it was started on and has made; none where that is not known.
     pub(crate) met: Option<Digest>,
 }
@@ -45,6 +49,7 @@ pub(crate) struct Performer<'w, 'c> {
     course: &'c Course<'c>,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
+    queue: QueueSettings,
 }
 
 impl Performed {
@@ -62,7 +67,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
-        Self { workspace, lock, course, directory, show }
+        Self { workspace, lock, course, directory, show, queue: course.request.settings.queue }
     }
 
     /// Begins to look at tools and installed packages.
@@ -76,11 +81,41 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
         self.tell(&facts);
-        Performed { facts, outcome: None, files: Vec::new(), environment_names: BTreeSet::new(), notes: Vec::new(), met: None }
+        Performed {
+            facts,
+            outcome: None,
+            files: Vec::new(),
+            environment_names: BTreeSet::new(),
+            notes: Vec::new(),
+            waited: None,
+            met: None,
+        }
+    }
+
+    /// Carries an action out when its turn has come; one that is stopped before is skipped.
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+        let Answer { turn, waited } = self.take_turn(action)?;
+        let performed = match turn {
+            Turn::Given(slot) => self.perform_in(slot, action)?,
+            Turn::Stopped => self.skip(action, SkipReason::Stopped),
+        };
+        Ok(Performed { waited, ..performed })
+    }
+
+    /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
+    fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+        let (control, heeded) = (self.course.request.control, crate::run::carry_out::heeded(action.phase));
+        let stopped = || control.requested().filter(|reason| heeded.contains(reason));
+        let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
+        if let Err(RunError::Queue { .. }) = answer {
+            // The run has failed. What is left of it is the clean-up, which is tried once and does not wait as long again.
+            self.queue.wait = Duration::ZERO;
+        }
+        answer
     }
 
     /// Carries an action out. A command that fails, hangs or cannot start is a value.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+    fn perform_in(&mut self, slot: Option<Slot>, action: &Action) -> Result<Performed, RunError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let names = ActionFiles::of(action);
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
@@ -92,6 +127,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
         let mut ended = self.supervise(action, preparation.argv, &environment, &names)?;
+        // Nothing of it is alive any more: another action may start while this one is judged.
+        drop(slot);
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
         let coverage = match &preparation.coverage {
             Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
@@ -120,7 +157,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let notes = missed_variables(action, &ended, &outcome, &environment);
         let facts = self.over(action, ended, interpretation, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, met: None })
+        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
     }
 
     /// Tells what became of an action. Its findings are written down by now: one copy of them is kept, for the report.

@@ -13,6 +13,15 @@ pub enum Progress {
         /// How long at most.
         wait: Duration,
     },
+    /// As many actions go on as may on this machine; the next action waits for its turn.
+    WaitingForSlot {
+        /// How many go on.
+        under_way: usize,
+        /// How many were waiting before.
+        ahead: usize,
+        /// How long at most.
+        wait: Duration,
+    },
     /// Runs that a dead process left open were closed as INTERRUPTED.
     Recovered {
         /// Which.

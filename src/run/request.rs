@@ -11,6 +11,7 @@ use crate::process::Control;
 use crate::report::ExecutionReportV2;
 use crate::run::environment::EnvironmentSettings;
 use crate::run::error::RunError;
+use crate::run::queue::QueueSettings;
 use crate::run::selection::Checks;
 
 /// A project as it is registered in the store.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub environment: EnvironmentSettings,
     /// How long another writer of the project's evidence is waited for.
     pub lock_wait: Duration,
+    /// How actions wait for those of other runs.
+    pub queue: QueueSettings,
     /// The name of the link to the evidence in the project; none: no link.
     pub link: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::arguments::IdentityArgument;
 use crate::cli::env_file;
-use crate::cli::environment::Environment;
+use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::logging;
 use crate::cli::render;
@@ -14,7 +14,9 @@ use crate::cli::terminal;
 use crate::ignore::MatcherSettings;
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
-use crate::run::{Archive, Doubt, EnvironmentSettings, Identity, Registration, RunError, Scope, Settings, Workspace};
+use crate::run::{
+    Archive, Doubt, EnvironmentSettings, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace,
+};
 
 /// Everything a run needs beside its plan.
 pub(crate) struct Opening {
@@ -106,6 +108,10 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
         routing: configuration.routing.clone(),
         environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
         lock_wait: configuration.evidence.lock_wait,
+        queue: QueueSettings {
+            max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),
+            wait: configuration.queue.wait,
+        },
         link,
     };
     // A pattern that is wrong is said before anything is registered or run.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, ExitCodeSource, IsolationLevel, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest, TreeIssueKind,
+    ActionId, Digest, DurationMs, ExitCodeSource, IsolationLevel, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest,
+    TreeIssueKind,
 };
 
 /// The project that was tested.
@@ -141,6 +142,16 @@ pub struct RouteV2 {
     /// Where the table alone would have sent it, where another rule decided (R7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_of: Option<NextNode>,
+}
+
+/// An action that waited for those of other runs, because as many went on as may on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContentionV2 {
+    /// The action.
+    pub action_id: ActionId,
+    /// How long it waited, in milliseconds. Its own duration and time-out begin after that.
+    pub waited_ms: DurationMs,
 }
 
 /// The task's TDD state, as far as a reader of the report needs it.

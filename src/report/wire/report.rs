@@ -8,7 +8,9 @@ use crate::model::{
 };
 
 use super::action::ActionResultV2;
-use super::context::{ConfigurationChangeV2, CustodyV2, EnvironmentV2, IsolationV2, ProjectV2, RouteV2, TddV2, TreeV2};
+use super::context::{
+    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentV2, IsolationV2, ProjectV2, RouteV2, TddV2, TreeV2,
+};
 
 /// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +64,9 @@ pub struct ExecutionReportV2 {
     /// The limit that ended an action of the run, if one did (C15).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
+    /// The actions that waited for those of other runs, in the plan's order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub contended: Vec<ContentionV2>,
     /// Why file events may have been missed before the run; the tree was then compared as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,

@@ -1,0 +1,174 @@
+//! Files that are there to be locked: open-file-description locks on ranges of their bytes.
+//!
+//! The kernel gives a lock back when the last descriptor of its holder closes, however the holder ends (fcntl(2),
+//! "Open file description locks"), so a lock is never stale. Descriptors close on exec. A range need not lie within the file.
+//! `lock` and `slot` say what the bytes of their files stand for.
+
+use std::fs::{File, OpenOptions};
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+use crate::evidence::error::failed;
+use crate::evidence::files::FILE_MODE;
+use crate::evidence::{EvidenceError, FileOperation};
+
+/// Every byte there can be.
+pub(super) const ALL_BYTES: Range<i64> = 0..i64::MAX;
+
+/// Whether whoever waits for a lock goes on waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Another attempt is made after a short pause.
+    GoOn,
+    /// The lock is reported as busy.
+    GiveUp,
+}
+
+/// An open lock file. Each is a holder of its own: two of the same path in one process exclude each other.
+#[derive(Debug)]
+pub(super) struct LockFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LockFile {
+    /// Opens a lock file; one that is missing is created. Nothing is locked by that.
+    pub(super) fn open(path: &Path) -> Result<Self, EvidenceError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(failed(FileOperation::Open, path))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Returns the file itself, for what stands in it.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Locks a range for this holder alone; false when another one has any of it.
+    pub(super) fn try_lock(&self, range: &Range<i64>) -> Result<bool, EvidenceError> {
+        self.set(range, libc::F_WRLCK)
+    }
+
+    /// Gives a range back, also where a process that was just forked has a copy of the descriptor.
+    pub(super) fn unlock(&self, range: &Range<i64>) -> Result<(), EvidenceError> {
+        self.set(range, libc::F_UNLCK).map(drop)
+    }
+
+    /// Returns what other holders have locked within a range, from front to back.
+    ///
+    /// Locks come and go meanwhile: each that was there all the time is among them.
+    pub(super) fn locked_by_others(&self, within: Range<i64>) -> Result<Vec<Range<i64>>, EvidenceError> {
+        let mut found = Vec::new();
+        // The kernel names any one lock of a range, not the first.
+        let mut unseen = vec![within];
+        while let Some(range) = unseen.pop() {
+            if let Some(lock) = self.any_lock_of_others(&range)? {
+                unseen.push(range.start..lock.start);
+                unseen.push(lock.end..range.end);
+                found.push(lock);
+            }
+        }
+        found.sort_by_key(|lock| lock.start);
+        Ok(found)
+    }
+
+    fn any_lock_of_others(&self, range: &Range<i64>) -> Result<Option<Range<i64>>, EvidenceError> {
+        if range.is_empty() {
+            return Ok(None);
+        }
+        let mut lock = to_flock(range, libc::F_WRLCK);
+        loop {
+            return match fcntl(&self.file, FcntlArg::F_OFD_GETLK(&mut lock)) {
+                Ok(_) if lock.l_type == libc::F_UNLCK as libc::c_short => Ok(None),
+                Ok(_) => Ok(Some(to_range(&lock))),
+                Err(Errno::EINTR) => continue,
+                Err(error) => Err(failed(FileOperation::Lock, &self.path)(error)),
+            };
+        }
+    }
+
+    fn set(&self, range: &Range<i64>, kind: libc::c_int) -> Result<bool, EvidenceError> {
+        let lock = to_flock(range, kind);
+        loop {
+            return match fcntl(&self.file, FcntlArg::F_OFD_SETLK(&lock)) {
+                Ok(_) => Ok(true),
+                Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+                Err(Errno::EINTR) => continue,
+                Err(error) => Err(failed(FileOperation::Lock, &self.path)(error)),
+            };
+        }
+    }
+}
+
+/// A length of 0 stands for every byte from the start on.
+fn to_flock(range: &Range<i64>, kind: libc::c_int) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: range.start,
+        l_len: if range.end == i64::MAX { 0 } else { range.end - range.start },
+        l_pid: 0,
+    }
+}
+
+fn to_range(lock: &libc::flock) -> Range<i64> {
+    let end = if lock.l_len == 0 { i64::MAX } else { lock.l_start.saturating_add(lock.l_len) };
+    lock.l_start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_holders() -> (LockFile, LockFile, tempfile::TempDir) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("locks");
+        (LockFile::open(&path).unwrap(), LockFile::open(&path).unwrap(), directory)
+    }
+
+    /// What is found, as pairs of start and end.
+    fn found(file: &LockFile, within: Range<i64>) -> Vec<(i64, i64)> {
+        file.locked_by_others(within).unwrap().iter().map(|lock| (lock.start, lock.end)).collect()
+    }
+
+    #[test]
+    fn ranges_exclude_each_other_where_they_meet_and_are_given_back_one_by_one() {
+        let (one, other, _directory) = two_holders();
+        assert!(one.try_lock(&(0..4)).unwrap());
+        assert!(one.try_lock(&(8..9)).unwrap());
+        assert!(!other.try_lock(&(3..5)).unwrap());
+        assert!(other.try_lock(&(4..8)).unwrap());
+        assert!(!other.try_lock(&ALL_BYTES).unwrap());
+        one.unlock(&(0..4)).unwrap();
+        assert!(other.try_lock(&(0..8)).unwrap());
+        assert!(!other.try_lock(&(8..9)).unwrap());
+    }
+
+    #[test]
+    fn what_others_hold_is_found_from_front_to_back_and_what_one_holds_oneself_is_not() {
+        let (one, other, directory) = two_holders();
+        let third = LockFile::open(&directory.path().join("locks")).unwrap();
+        for range in [40..41, 10..12, 30..34] {
+            assert!(one.try_lock(&range).unwrap());
+        }
+        assert!(third.try_lock(&(12..13)).unwrap());
+        assert!(other.try_lock(&(20..21)).unwrap());
+        assert_eq!(found(&other, ALL_BYTES), [(10, 12), (12, 13), (30, 34), (40, 41)]);
+        assert_eq!(found(&other, 13..40), [(30, 34)]);
+        assert_eq!(found(&other, 13..30), []);
+        assert!(one.try_lock(&(50..i64::MAX)).unwrap());
+        assert_eq!(found(&third, 45..60), [(50, i64::MAX)]);
+    }
+}

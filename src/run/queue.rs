@@ -1,0 +1,137 @@
+//! An action's turn in the machine-wide queue: `evidence/` has the slots, this says how long to wait for one and what becomes of it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::evidence::{Queue, Slot, Store, Waiting};
+use crate::model::{DurationMs, StopReason};
+use crate::process::clock;
+use crate::run::error::RunError;
+use crate::run::progress::Progress;
+
+/// How actions wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// So many go on at once, over all processes that use the store.
+    pub max_parallel: u32,
+    /// How long one of them waits for its turn.
+    pub wait: Duration,
+}
+
+/// What came of asking for a turn.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// The action may start, and another one may when the slot is dropped. None: the action this process is a part of has a slot, and
+    /// waiting for a further one could be waiting for ourselves.
+    Given(Option<Slot>),
+    /// It was stopped before its turn came.
+    Stopped,
+}
+
+/// An answer, and how long it took; none where nobody was waited for.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) turn: Turn,
+    pub(crate) waited: Option<DurationMs>,
+}
+
+/// Waits for a turn, within the bound of the settings and until `stopped` has a reason to stop.
+pub(crate) fn take_turn(
+    store: &Store,
+    ambient: &BTreeMap<OsString, OsString>,
+    settings: QueueSettings,
+    stopped: &dyn Fn() -> Option<StopReason>,
+    show: &mut dyn FnMut(Progress),
+) -> Result<Answer, RunError> {
+    if is_inside_action(store, ambient) {
+        return Ok(Answer { turn: Turn::Given(None), waited: None });
+    }
+    let mut begun = None;
+    let mut last = Queue { taken: 0, ahead: 0 };
+    let slot = store.take_slot(settings.max_parallel, &mut |queue| {
+        last = queue;
+        let begun = *begun.get_or_insert_with(|| {
+            if !settings.wait.is_zero() {
+                show(Progress::WaitingForSlot { under_way: queue.taken, ahead: queue.ahead, wait: settings.wait });
+            }
+            clock::monotonic()
+        });
+        let in_time = clock::monotonic().since(begun) < settings.wait;
+        if in_time && stopped().is_none() { Waiting::GoOn } else { Waiting::GiveUp }
+    });
+    let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
+    let turn = match slot.map_err(RunError::Evidence)? {
+        Some(slot) => Turn::Given(Some(slot)),
+        None if stopped().is_some() => Turn::Stopped,
+        None => return Err(RunError::Queue { under_way: last.taken, wait: settings.wait }),
+    };
+    Ok(Answer { turn, waited })
+}
+
+/// Returns whether this process is a part of an action of the same store that is under way: then that action holds a slot already.
+fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
+    ambient.get(OsStr::new("PROCTOR_OUT")).is_some_and(|output| store.is_output_directory(Path::new(output)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
+    /// Longer than any test: only a stop ends such a wait.
+    const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
+
+    fn store() -> (Store, tempfile::TempDir) {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        (Store::open(&directory.path().join("proctor")).expect("a new store opens"), directory)
+    }
+
+    fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, RunError>, Vec<Progress>) {
+        let mut shown = Vec::new();
+        let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
+        (answer, shown)
+    }
+
+    #[test]
+    fn a_turn_that_is_given_at_once_waited_for_nobody_and_shows_nothing() {
+        let (store, _directory) = store();
+        let (answer, shown) = take(&store, LONG, None);
+        let answer = answer.unwrap();
+        assert!(matches!(answer.turn, Turn::Given(Some(_))) && answer.waited.is_none() && shown.is_empty());
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait_which_was_shown_once() {
+        let (store, _directory) = store();
+        let _held = take(&store, NO_WAIT, None).0.unwrap();
+        let (answer, shown) = take(&store, LONG, Some(StopReason::Superseded));
+        let answer = answer.unwrap();
+        assert!(matches!(answer.turn, Turn::Stopped) && answer.waited.is_some());
+        assert!(matches!(shown[..], [Progress::WaitingForSlot { under_way: 1, ahead: 0, .. }]), "{shown:?}");
+    }
+
+    #[test]
+    fn when_the_bound_is_reached_the_run_fails_and_says_how_many_were_before_it() {
+        let (store, _directory) = store();
+        let _held = take(&store, NO_WAIT, None).0.unwrap();
+        let (answer, shown) = take(&store, NO_WAIT, None);
+        assert!(matches!(answer, Err(RunError::Queue { under_way: 1, .. })), "{answer:?}");
+        assert!(shown.is_empty(), "who does not wait says nothing of waiting");
+    }
+
+    #[test]
+    fn an_action_within_an_action_of_the_same_store_has_its_turn_and_one_of_another_store_waits() {
+        let (store, directory) = store();
+        let _held = take(&store, NO_WAIT, None).0.unwrap();
+        let within = |output: &Path| {
+            std::fs::create_dir_all(output).expect("directories can be made");
+            let ambient = BTreeMap::from([("PROCTOR_OUT".into(), output.into())]);
+            take_turn(&store, &ambient, NO_WAIT, &|| None, &mut |_| {})
+        };
+        let inside = within(&store.root().join("out/shop-00000001/exec-1/STEP.1")).unwrap();
+        assert!(matches!(inside.turn, Turn::Given(None)));
+        assert!(within(&directory.path().join("other/out/shop-00000001/exec-1/STEP.1")).is_err());
+    }
+}
