@@ -21,6 +21,7 @@ mod progress;
 mod records;
 mod registration;
 mod request;
+mod sandbox;
 mod selection;
 mod surroundings;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use error::RunError;
 pub use progress::Progress;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
+pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use workspace::{StepObserver, Workspace};
