@@ -117,3 +117,97 @@ fn is_needed(candidate: &Candidate, around: Option<&Candidate>) -> bool {
 pub(super) fn is_kernel(path: &Path) -> bool {
     KERNEL.iter().any(|kernel| path.starts_with(kernel) || Path::new(kernel).starts_with(path))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, prop, proptest};
+    use proptest::prop_oneof;
+
+    use super::*;
+
+    fn path() -> impl Strategy<Value = PathBuf> {
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "ab"]), 1..5)
+            .prop_map(|names| names.iter().fold(PathBuf::from("/"), |path, name| path.join(name)))
+    }
+
+    fn rule() -> impl Strategy<Value = (Rule, Access)> {
+        prop_oneof![
+            Just((Rule::Visible, Access::ReadOnly)),
+            Just((Rule::Overlay, Access::Overlay { scratch: "/s".into() })),
+            Just((Rule::Cache, Access::Writable)),
+            Just((Rule::RunTime, Access::Hidden)),
+            Just((Rule::Private, Access::Private { source: "/s".into() })),
+            Just((Rule::Memory, Access::Memory)),
+            Just((Rule::Credential, Access::Hidden)),
+            Just((Rule::Git, Access::ReadOnly)),
+            Just((Rule::Setting, Access::Writable)),
+        ]
+    }
+
+    fn candidate(rule: Rule, access: Access, path: PathBuf) -> Candidate {
+        Candidate { rule, place: Place { path, access, identity: (0, 0) } }
+    }
+
+    fn survey() -> impl Strategy<Value = Survey> {
+        let candidates = prop::collection::vec((rule(), path()), 0..12);
+        (path(), path(), prop::option::of(path()), candidates)
+            .prop_filter("the project is not in the store", |(store, project, ..)| !project.starts_with(store))
+            .prop_map(|(store, project, home, candidates)| {
+                let others = candidates.into_iter().map(|((rule, access), path)| candidate(rule, access, path));
+                let of_project = candidate(Rule::Project, Access::Writable, project.clone());
+                Survey { store, project, home, candidates: others.chain([of_project]).collect() }
+            })
+    }
+
+    /// Returns what a list makes of a path; none: the read-only root.
+    fn access<'p>(places: &'p [Place], path: &Path) -> Option<&'p Access> {
+        places.iter().rev().find(|place| path.starts_with(&place.path)).map(|place| &place.access)
+    }
+
+    proptest! {
+        #[test]
+        fn every_place_comes_after_those_it_lies_in_and_no_two_have_one_path(survey in survey()) {
+            let places = arrange(&survey);
+            for (index, place) in places.iter().enumerate() {
+                assert!(places[..index].iter().all(|earlier| !earlier.path.starts_with(&place.path)), "{places:?}");
+            }
+        }
+
+        #[test]
+        fn no_place_shows_a_part_of_the_store(survey in survey()) {
+            assert!(arrange(&survey).iter().all(|place| !place.path.starts_with(&survey.store)));
+        }
+
+        #[test]
+        fn the_project_is_seen_and_written_to(survey in survey()) {
+            assert_eq!(access(&arrange(&survey), &survey.project), Some(&Access::Writable));
+        }
+
+        #[test]
+        fn a_secret_is_seen_only_where_a_stronger_rule_says_so(survey in survey()) {
+            let places = arrange(&survey);
+            let is_secret = |candidate: &&Candidate| candidate.rule == Rule::Credential && is_allowed(candidate, &survey);
+            for secret in survey.candidates.iter().filter(is_secret) {
+                let path = &secret.place.path;
+                let is_overruled =
+                    survey.candidates.iter().any(|other| other.rule > Rule::Credential && other.place.path == *path);
+                let seen = access(&places, path);
+                let is_empty = matches!(seen, Some(Access::Hidden | Access::Private { .. } | Access::Memory));
+                assert!(is_empty || is_overruled, "{}: {seen:?} in {places:?}", path.display());
+            }
+        }
+
+        #[test]
+        fn every_place_makes_a_difference(survey in survey()) {
+            let places = arrange(&survey);
+            for (index, place) in places.iter().enumerate() {
+                let around = access(&places[..index], &place.path);
+                let is_same = match around {
+                    None => place.access == Access::ReadOnly,
+                    Some(around) => *around == place.access && matches!(around, Access::ReadOnly | Access::Writable | Access::Hidden),
+                };
+                assert!(!is_same, "{} in {places:?}", place.path.display());
+            }
+        }
+    }
+}

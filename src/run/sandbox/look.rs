@@ -11,9 +11,9 @@ use crate::model::{Access, ActionPhase, Place};
 use crate::run::sandbox::arrange::{Candidate, Rule, Survey, is_kernel};
 use crate::run::sandbox::rules::{
     Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
-    PRIVATE, PRIVATE_TMPDIR, RUN_TIME, RUN_TIME_VISIBLE,
+    PRIVATE, PRIVATE_TMPDIR, RUN_TIME,
 };
-use crate::run::sandbox::visible::visible_paths;
+use crate::run::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::run::sandbox::{SandboxError, SandboxRequest};
 
 /// Finds everything the rules name for one action.
@@ -82,9 +82,6 @@ impl Looking<'_, '_> {
         }
         if let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") {
             self.add(&path, Rule::RunTime, Access::Hidden);
-        }
-        for path in RUN_TIME_VISIBLE {
-            self.add(Path::new(path), Rule::Visible, Access::ReadOnly);
         }
     }
 
@@ -217,11 +214,32 @@ impl Looking<'_, '_> {
             Access::Writable | Access::ReadOnly | Access::Overlay { .. } => false,
         };
         let empty = self.survey.candidates.iter().filter(is_empty);
-        let empty: Vec<PathBuf> = empty.map(|candidate| candidate.place.path.clone()).collect();
-        let home = self.survey.home.clone();
-        let paths = visible_paths(self.request, &self.survey.project, &empty);
-        for path in home.into_iter().chain(paths) {
-            self.add(&path, Rule::Visible, Access::ReadOnly);
+        let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
+        let mut paths = visible_paths(self.request, &self.survey.project, &empty);
+        paths.extend(self.request.home.map(Path::to_owned));
+        for path in paths {
+            // Nothing is there, or nothing is in its way: most paths are done here.
+            let Some((real, identity)) = found(&path) else { continue };
+            if real != path
+                && let Some(link) = empty.link_on_the_way(&path)
+            {
+                self.add_link(link);
+            }
+            if empty.hide(&real) {
+                let place = Place { path: real, access: Access::ReadOnly, identity };
+                self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
+            }
+        }
+    }
+
+    /// Adds a link, to be replaced by what it leads to. It may not lead around what is hidden: its target is seen as it is now.
+    fn add_link(&mut self, link: PathBuf) {
+        let Some((target, identity)) = found(&link) else { return };
+        let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
+        let is_hidden = |candidate: &Candidate| candidate.place.access == Access::Hidden && touches(&candidate.place.path);
+        if !touches(&self.survey.store) && !is_kernel(&target) && !self.survey.candidates.iter().any(is_hidden) {
+            let place = Place { path: link, access: Access::ReadOnly, identity };
+            self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
         }
     }
 

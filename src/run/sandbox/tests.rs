@@ -341,6 +341,27 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
 }
 
 #[test]
+fn a_link_in_a_private_place_shows_what_it_leads_to_unless_it_leads_around_what_is_hidden() {
+    let mut world = World::new();
+    let outside = tempfile::tempdir_in("/var/tmp").expect("a directory");
+    // Everything below `/var/tmp` is private as well: only the link matters here.
+    fs::create_dir(outside.path().join("bin")).expect("made");
+    symlink(outside.path(), world.path("system")).expect("linked");
+    world.file("home/.ssh/id", "");
+    world.variable("PATH", "system/bin");
+    let sandbox = world.prepare();
+    let link = sandbox.places.iter().find(|place| place.path == world.path("system")).expect("it is a place");
+    let target = outside.path().metadata().expect("it is there");
+    assert_eq!((&link.access, link.identity), (&Access::ReadOnly, (target.dev(), target.ino())));
+    for target in ["home", "home/.ssh", STORE, "home/.local"] {
+        fs::remove_file(world.path("system")).expect("removed");
+        fs::create_dir_all(world.path(target).join("bin")).expect("made");
+        symlink(world.path(target), world.path("system")).expect("linked");
+        assert_eq!(world.access("system"), private("tmpdir"), "{target}");
+    }
+}
+
+#[test]
 fn an_environment_in_the_project_is_as_writable_as_the_project() {
     let mut world = World::new();
     world.file("home/src/shop/.venv/pyvenv.cfg", "home = /usr/bin\n");
@@ -397,7 +418,7 @@ fn no_setting_opens_the_store_or_the_kernel() {
 }
 
 #[test]
-fn places_know_which_file_they_are_and_name_none_that_is_a_link() {
+fn places_know_which_file_they_are() {
     let world = World::new();
     world.file("home/.ssh/id", "");
     let sandbox = world.prepare();

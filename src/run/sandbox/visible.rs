@@ -1,22 +1,27 @@
 //! What a command is made of: its program, the environment the program lies in, what `PATH` and its like name. It stays visible
 //! where it lies in a place that is private or hidden. Reads files; decides nothing about access.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::run::sandbox::SandboxRequest;
 use crate::run::sandbox::look::paths_in;
-use crate::run::sandbox::rules::VISIBLE_VARIABLES;
+use crate::run::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
 use crate::run::surroundings::interpreter_of;
 
 /// A `pyvenv.cfg` is a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
-/// Returns what an action needs to see, as far as it lies in one of the places `empty` that show nothing of what is there.
-pub(super) fn visible_paths(request: &SandboxRequest<'_>, project: &Path, empty: &[PathBuf]) -> Vec<PathBuf> {
+/// The places that show nothing of what is there: private, hidden, in memory.
+pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
+
+/// Returns what an action needs to see, as it is named: links are not resolved.
+pub(super) fn visible_paths(request: &SandboxRequest<'_>, project: &Path, empty: &EmptyPlaces) -> BTreeSet<PathBuf> {
     let looking = Looking { empty };
-    let mut paths = vec![request.directory.to_owned()];
+    let mut paths: Vec<PathBuf> = RUN_TIME_VISIBLE.iter().map(PathBuf::from).collect();
+    paths.push(request.directory.to_owned());
     looking.program(request.program, &mut paths);
     let interpreter = interpreter_of(request.program).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(interpreter) = interpreter {
@@ -29,23 +34,44 @@ pub(super) fn visible_paths(request: &SandboxRequest<'_>, project: &Path, empty:
         paths.push(looking.prefix_of(&directory));
     }
     // Node looks for packages in every directory above.
-    if looking.is_in_empty_place(project) {
+    if empty.hide(project) {
         paths.extend(project.ancestors().skip(1).map(|directory| directory.join("node_modules")));
     }
-    paths.retain(|path| path.canonicalize().is_ok_and(|real| looking.is_in_empty_place(&real)));
-    paths
+    paths.into_iter().collect()
+}
+
+impl EmptyPlaces {
+    /// Returns whether a path without links lies in one of them.
+    pub(super) fn hide(&self, path: &Path) -> bool {
+        self.0.iter().any(|empty| path != empty && path.starts_with(empty))
+    }
+
+    /// Returns the first link on the way of a path that lies in one of them: without it the path leads nowhere, wherever its end lies.
+    pub(super) fn link_on_the_way(&self, path: &Path) -> Option<PathBuf> {
+        let mut real = PathBuf::new();
+        for component in path.components() {
+            // `..` after a link that was followed is that of its target.
+            if component == Component::ParentDir {
+                real.pop();
+                continue;
+            }
+            real.push(component);
+            if real.symlink_metadata().ok()?.is_symlink() {
+                if self.hide(&real) {
+                    return Some(real);
+                }
+                real = real.canonicalize().ok()?;
+            }
+        }
+        None
+    }
 }
 
 struct Looking<'e> {
-    empty: &'e [PathBuf],
+    empty: &'e EmptyPlaces,
 }
 
 impl Looking<'_> {
-    /// Returns whether a path lies in a place that shows nothing of what is there.
-    fn is_in_empty_place(&self, path: &Path) -> bool {
-        self.empty.iter().any(|empty| path != empty && path.starts_with(empty))
-    }
-
     /// Adds a program: its file, and what it lies in by its name and in truth.
     fn program(&self, program: &Path, paths: &mut Vec<PathBuf>) {
         let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
@@ -63,7 +89,7 @@ impl Looking<'_> {
     fn prefix_of(&self, directory: &Path) -> PathBuf {
         let prefix = || {
             let real = directory.canonicalize().ok()?;
-            let prefix = real.parent().filter(|prefix| self.is_in_empty_place(prefix))?;
+            let prefix = real.parent().filter(|prefix| self.empty.hide(prefix))?;
             let is_one = prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
             is_one.then(|| prefix.to_owned())
         };
