@@ -36,6 +36,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "evidence",
             "queue",
             "environment",
+            "sandbox",
             "tdd",
             "routing",
             "policy",
@@ -100,6 +101,7 @@ pub(super) const TABLES: &[KnownTable] = &[
     KnownTable { name: "evidence", keys: &["link", "lock_wait"] },
     KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
     KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },
+    KnownTable { name: "sandbox", keys: &["mode", "writable", "sockets", "visible", "home", "memory", "processes"] },
     KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "expected_missing"] },
     KnownTable { name: "routing", keys: &["collection_error"] },
     KnownTable { name: "policy", keys: &["linting", "type_checking", "eslint", "tsc"] },
@@ -130,6 +132,9 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "environment", key: "pass", message: None, nearest: Some("pass_environment"), hint: None },
     Stranger { table: "environment", key: "file", message: None, nearest: Some("env_file"), hint: None },
+    Stranger { table: "", key: "isolation", message: None, nearest: Some("sandbox"), hint: None },
+    Stranger { table: "sandbox", key: "write", message: None, nearest: Some("writable"), hint: None },
+    Stranger { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
 /// Returns the keys of a table.

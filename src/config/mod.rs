@@ -12,6 +12,7 @@ mod paths;
 mod policy;
 mod problem;
 mod read;
+mod sandbox;
 mod section;
 mod settings;
 mod shell;
@@ -24,6 +25,6 @@ pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
-    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, PolicyOverride, PolicySettings,
-    Prerequisite, QueueSettings, WatchSettings,
+    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
+    PolicySettings, Prerequisite, QueueSettings, SandboxMode, SandboxSettings, WatchSettings,
 };

@@ -9,6 +9,7 @@ use crate::config::duration::duration_text;
 use crate::config::paths::{ignore_pattern, link_name};
 use crate::config::policy::read_policy;
 use crate::config::problem::Problem;
+use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, WatchSettings};
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
@@ -79,6 +80,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         evidence: read_evidence(&top.table(document, "evidence"), document),
         queue: read_queue(&top.table(document, "queue"), document),
         environment: read_environment(&top.table(document, "environment"), document),
+        sandbox: read_sandbox(&top.table(document, "sandbox"), document),
         routing: read_routing(top, document),
         policy: read_policy(top, document),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::problem::Placed;
-use crate::model::{BlockOn, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Tool};
+use crate::model::{BlockOn, ByteSize, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Tool};
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Configuration {
     pub queue: QueueSettings,
     /// `[environment]`.
     pub environment: EnvironmentSettings,
+    /// `[sandbox]`.
+    pub sandbox: SandboxSettings,
     /// `[tdd]` and `[routing]`.
     pub routing: RoutingSettings,
     /// `[policy]`.
@@ -141,6 +143,45 @@ pub struct EnvironmentSettings {
     pub pass_environment: Vec<String>,
     /// A file of `NAME=value` lines, relative to the project or absolute; none: no file.
     pub env_file: Option<String>,
+}
+
+/// `[sandbox]`: how actions are kept apart, and what they can reach nevertheless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// Whether actions are isolated.
+    pub mode: SandboxMode,
+    /// Paths that may be written to: relative to the project, absolute, or below HOME (`~/…`).
+    pub writable: Vec<String>,
+    /// Sockets and files of hidden run-time directories that stay reachable: absolute, or below HOME.
+    pub sockets: Vec<String>,
+    /// Credentials that stay visible: absolute, or below HOME.
+    pub visible: Vec<String>,
+    /// What becomes of writes to HOME.
+    pub home: HomeAccess,
+    /// The most memory an action's processes may use together; none: as much as there is.
+    pub memory: Option<ByteSize>,
+    /// The most processes and threads an action may have at a time; none: as many as the user may.
+    pub processes: Option<u32>,
+}
+
+/// Whether actions are isolated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// As well as the machine can; the report says how.
+    Auto,
+    /// By namespaces; where they cannot be had, nothing is run.
+    Require,
+    /// Not at all.
+    Off,
+}
+
+/// What becomes of writes to HOME.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeAccess {
+    /// They fail.
+    ReadOnly,
+    /// They go to a copy that goes with the action.
+    Overlay,
 }
 
 /// `[policy]`.

@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{Configuration, DEFAULT_TEXT, Placed, read};
-use crate::model::{BlockOn, CollectionErrorPolicy, OnChange, OnSurvivors, RoutingSettings, Tool};
+use crate::config::{Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
+use crate::model::{BlockOn, ByteSize, CollectionErrorPolicy, OnChange, OnSurvivors, RoutingSettings, Tool};
 
 fn problems(text: &str) -> String {
     let problems = read(text, "proctor.toml").expect_err("the text is wrong");
@@ -39,13 +39,15 @@ mod messages {
 
     #[test]
     fn a_key_of_another_table_is_sent_home() {
-        assert_snapshot!(problems("quiet = \"20ms\"\n[environment]\nfile = \"x\"\n[sandbox]\n"), @"
+        assert_snapshot!(problems("quiet = \"20ms\"\n[environment]\nfile = \"x\"\n[sandbx]\n[custody]\n"), @"
         proctor.toml:1:1: quiet: unknown key `quiet`
           `quiet` belongs under [watch]
         proctor.toml:3:1: environment.file: unknown key `file`
           did you mean `env_file`?
-        proctor.toml:4:2: sandbox: unknown key `sandbox`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, queue, environment, tdd, routing, policy
+        proctor.toml:4:2: sandbx: unknown key `sandbx`
+          did you mean `sandbox`?
+        proctor.toml:5:2: custody: unknown key `custody`
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, queue, environment, sandbox, tdd, routing, policy
         ");
     }
 
@@ -190,6 +192,29 @@ mod messages {
     }
 
     #[test]
+    fn what_the_sandbox_cannot_mean_is_refused() {
+        assert_snapshot!(problems("[sandbox]\nmode = \"of\"\nwritable = [\"a\", \"$HOME/x\", \"~other/x\", \"\"]\nsockets = [\"docker.sock\"]\nvisible = \"~/.aws\"\nhome = \"writable\"\nmemory = \"2G\"\nprocesses = 3\nwrite = []\nnetwork = true\n"), @r#"
+        proctor.toml:2:8: sandbox.mode: expected one of "auto", "require", "off"
+          did you mean `off`?
+        proctor.toml:3:18: sandbox.writable[2]: `$HOME/x` names a variable, and none is replaced here
+          write `~/…` for HOME
+        proctor.toml:4:12: sandbox.sockets[1]: `docker.sock` is a relative path
+          for example `sockets = ["/run/docker.sock"]`
+        proctor.toml:5:11: sandbox.visible: expected a list, found a string
+          for example `visible = ["~/.aws"]`
+        proctor.toml:6:8: sandbox.home: expected one of "read-only", "overlay"
+        proctor.toml:7:10: sandbox.memory: not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected, or "off"
+          for example `memory = "4GiB"`
+        proctor.toml:8:13: sandbox.processes: a number from 8 to 1000000 is expected, or "off"
+          for example `processes = 512`
+        proctor.toml:9:1: sandbox.write: unknown key `write`
+          did you mean `writable`?
+        proctor.toml:10:1: sandbox.network: unknown key `network`
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes
+        "#);
+    }
+
+    #[test]
     fn two_syntax_errors_are_named_at_once() {
         assert_snapshot!(problems("[watch]\nclear =\nbell = true\nnotify = yes\n"), @"
         proctor.toml:2:8: a value is missing
@@ -226,6 +251,8 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
     assert_eq!(defaults.environment.env_file, None);
+    assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (SandboxMode::Auto, HomeAccess::ReadOnly));
+    assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
     assert_eq!(defaults.routing, RoutingSettings::default());
     assert_eq!(defaults.policy.tsc.block_on, Some(Placed::unwritten(BlockOn::ErrorsAlways)));
     assert_eq!(defaults.policy.eslint.block_on, Some(Placed::unwritten(BlockOn::ErrorsOnly)));
@@ -270,6 +297,31 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     for key in ["coverage", "policy"] {
         assert!(explained.contains(&("check".to_owned(), key.to_owned())), "`{key}`");
     }
+}
+
+#[test]
+fn the_sandbox_is_read_as_it_is_written() {
+    let text = r#"
+        [sandbox]
+        mode = "require"
+        writable = ["../target", "/data", "~/.cargo/git"]
+        sockets = ["/run/docker.sock"]
+        visible = ["~/.aws"]
+        home = "overlay"
+        memory = "2GiB"
+        processes = 512
+    "#;
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let expected = SandboxSettings {
+        mode: SandboxMode::Require,
+        writable: words(&["../target", "/data", "~/.cargo/git"]),
+        sockets: words(&["/run/docker.sock"]),
+        visible: words(&["~/.aws"]),
+        home: HomeAccess::Overlay,
+        memory: Some(ByteSize(2 << 30)),
+        processes: Some(512),
+    };
+    assert_eq!(configuration(text).sandbox, expected);
 }
 
 #[test]

@@ -68,7 +68,8 @@ pub struct Sandbox {
 /// One place of an action's file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Where: absolute, without links, and there.
+    /// Where: absolute, without links, and there. What is to be seen below a place that hides it may itself be a link: then what it
+    /// leads to is seen at its path, and the identity is that of what it leads to.
     pub path: PathBuf,
     /// What is done with it.
     pub access: Access,

@@ -17,6 +17,7 @@ mod policy;
 mod process;
 mod route;
 mod run;
+mod size;
 mod time;
 mod tree;
 mod watch;
@@ -51,6 +52,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
+pub use size::ByteSize;
 pub use time::{DurationMs, Timestamp};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{WatchHint, WatchProblem};

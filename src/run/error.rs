@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, RunId, StopReason};
 use crate::process::{LauncherError, SuperviseError};
+use crate::run::sandbox::SandboxError;
 use crate::store::IndexError;
 use crate::tree::TreeError;
 
@@ -42,6 +43,9 @@ pub enum RunError {
     /// The launcher could not be started.
     #[error("failed to start the launcher")]
     Launcher(#[source] LauncherError),
+    /// What an action may see could not be settled.
+    #[error("failed to settle what an action sees of the file system")]
+    Sandbox(#[source] SandboxError),
     /// A command could not be supervised.
     #[error("failed to supervise `{action}`")]
     Supervise {
@@ -101,11 +105,13 @@ impl RunError {
             Self::Cycle(_) => CommandExit::Usage,
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
+            Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
             Self::Lock(_)
             | Self::Evidence(_)
             | Self::Index(_)
             | Self::Tree(_)
             | Self::Launcher(_)
+            | Self::Sandbox(_)
             | Self::Supervise { .. }
             | Self::Descriptor { .. }
             | Self::Project { .. }
@@ -124,6 +130,7 @@ impl RunError {
             Self::Evidence(error) => error.hint().to_owned(),
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
+            Self::Sandbox(error) => error.hint().to_owned(),
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),

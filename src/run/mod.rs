@@ -22,6 +22,7 @@ mod queue;
 mod records;
 mod registration;
 mod request;
+mod sandbox;
 mod selection;
 mod surroundings;
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub use progress::Progress;
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
+pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use workspace::{StepObserver, Workspace};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CommandExit, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath, Trigger,
@@ -34,6 +35,8 @@ pub struct Settings {
     pub routing: RoutingSettings,
     /// What the environment's allow-list is extended by.
     pub environment: EnvironmentSettings,
+    /// How actions are kept apart.
+    pub sandbox: SandboxSettings,
     /// How long another writer of the project's evidence is waited for.
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.

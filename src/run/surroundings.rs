@@ -244,7 +244,7 @@ pub(crate) fn program_file(path: &Path) -> Option<ProgramFile> {
 }
 
 /// Returns the program a script's first line names: `/usr/bin/env node` names `node`.
-fn interpreter_of(path: &Path) -> Option<String> {
+pub(crate) fn interpreter_of(path: &Path) -> Option<String> {
     let mut head = [0_u8; 256];
     let count = File::open(path).ok()?.read(&mut head).ok()?;
     let line = head[..count].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;

@@ -1,0 +1,59 @@
+//! `[sandbox]`: reads what the settings say about isolation. What is there on disk is `run/`'s to see.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::section::{Document, Section};
+use crate::config::settings::{HomeAccess, SandboxMode, SandboxSettings};
+use crate::config::values::{Wrong, choice, count, filled_text, list, or_off, size};
+use crate::model::ByteSize;
+
+const MODE: &[(&str, SandboxMode)] = &[("auto", SandboxMode::Auto), ("require", SandboxMode::Require), ("off", SandboxMode::Off)];
+
+const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
+
+/// With less, an interpreter does not even start.
+const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
+const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
+
+/// Reads `[sandbox]`.
+pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -> SandboxSettings {
+    const WRITABLE: &str = "[\"~/.cargo/git\"]";
+    const SOCKETS: &str = "[\"/run/docker.sock\"]";
+    const VISIBLE: &str = "[\"~/.aws\"]";
+    SandboxSettings {
+        mode: section.setting(document, "mode", choice(MODE)).value,
+        writable: section.setting(document, "writable", list(place(WRITABLE), WRITABLE)).value,
+        sockets: section.setting(document, "sockets", list(fixed_place(SOCKETS), SOCKETS)).value,
+        visible: section.setting(document, "visible", list(fixed_place(VISIBLE), VISIBLE)).value,
+        home: section.setting(document, "home", choice(HOME)).value,
+        memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
+        processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
+    }
+}
+
+/// Reads a path: relative to the project, absolute, or below HOME.
+fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    move |value| {
+        let path = filled_text(example)(value)?;
+        if path.starts_with('$') {
+            return Err(Wrong::new(format!("`{path}` names a variable, and none is replaced here")).hint("write `~/…` for HOME"));
+        }
+        if path.starts_with('~') && path != "~" && !path.starts_with("~/") {
+            return Err(Wrong::new(format!("`{path}` names another user's home")).hint("write an absolute path"));
+        }
+        Ok(path)
+    }
+}
+
+/// Reads a path that does not depend on the project.
+fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    move |value| {
+        let path = place(example)(value)?;
+        if path.starts_with(['/', '~']) {
+            Ok(path)
+        } else {
+            Err(Wrong::new(format!("`{path}` is a relative path")).example(example))
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The rules: what is private, hidden, writable and visible, one row each.
+
+/// Below what a row's path lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    /// HOME.
+    Home,
+    /// `$XDG_CONFIG_HOME` and `~/.config`: both, since not every tool follows the variable.
+    Config,
+    /// `$XDG_DATA_HOME` and `~/.local/share`.
+    Data,
+}
+
+/// For whom a credential is hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HiddenFrom {
+    /// Every action.
+    All,
+    /// Checks and clean-up: prerequisites fetch packages, from private registries too.
+    Checks,
+}
+
+/// A file or directory with secrets.
+pub(super) struct Credential {
+    pub(super) base: Base,
+    pub(super) path: &'static str,
+    pub(super) hidden_from: HiddenFrom,
+}
+
+/// A variable that says where secrets are.
+pub(super) struct CredentialVariable {
+    pub(super) name: &'static str,
+    /// What below the named directory holds the secrets; empty: the place itself.
+    pub(super) below: &'static str,
+    pub(super) hidden_from: HiddenFrom,
+}
+
+/// A cache of downloads that tools share between projects.
+pub(super) struct Cache {
+    pub(super) base: Base,
+    pub(super) path: &'static str,
+    pub(super) missing: MissingCache,
+}
+
+/// What is done about a cache that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MissingCache {
+    /// Nothing: the tool is not in use.
+    LeftOut,
+    /// It is made.
+    Made,
+    /// It is made when the project has a `package.json`.
+    MadeForNode,
+}
+
+const fn secret(base: Base, path: &'static str) -> Credential {
+    Credential { base, path, hidden_from: HiddenFrom::All }
+}
+
+const fn registry(base: Base, path: &'static str) -> Credential {
+    Credential { base, path, hidden_from: HiddenFrom::Checks }
+}
+
+const fn named(name: &'static str) -> CredentialVariable {
+    CredentialVariable { name, below: "", hidden_from: HiddenFrom::All }
+}
+
+const fn named_below(name: &'static str, below: &'static str) -> CredentialVariable {
+    CredentialVariable { name, below, hidden_from: HiddenFrom::All }
+}
+
+const fn cache(path: &'static str) -> Cache {
+    Cache { base: Base::Home, path, missing: MissingCache::LeftOut }
+}
+
+/// Directories for temporary files, each with the name of its own directory in the run's scratch: what other processes leave in
+/// them (sockets of agents and multiplexers above all) is theirs.
+pub(super) const PRIVATE: &[(&str, &str)] = &[("/tmp", "tmp"), ("/var/tmp", "var-tmp")];
+
+/// The name of `$TMPDIR`'s directory in the scratch.
+pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
+
+/// The name of HOME's directory in the scratch.
+pub(super) const OVERLAY_HOME: &str = "home";
+
+/// A file system in memory: POSIX semaphores and shared memory live there, and those of others are theirs.
+pub(super) const MEMORY: &[&str] = &["/dev/shm"];
+
+/// Run-time directories: message buses, agents, container engines, service managers. Whoever speaks to them gets out.
+pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
+
+/// Files below them without which programs do not start or names are not resolved. `/run/nscd/socket` is not among them: behind it
+/// is a daemon of root's, and the C library reads the same files itself when it is not there.
+pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
+    // What `/etc/resolv.conf` leads to.
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/NetworkManager/resolv.conf",
+    "/run/NetworkManager/no-stub-resolv.conf",
+    "/run/connman/resolv.conf",
+    // NixOS: every program, the running kernel's modules, drivers.
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+    "/run/opengl-driver-32",
+    // Silverblue and other image-based systems mark themselves; tools ask.
+    "/run/ostree-booted",
+    // Tools ask whether they run in a container.
+    "/run/.containerenv",
+];
+
+/// The kernel's own files. Each action gets a `/proc` of its own and a `/sys` it cannot write to; through the real ones one gets out.
+pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
+
+/// What is hidden where it exists. Files that a tool cannot bear to find empty (Maven's `settings.xml`, Composer's `auth.json`) are not
+/// here: hiding them would fail checks.
+pub(super) const CREDENTIALS: &[Credential] = &[
+    // Keys and their agents.
+    secret(Base::Home, ".ssh"),
+    secret(Base::Home, ".gnupg"),
+    secret(Base::Home, ".pki"),
+    secret(Base::Home, ".password-store"),
+    secret(Base::Config, "op"),
+    secret(Base::Home, ".op"),
+    secret(Base::Home, ".1password"),
+    secret(Base::Config, "1Password"),
+    secret(Base::Config, "Bitwarden CLI"),
+    secret(Base::Config, "keepassxc"),
+    secret(Base::Config, "sops"),
+    secret(Base::Config, "age"),
+    secret(Base::Config, "rbw"),
+    secret(Base::Data, "keyrings"),
+    secret(Base::Data, "kwalletd"),
+    // Clouds and clusters.
+    secret(Base::Home, ".aws"),
+    secret(Base::Home, ".azure"),
+    secret(Base::Config, "gcloud"),
+    secret(Base::Config, "doctl"),
+    secret(Base::Config, "hcloud"),
+    secret(Base::Config, "scw"),
+    secret(Base::Config, "flyctl"),
+    secret(Base::Config, "heroku"),
+    secret(Base::Config, "netlify"),
+    secret(Base::Data, "com.vercel.cli"),
+    secret(Base::Home, ".fly/config.yml"),
+    secret(Base::Home, ".oci"),
+    secret(Base::Home, ".aliyun"),
+    secret(Base::Home, ".bluemix"),
+    secret(Base::Home, ".wrangler"),
+    secret(Base::Config, ".wrangler"),
+    secret(Base::Home, ".kube"),
+    secret(Base::Home, ".minikube"),
+    secret(Base::Home, ".docker"),
+    secret(Base::Config, "containers/auth.json"),
+    secret(Base::Config, "helm"),
+    secret(Base::Home, ".terraform.d"),
+    secret(Base::Home, ".terraformrc"),
+    secret(Base::Home, ".pulumi/credentials.json"),
+    secret(Base::Home, ".vault-token"),
+    secret(Base::Home, ".boto"),
+    secret(Base::Home, ".s3cfg"),
+    secret(Base::Config, "rclone"),
+    secret(Base::Home, ".databrickscfg"),
+    secret(Base::Home, ".snowflake"),
+    secret(Base::Home, ".kaggle"),
+    // Databases.
+    secret(Base::Home, ".pgpass"),
+    secret(Base::Home, ".my.cnf"),
+    secret(Base::Home, ".mylogin.cnf"),
+    // Forges and trackers.
+    secret(Base::Config, "gh"),
+    secret(Base::Config, "hub"),
+    secret(Base::Config, "glab-cli"),
+    secret(Base::Config, "tea"),
+    secret(Base::Config, ".jira"),
+    secret(Base::Home, ".netrc"),
+    secret(Base::Home, ".authinfo"),
+    secret(Base::Home, ".authinfo.gpg"),
+    secret(Base::Home, ".git-credentials"),
+    secret(Base::Config, "git/credentials"),
+    secret(Base::Home, ".git-credential-cache"),
+    secret(Base::Home, ".cache/git/credential"),
+    // Where packages are published.
+    secret(Base::Home, ".pypirc"),
+    secret(Base::Home, ".cargo/credentials"),
+    secret(Base::Home, ".cargo/credentials.toml"),
+    secret(Base::Home, ".gem/credentials"),
+    secret(Base::Data, "gem/credentials"),
+    secret(Base::Home, ".m2/settings-security.xml"),
+    secret(Base::Config, "hex"),
+    // Where packages come from: prerequisites need them.
+    registry(Base::Home, ".npmrc"),
+    registry(Base::Home, ".yarnrc"),
+    registry(Base::Home, ".yarnrc.yml"),
+    registry(Base::Config, "pnpm/rc"),
+    registry(Base::Home, ".bunfig.toml"),
+    registry(Base::Home, ".pip"),
+    registry(Base::Config, "pip"),
+    registry(Base::Config, "uv/credentials"),
+    registry(Base::Data, "uv/credentials"),
+    registry(Base::Config, "pypoetry/auth.toml"),
+    registry(Base::Home, ".gradle/gradle.properties"),
+    registry(Base::Home, ".bundle/config"),
+    // Browsers and mail: sessions and stored passwords.
+    secret(Base::Home, ".mozilla"),
+    secret(Base::Home, ".thunderbird"),
+    secret(Base::Config, "mozilla"),
+    secret(Base::Config, "google-chrome"),
+    secret(Base::Config, "chromium"),
+    secret(Base::Config, "BraveSoftware"),
+    secret(Base::Config, "microsoft-edge"),
+    secret(Base::Config, "vivaldi"),
+    secret(Base::Config, "opera"),
+    secret(Base::Home, "snap/firefox"),
+    secret(Base::Home, "snap/chromium"),
+    secret(Base::Home, ".var/app/org.mozilla.firefox"),
+    secret(Base::Home, ".var/app/com.google.Chrome"),
+    secret(Base::Home, ".var/app/org.chromium.Chromium"),
+    secret(Base::Config, "Signal"),
+    secret(Base::Config, "Slack"),
+    secret(Base::Config, "discord"),
+    // Assistants: tokens, and what was said to them.
+    secret(Base::Home, ".claude"),
+    secret(Base::Home, ".claude.json"),
+    secret(Base::Home, ".codex"),
+    secret(Base::Home, ".gemini"),
+    secret(Base::Home, ".cursor"),
+    secret(Base::Home, ".aider.conf.yml"),
+    secret(Base::Home, ".continue"),
+    secret(Base::Config, "github-copilot"),
+    secret(Base::Config, "anthropic"),
+    secret(Base::Config, "openai"),
+    secret(Base::Config, "goose"),
+    secret(Base::Config, "opencode"),
+    secret(Base::Data, "opencode"),
+    secret(Base::Home, ".cache/huggingface/token"),
+    secret(Base::Home, ".huggingface/token"),
+    // What was typed, passwords included.
+    secret(Base::Home, ".bash_history"),
+    secret(Base::Home, ".zsh_history"),
+    secret(Base::Data, "fish/fish_history"),
+    secret(Base::Home, ".psql_history"),
+    secret(Base::Home, ".mysql_history"),
+    secret(Base::Home, ".python_history"),
+    secret(Base::Home, ".node_repl_history"),
+    // The display's key: whoever has it reads every key stroke.
+    secret(Base::Home, ".Xauthority"),
+    secret(Base::Home, ".ICEauthority"),
+];
+
+/// Variables of the ambient environment that name such places; those of lists hold several.
+pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
+    named("GNUPGHOME"),
+    named("SSH_AUTH_SOCK"),
+    named("PASSWORD_STORE_DIR"),
+    named("AWS_SHARED_CREDENTIALS_FILE"),
+    named("AWS_CONFIG_FILE"),
+    named("AWS_WEB_IDENTITY_TOKEN_FILE"),
+    named("AZURE_CONFIG_DIR"),
+    named("CLOUDSDK_CONFIG"),
+    named("GOOGLE_APPLICATION_CREDENTIALS"),
+    named("KUBECONFIG"),
+    named("DOCKER_CONFIG"),
+    named("REGISTRY_AUTH_FILE"),
+    named("GH_CONFIG_DIR"),
+    named("GLAB_CONFIG_DIR"),
+    named("NETRC"),
+    named("PGPASSFILE"),
+    named("TF_CLI_CONFIG_FILE"),
+    named_below("PULUMI_HOME", "credentials.json"),
+    named("XAUTHORITY"),
+    named("CLAUDE_CONFIG_DIR"),
+    named("CODEX_HOME"),
+    named("HF_TOKEN_PATH"),
+    named_below("CARGO_HOME", "credentials.toml"),
+    named_below("CARGO_HOME", "credentials"),
+    named_below("HF_HOME", "token"),
+    CredentialVariable { name: "NPM_CONFIG_USERCONFIG", below: "", hidden_from: HiddenFrom::Checks },
+    CredentialVariable { name: "npm_config_userconfig", below: "", hidden_from: HiddenFrom::Checks },
+    CredentialVariable { name: "PIP_CONFIG_FILE", below: "", hidden_from: HiddenFrom::Checks },
+];
+
+/// What stays writable where it exists: a cache that cannot be written to costs a download each time. Directories that hold programs
+/// beside downloads (`~/.deno`, `~/.stack`) are not here unless a package manager cannot work without them.
+pub(super) const CACHES: &[Cache] = &[
+    Cache { base: Base::Home, path: ".cache", missing: MissingCache::Made },
+    Cache { base: Base::Home, path: ".npm", missing: MissingCache::MadeForNode },
+    cache(".yarn"),
+    cache(".pnpm-store"),
+    Cache { base: Base::Data, path: "pnpm", missing: MissingCache::LeftOut },
+    cache(".bun/install/cache"),
+    Cache { base: Base::Data, path: "uv", missing: MissingCache::LeftOut },
+    Cache { base: Base::Data, path: "virtualenv", missing: MissingCache::LeftOut },
+    cache(".cargo/registry"),
+    cache(".cargo/git"),
+    cache(".m2/repository"),
+    cache(".gradle/caches"),
+    cache(".gradle/daemon"),
+    cache(".gradle/native"),
+    cache(".gradle/wrapper"),
+    cache(".ivy2/cache"),
+    cache("go/pkg"),
+    cache(".nuget/packages"),
+    Cache { base: Base::Data, path: "NuGet", missing: MissingCache::LeftOut },
+    cache(".composer/cache"),
+    cache(".gem/specs"),
+    cache(".bundle/cache"),
+    cache(".hex/packages"),
+    cache(".opam/download-cache"),
+    cache(".ccache"),
+    cache(".sccache"),
+];
+
+/// Variables of the command's environment that name caches.
+pub(super) const CACHE_VARIABLES: &[&str] = &[
+    "XDG_CACHE_HOME",
+    "PIP_CACHE_DIR",
+    "UV_CACHE_DIR",
+    "POETRY_CACHE_DIR",
+    "PRE_COMMIT_HOME",
+    "npm_config_cache",
+    "NPM_CONFIG_CACHE",
+    "YARN_CACHE_FOLDER",
+    "GOCACHE",
+    "GOMODCACHE",
+    "CCACHE_DIR",
+    "SCCACHE_DIR",
+    "PLAYWRIGHT_BROWSERS_PATH",
+    "CYPRESS_CACHE_FOLDER",
+];
+
+/// Variables of the command's environment that name what its programs are made of; those of lists hold several.
+pub(super) const VISIBLE_VARIABLES: &[&str] = &[
+    "HOME",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "LD_LIBRARY_PATH",
+    "JAVA_HOME",
+    "GOROOT",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+];
