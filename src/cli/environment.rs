@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::error::CommandError;
-use crate::model::{Asker, CommandExit};
+use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::run::StepObserver;
 
 /// What the process was started with.
@@ -27,6 +27,24 @@ pub(crate) fn is_launcher() -> bool {
 pub(crate) fn processors() -> u32 {
     // Where the system does not tell, one action at a time is never too many.
     std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX))
+}
+
+/// Returns the strongest level of isolation that is tried: the strongest there is.
+#[cfg(not(feature = "test-fakes"))]
+pub(crate) fn strongest_isolation() -> IsolationLevel {
+    IsolationLevel::Namespace
+}
+
+/// Returns the strongest level of isolation that is tried: a test may want to see what a weaker one does.
+#[cfg(feature = "test-fakes")]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+pub(crate) fn strongest_isolation() -> IsolationLevel {
+    match std::env::var("PROCTOR_TEST_ISOLATION").as_deref() {
+        Ok("cgroup") => IsolationLevel::Cgroup,
+        Ok("landlock") => IsolationLevel::Landlock,
+        Ok("process-group") => IsolationLevel::ProcessGroup,
+        Ok(_) | Err(_) => IsolationLevel::Namespace,
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]

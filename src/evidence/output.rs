@@ -10,6 +10,9 @@ use crate::evidence::files::{DIRECTORY_MODE, create_directories, create_director
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
+/// No action's id is this: they are numbered.
+const SCRATCH_NAME: &str = "scratch";
+
 /// The directory an action may leave files in: `out/<project-id>/<run-id>/<action-id>`.
 #[derive(Debug)]
 pub struct OutputDirectory {
@@ -29,6 +32,12 @@ impl OutputDirectory {
     /// Returns where it lies: the value of `PROCTOR_OUT`.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns a directory for what the run's actions share while it is under way (its `/tmp`): it goes with the output directories.
+    /// It is made by whoever needs it.
+    pub fn scratch_of_the_run(&self) -> PathBuf {
+        self.path.with_file_name(SCRATCH_NAME)
     }
 
     /// Takes a file the action left in it, after its last process has ended.

@@ -58,8 +58,8 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     enforced(ruleset.restrict_self()?.ruleset)
 }
 
-/// Returns whether this kernel restricts signals and abstract sockets (Linux 6.12).
-pub(super) fn has_scopes() -> bool {
+/// Returns whether this kernel can restrict signals and abstract sockets (Linux 6.12).
+pub fn restricts_sockets_and_signals() -> bool {
     let strict =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal | Scope::AbstractUnixSocket);
     strict.and_then(Ruleset::create).is_ok()

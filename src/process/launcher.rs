@@ -201,6 +201,12 @@ impl Launcher {
         }
         loop {
             let level = self.levels.best(start.isolation.strongest);
+            if level > start.isolation.weakest {
+                let why = self.levels.obstacles(level).join("; ");
+                let failure =
+                    SpawnFailure::NotIsolated { why: format!("`sandbox.mode = \"require\"` wants namespaces, and {why}") };
+                return Ok(self.channel.send(&Event::NotStarted { number, failure }, &[])?);
+            }
             let obstacle = match self.start_fresh(level, start, &descriptors) {
                 Ok(action) => {
                     self.levels.note_working(level);

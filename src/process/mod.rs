@@ -47,6 +47,7 @@ mod system_calls;
 
 pub use capture::{CaptureError, Sinks};
 pub use channel::ChannelError;
+pub use confine::restricts_sockets_and_signals;
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle};
 #[cfg(feature = "test-fakes")]
 pub use group::die;

@@ -47,6 +47,8 @@ pub(super) struct Start {
 pub struct Isolation {
     /// The strongest level that is tried; where the system does not offer it, the next one is.
     pub strongest: IsolationLevel,
+    /// The weakest level the child may be started at; below it, it is not.
+    pub weakest: IsolationLevel,
     /// What it sees of the file system. None: all of it, as it is.
     pub sandbox: Option<Sandbox>,
     /// The one directory in the sandbox's store that it sees and writes (`PROCTOR_OUT`).
@@ -145,7 +147,13 @@ pub(super) enum Event {
 impl Isolation {
     /// Nothing but a process group, on everything there is.
     pub fn weakest() -> Self {
-        Self { strongest: IsolationLevel::ProcessGroup, sandbox: None, output: None, resources: ResourceLimits::default() }
+        Self {
+            strongest: IsolationLevel::ProcessGroup,
+            weakest: IsolationLevel::ProcessGroup,
+            sandbox: None,
+            output: None,
+            resources: ResourceLimits::default(),
+        }
     }
 
     /// The strongest level there is, on everything there is.

@@ -114,7 +114,7 @@ impl Staged {
         if let Some(output) = output {
             let below = output.strip_prefix(path).map_err(io::Error::other)?;
             let copy = clone_mount(Some(store.as_fd()), below, Extent::Tree)?;
-            restrict_copy(&copy, MountAttribute::WithoutDevices)?;
+            restrict_copy(&copy, MountAttribute::WritableAgain)?;
             fs::create_dir_all(output)?;
             attach_mount(&copy, output)?;
         }

@@ -2,15 +2,16 @@
 //!
 //! It judges nothing. Where the facts have nothing to say, the key is absent.
 
-use crate::model::{ActionPhase, Classification, Digest, EvidenceFile, Plan, PlanNote, RunId, TreeIssue};
+use crate::model::{ActionId, ActionPhase, Classification, Digest, EvidenceFile, Plan, PlanNote, RunId, Survivor, TreeIssue};
 use crate::report::build_action::build_action;
 use crate::report::sums::{
     are_all_met, compute_action_counts, compute_action_results, compute_step_pass_rate, compute_test_totals,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, CustodyV2, EnvironmentV2,
-    ExecutionReportV2, ExecutionSummaryV2, IsolationV2, PrerequisiteExecutionV2, ProjectV2, RouteFacts, RouteV2, RunFacts,
-    StepExecutionV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, RouteFacts, RouteV2,
+    RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
+    ValidationCriteriaV2,
 };
 
 /// The version of the report's shape.
@@ -53,7 +54,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         route: facts.route.as_ref().map(build_route),
         tdd: facts.tdd.as_ref().map(build_tdd),
         tree: Some(build_tree(&facts.tree)),
-        isolation: Some(build_isolation(facts)),
+        isolation: facts.isolation.as_ref().map(|isolation| build_isolation(facts, isolation)),
         environment: Some(build_environment(facts)),
         configuration_changed: facts.configuration_changed.clone(),
         custody: CustodyV2::SameUser,
@@ -163,17 +164,25 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
     }
 }
 
-fn build_isolation(facts: &RunFacts) -> IsolationV2 {
-    let survivors = facts.actions.iter().map(|action| match &action.disposition {
-        ActionDisposition::Executed(executed) => executed.ended.survivors.len() as u64,
-        ActionDisposition::Skipped(_) => 0,
+fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 {
+    let survivors = facts.actions.iter().flat_map(|action| match &action.disposition {
+        ActionDisposition::Executed(executed) => {
+            executed.ended.survivors.iter().map(|survivor| build_survivor(&action.action.id, survivor)).collect()
+        }
+        ActionDisposition::Skipped(_) => Vec::new(),
     });
     IsolationV2 {
-        level: facts.isolation.level,
-        killed_by: facts.isolation.killed_by.clone(),
-        survivors: survivors.sum(),
-        open_channels: facts.isolation.open_channels.clone(),
+        level: isolation.level,
+        killed_by: isolation.killed_by,
+        survivors: survivors.collect(),
+        obstacles: isolation.obstacles.clone(),
+        open_channels: isolation.open_channels.clone(),
     }
+}
+
+fn build_survivor(action_id: &ActionId, survivor: &Survivor) -> SurvivorV2 {
+    let argv = survivor.argv.clone();
+    SurvivorV2 { action_id: action_id.clone(), pid: survivor.pid, argv, age_ms: survivor.age }
 }
 
 fn build_environment(facts: &RunFacts) -> EnvironmentV2 {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     Action, AgentAction, Blocking, Classification, CompletionStatus, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, NextNode, OverallResult, OverallStatus, PartialReason,
-    PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison,
-    TreeDigest, TreeIssue, Trigger,
+    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, OverallResult, OverallStatus,
+    PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp,
+    TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
 
@@ -50,7 +50,7 @@ pub struct RunFacts {
     /// The tree.
     pub tree: TreeFacts,
     /// How the run was kept apart.
-    pub isolation: IsolationFacts,
+    pub isolation: Option<IsolationFacts>,
     /// What the commands ran in.
     pub environment: EnvironmentFacts,
     /// Configuration files that differ from the last sealed run of the task.
@@ -138,7 +138,9 @@ pub struct IsolationFacts {
     /// The level that was reached.
     pub level: IsolationLevel,
     /// By what means whatever was left of an action was ended.
-    pub killed_by: Option<String>,
+    pub killed_by: Option<KilledBy>,
+    /// Why no stronger level was reached.
+    pub obstacles: Vec<String>,
     /// The channels by which a command could reach outside the run.
     pub open_channels: Vec<String>,
 }

@@ -46,8 +46,8 @@ pub use wire::{
     CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2,
     DiagnosticsRecordV1, DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2, ExecutionReportV2,
     ExecutionSummaryV2, ExecutionV1, ImpactV2, IsolationV2, OutputV1, PrerequisiteExecutionV2, ProgramV1, ProjectV2,
-    RecordAuthenticityV1, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, TddV2,
-    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TreeIssueV2, TreeV2,
+    RecordAuthenticityV1, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SurvivorV2,
+    TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TreeIssueV2, TreeV2,
     ValidationCriteriaV2,
 };
 

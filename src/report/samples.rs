@@ -8,11 +8,11 @@ use crate::model::BlockOn;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
     CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, Kept, LimitKind,
-    NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource,
-    ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt,
-    Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
-    TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy,
+    LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied,
+    PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage,
+    StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass,
+    TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
@@ -332,11 +332,12 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
                 kind: TreeIssueKind::Special,
             }],
         },
-        isolation: IsolationFacts {
-            level: IsolationLevel::ProcessGroup,
-            killed_by: Some("SIGKILL to the process group".to_owned()),
-            open_channels: vec!["the user's files".to_owned(), "the network".to_owned()],
-        },
+        isolation: Some(IsolationFacts {
+            level: IsolationLevel::Namespace,
+            killed_by: Some(KilledBy::PidNamespace),
+            obstacles: Vec::new(),
+            open_channels: vec!["the network".to_owned()],
+        }),
         environment: EnvironmentFacts {
             digest: Digest::of(b"environment"),
             names: vec!["PATH".to_owned(), "HOME".to_owned()],

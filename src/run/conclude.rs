@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, IsolationLevel, OverallStatus,
-    PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
-    ToolClass, TreeComparison,
+    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PartialReason,
+    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, ToolClass,
+    TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
-    ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, IsolationFacts,
-    RouteFacts, RunFacts, SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+    ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, RouteFacts, RunFacts,
+    SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
 use crate::run::error::RunError;
+use crate::run::isolation;
 use crate::run::perform::Performed;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
@@ -23,15 +24,6 @@ use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::workspace::Workspace;
 use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
-
-/// By what a command could reach outside the run at the process-group level (S8).
-const OPEN_CHANNELS: &[&str] = &[
-    "the files of the user, the evidence store included",
-    "the user's other processes",
-    "network",
-    "message buses and agents' sockets",
-    "processes that leave their process group",
-];
 
 /// What a run comes to its end with.
 pub(crate) struct Concluding<'a> {
@@ -253,7 +245,10 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         },
         trigger: request.trigger.clone(),
         tree: TreeFacts { before: course.before, comparison: Some(concluding.comparison.clone()), issues: course.issues.clone() },
-        isolation: isolation(concluding),
+        isolation: isolation::facts(
+            concluding.performed.iter().filter_map(executed).filter_map(|facts| facts.ended.kept.as_ref()),
+            &request.settings.sandbox,
+        ),
         environment: environment(concluding),
         configuration_changed: changed_between(before, &concluding.surveyed.configuration),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
@@ -267,15 +262,6 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
 
 /// What the report says when the kernel may have dropped events before the run.
 const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
-
-fn isolation(concluding: &Concluding<'_>) -> IsolationFacts {
-    let left = concluding.performed.iter().filter_map(executed).any(|facts| !facts.ended.survivors.is_empty());
-    IsolationFacts {
-        level: IsolationLevel::ProcessGroup,
-        killed_by: left.then(|| "process-group".to_owned()),
-        open_channels: OPEN_CHANNELS.iter().map(ToString::to_string).collect(),
-    }
-}
 
 fn executed(one: &Performed) -> Option<&ExecutedFacts> {
     match &one.facts.disposition {

@@ -14,6 +14,7 @@ mod cycle;
 mod environment;
 mod error;
 mod interrupted;
+mod isolation;
 mod old_report;
 mod perform;
 mod prerequisite;

@@ -16,10 +16,12 @@ use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, 
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
+use crate::run::isolation;
 use crate::run::old_report::PutAside;
 use crate::run::progress::Progress;
 use crate::run::queue::{Answer, QueueSettings, Turn, take_turn};
 use crate::run::records;
+use crate::run::sandbox::SandboxRequest;
 use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
 use crate::tools::{self, ReportRequest};
@@ -126,7 +128,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
-        let mut ended = self.supervise(action, preparation.argv, &environment, &names)?;
+        let mut ended = self.supervise(action, preparation.argv, &environment, &names, &output)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
         drop(slot);
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
@@ -210,6 +212,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         argv: Vec<String>,
         environment: &ChildEnvironment,
         names: &ActionFiles,
+        output: &OutputDirectory,
     ) -> Result<Ended, RunError> {
         let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
@@ -219,12 +222,13 @@ impl<'w, 'c> Performer<'w, 'c> {
             Ok(program) => program,
             Err(failure) => return Ok(not_started(failure)),
         };
+        let isolation = self.isolation(action, &program, &directory, environment, output)?;
         let request = LaunchRequest {
             program,
             argv: argv.into_iter().map(OsString::from).collect(),
             environment: environment.variables.clone().into_iter().collect(),
             directory,
-            isolation: Isolation::strongest(),
+            isolation,
         };
         let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
         let heeded = crate::run::carry_out::heeded(action.phase);
@@ -241,6 +245,30 @@ impl<'w, 'c> Performer<'w, 'c> {
             }
             outcome => outcome.map_err(failed),
         }
+    }
+
+    fn isolation(
+        &self,
+        action: &Action,
+        program: &Path,
+        directory: &Path,
+        environment: &ChildEnvironment,
+        output: &OutputDirectory,
+    ) -> Result<Isolation, RunError> {
+        let (request, ambient) = (self.course.request, self.workspace.ambient());
+        let sandbox = SandboxRequest {
+            project_root: &request.scope.root,
+            home: isolation::home(ambient),
+            store: self.workspace.store.root(),
+            scratch: &output.scratch_of_the_run(),
+            action,
+            directory,
+            program,
+            environment: &environment.variables,
+            ambient,
+            settings: &request.settings.sandbox,
+        };
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation)
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation) -> verdict::Outcome {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CommandExit, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath, Trigger,
+    Asker, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath,
+    Trigger,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub environment: EnvironmentSettings,
     /// How actions are kept apart.
     pub sandbox: SandboxSettings,
+    /// The strongest level of isolation that is tried: the strongest there is, unless a test says otherwise.
+    pub strongest_isolation: IsolationLevel,
     /// How long another writer of the project's evidence is waited for.
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.

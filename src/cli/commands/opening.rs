@@ -108,6 +108,7 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
         routing: configuration.routing.clone(),
         environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
         sandbox: configuration.sandbox.clone(),
+        strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueSettings {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),

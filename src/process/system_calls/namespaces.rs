@@ -21,6 +21,8 @@ pub(in crate::process) enum MountAttribute {
     ReadOnlyWithoutDevices,
     /// No device node below it is a device.
     WithoutDevices,
+    /// It can be written although what it was copied from is read-only by our own doing; no device node below it is a device.
+    WritableAgain,
 }
 
 /// Which mounts are meant.
@@ -113,9 +115,12 @@ fn restrict(
         attr_set: match attribute {
             MountAttribute::ReadOnly => libc::MOUNT_ATTR_RDONLY,
             MountAttribute::ReadOnlyWithoutDevices => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV,
-            MountAttribute::WithoutDevices => libc::MOUNT_ATTR_NODEV,
+            MountAttribute::WithoutDevices | MountAttribute::WritableAgain => libc::MOUNT_ATTR_NODEV,
         },
-        attr_clr: 0,
+        attr_clr: match attribute {
+            MountAttribute::WritableAgain => libc::MOUNT_ATTR_RDONLY,
+            MountAttribute::ReadOnly | MountAttribute::ReadOnlyWithoutDevices | MountAttribute::WithoutDevices => 0,
+        },
         propagation: libc::MS_PRIVATE,
         userns_fd: 0,
     };

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Digest, DurationMs, ExitCodeSource, IsolationLevel, NextNode, PauseRecord, Phase, ProjectId, RouteKind, TreeDigest,
-    TreeIssueKind,
+    ActionId, Digest, DurationMs, ExitCodeSource, IsolationLevel, KilledBy, NextNode, PauseRecord, Phase, ProjectId, RouteKind,
+    TreeDigest, TreeIssueKind,
 };
 
 /// The project that was tested.
@@ -59,11 +59,29 @@ pub struct IsolationV2 {
     pub level: IsolationLevel,
     /// By what means whatever was left of an action was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub killed_by: Option<String>,
-    /// How many processes were alive when their action's leader had ended (E14).
-    pub survivors: u64,
+    pub killed_by: Option<KilledBy>,
+    /// The processes that were alive when their action's leader had ended (E14).
+    pub survivors: Vec<SurvivorV2>,
+    /// Why no stronger level was reached.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub obstacles: Vec<String>,
     /// The channels by which a command could reach outside the run.
     pub open_channels: Vec<String>,
+}
+
+/// A process that outlived the leader of its action, and was killed (E14).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SurvivorV2 {
+    /// The action.
+    pub action_id: ActionId,
+    /// Its process id, as the action itself saw it.
+    pub pid: i32,
+    /// Its argument vector, lossily decoded.
+    pub argv: Vec<String>,
+    /// How long it had been running; absent where that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<DurationMs>,
 }
 
 /// What the commands ran in: its digest, and what it was made of.

@@ -13,7 +13,7 @@ pub use action::{
 };
 pub use context::{
     ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,
-    ProjectV2, RouteV2, TddV2, TreeIssueV2, TreeV2,
+    ProjectV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
 pub use record::{
     ActionRecordV1, DiagnosticsRecordV1, EnvironmentRecordV1, ExecutionV1, OutputV1, ProgramV1, RecordAuthenticityV1,

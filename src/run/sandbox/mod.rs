@@ -52,7 +52,6 @@ pub(crate) struct SandboxRequest<'a> {
 ///
 /// # Errors
 /// When a setting names a place that cannot be had or must not be opened, or the project or the store cannot be looked at.
-#[cfg_attr(not(test), expect(dead_code, reason = "the performer asks once the launcher can isolate"))]
 pub(crate) fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, RunError> {
     let survey = look::survey(request).map_err(RunError::Sandbox)?;
     Ok(Sandbox { places: arrange::arrange(&survey), store: survey.store })
