@@ -88,6 +88,8 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
         attach(one, &mut covers)?;
     }
     if let Some((_, path)) = &store {
+        // It may lie below a private place, where nothing of it is.
+        make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
     }
     covers.seal()?;
