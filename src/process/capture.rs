@@ -13,12 +13,10 @@ use sha2::{Digest as _, Sha256};
 use crate::model::{Captured, Digest, Timestamp};
 use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
+use crate::process::hashing::LogHasher;
 
 /// What is asked of the kernel for each pipe: the default limit for users (`pipe(7)`), so a fast child waits seldom.
 const PIPE_BYTES: i32 = 1024 * 1024;
-
-/// What is read at once; above this reading gets no faster and the caches get colder.
-const READ_BYTES: usize = 256 * 1024;
 
 /// Finished frames are written when they fill this much.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -81,12 +79,12 @@ struct Side {
 /// The capture of one action.
 #[derive(Debug)]
 pub(super) struct Capture {
-    log: HashedFile,
+    log: File,
+    hasher: LogHasher,
     frames: HashedFile,
     lines: FrameLines,
     stdout: Side,
     stderr: Side,
-    buffer: Vec<u8>,
     log_tail: Vec<u8>,
     last_output: Option<Timestamp>,
 }
@@ -117,12 +115,12 @@ impl Capture {
         let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
         let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
         let capture = Self {
-            log: HashedFile::new(sinks.log),
+            log: sinks.log,
+            hasher: LogHasher::new(),
             frames: HashedFile::new(sinks.frames),
             lines: FrameLines::default(),
             stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default() },
             stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default() },
-            buffer: vec![0; READ_BYTES],
             log_tail: Vec::new(),
             last_output: None,
         };
@@ -154,7 +152,7 @@ impl Capture {
         let Some(pipe) = &mut side.pipe else {
             return Ok(Reading::Nothing);
         };
-        let count = match pipe.read(&mut self.buffer) {
+        let count = match pipe.read(self.hasher.room()) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(Reading::Nothing),
             Err(error) => return Err(CaptureError::Read(error)),
@@ -163,11 +161,12 @@ impl Capture {
             side.pipe = None;
             return Ok(Reading::Nothing);
         }
-        let bytes = &self.buffer[..count];
+        let bytes = &self.hasher.room()[..count];
         side.excerpt.push(bytes);
         keep_tail(&mut self.log_tail, bytes);
         self.last_output = Some(now);
-        self.log.append(bytes).map_err(CaptureError::Log)?;
+        self.log.write_all(bytes).map_err(CaptureError::Log)?;
+        self.hasher.add(count);
         self.lines.push(stream, count as u64, ms);
         if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames().map(|()| Reading::Bytes) } else { Ok(Reading::Bytes) }
     }
@@ -177,9 +176,10 @@ impl Capture {
         let pipes_left_open = self.is_open();
         self.lines.close();
         self.flush_frames()?;
+        let (log_bytes, log_digest) = self.hasher.finish();
         Ok(Captured {
-            log_bytes: self.log.bytes,
-            log_digest: Digest::from_hasher(self.log.hasher),
+            log_bytes,
+            log_digest,
             frames_bytes: self.frames.bytes,
             frames_digest: Digest::from_hasher(self.frames.hasher),
             log_tail: self.log_tail,
