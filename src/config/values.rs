@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use crate::config::duration::{duration_text, parse_duration};
 use crate::config::nearest::nearest;
+use crate::model::ByteSize;
 
 /// What is wrong with a value, before it is known where it stands.
 #[derive(Debug, Default)]
@@ -132,6 +133,28 @@ pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -
             Some(duration) if range.contains(&duration) => Ok(duration),
             Some(_) => Err(Wrong::new(format!("a duration from {least} to {most} is expected")).example(example)),
         }
+    }
+}
+
+/// Reads a number of bytes: a text such as `"500MB"`.
+pub(super) fn size(range: RangeInclusive<ByteSize>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<ByteSize, Wrong> {
+    move |value| {
+        let value = value.get_ref();
+        let text = value.as_str().ok_or_else(|| Wrong::kind("a size", value).example(example))?;
+        let units = "not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected";
+        let size = ByteSize::parse(text).ok_or_else(|| Wrong::new(units).example(example))?;
+        let limits = || format!("a size from {} to {} is expected", range.start(), range.end());
+        if range.contains(&size) { Ok(size) } else { Err(Wrong::new(limits()).example(example)) }
+    }
+}
+
+/// Reads what can be switched off by the word `"off"`.
+pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl Fn(&Value<'_>) -> Result<Option<T>, Wrong> {
+    move |value| {
+        if value.get_ref().as_str() == Some("off") {
+            return Ok(None);
+        }
+        read(value).map(Some).map_err(|wrong| Wrong { message: format!("{}; \"off\" means no limit", wrong.message), ..wrong })
     }
 }
 

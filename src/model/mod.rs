@@ -17,6 +17,7 @@ mod policy;
 mod process;
 mod route;
 mod run;
+mod size;
 mod time;
 mod tree;
 mod watch;
@@ -39,7 +40,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionPhase, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool, ToolClass,
+    Action, ActionPhase, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool,
+    ToolClass,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{
@@ -50,6 +52,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
+pub use size::ByteSize;
 pub use time::{DurationMs, Timestamp};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{WatchHint, WatchProblem};

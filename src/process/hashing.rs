@@ -15,7 +15,7 @@ use crate::model::Digest;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A buffer with less room than this is hashed: reading in small pieces would cost more than it fills.
-const LEAST_ROOM: usize = 64 * 1024;
+pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
 /// Buffers of one log at most: one that is filled, one that is hashed, and some between, because the two take turns unevenly.
 const BUFFERS: usize = 8;
@@ -58,6 +58,11 @@ impl LogHasher {
     /// Returns the digest of nothing.
     pub(super) fn new() -> Self {
         Self { buffer: vec![0; BUFFER_BYTES], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
+    }
+
+    /// Returns how many bytes were added.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns where to read the next bytes into: never less than [`LEAST_ROOM`].
