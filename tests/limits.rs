@@ -25,7 +25,7 @@ fn only_result(report: &Value) -> &Value {
 
 #[test]
 fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_which_limit_that_was() {
-    let (_project, output) = run("[defaults]\nidle_timeout = \"300ms\"\n", &["--stdout", "so far\n", "--sleep", LONG]);
+    let (_project, output) = run("[defaults]\nidle_timeout = \"1s\"\n", &["--stdout", "so far\n", "--sleep", LONG]);
     insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 1
     --- stdout
@@ -43,16 +43,16 @@ fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_whi
     let silent = only_result(&report);
     assert_eq!((&report["limit"], &silent["status"]), (&"idle".into(), &"TIMEOUT".into()));
     let told = &silent["classification"];
-    assert_eq!((&told["limit"], &told["timeoutValue"], &told["outputLimit"]), (&"idle".into(), &300.into(), &Value::Null));
+    assert_eq!((&told["limit"], &told["timeoutValue"], &told["outputLimit"]), (&"idle".into(), &1000.into(), &Value::Null));
     let outcome = &silent["result"];
-    assert_eq!((&outcome["timeout"], &outcome["partialOutput"]), (&300.into(), &"so far\n".into()));
-    assert_eq!(silent["debtGeneration"]["title"], "Operation Timeout: No output for 300ms");
+    assert_eq!((&outcome["timeout"], &outcome["partialOutput"]), (&1000.into(), &"so far\n".into()));
+    assert_eq!(silent["debtGeneration"]["title"], "Operation Timeout: No output for 1s");
 }
 
 #[test]
 fn a_command_that_prints_all_the_time_is_not_idle() {
-    let words: Vec<&str> = ["--stdout", ".", "--sleep", "100"].into_iter().cycle().take(4 * 8).collect();
-    let (_project, output) = run("[defaults]\nidle_timeout = \"400ms\"\n", &words);
+    let words: Vec<&str> = ["--stdout", ".", "--sleep", "250"].into_iter().cycle().take(4 * 8).collect();
+    let (_project, output) = run("[defaults]\nidle_timeout = \"1500ms\"\n", &words);
     assert_eq!(output.status, 0, "{}", output.snapshot());
 }
 
