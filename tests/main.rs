@@ -14,6 +14,7 @@ mod common;
 mod crash;
 mod harness;
 mod house;
+mod limits;
 mod output;
 mod process;
 mod pytest_scenarios;

@@ -44,7 +44,13 @@ impl Bench {
         Self {
             root: tempfile::tempdir().expect("a directory"),
             launcher: LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher"),
-            limits: ActionLimits { timeout: BOUND, grace: Duration::from_secs(10), ladder: vec![StopStage::Sigterm] },
+            limits: ActionLimits {
+                timeout: BOUND,
+                idle: None,
+                output: None,
+                grace: Duration::from_secs(10),
+                ladder: vec![StopStage::Sigterm],
+            },
             environment: Vec::new(),
             strongest: IsolationLevel::Namespace,
             control,
@@ -56,6 +62,8 @@ impl Bench {
     fn timing_out(mut self, timeout_ms: u64, grace_ms: u64, ladder: &[StopStage]) -> Self {
         self.limits = ActionLimits {
             timeout: Duration::from_millis(timeout_ms),
+            idle: None,
+            output: None,
             grace: Duration::from_millis(grace_ms),
             ladder: ladder.to_vec(),
         };

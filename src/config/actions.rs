@@ -9,8 +9,8 @@ use crate::config::policy::read_override;
 use crate::config::problem::Placed;
 use crate::config::section::{Document, Section};
 use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite};
-use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, variables};
-use crate::model::{CoverageTarget, OnSurvivors, Once, Tool};
+use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
+use crate::model::{ByteSize, CoverageTarget, OnSurvivors, Once, Tool};
 
 const TOOLS: &[(&str, Tool)] =
     &[("pytest", Tool::Pytest), ("tsc", Tool::Tsc), ("eslint", Tool::Eslint), ("generic", Tool::Generic)];
@@ -19,6 +19,8 @@ const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), 
 
 const TIMEOUT_LEAST: Duration = Duration::from_millis(100);
 const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
+const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
+const OUTPUT_MOST: ByteSize = ByteSize(1 << 40);
 const GRACE_LEAST: Duration = Duration::from_millis(10);
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 
@@ -34,6 +36,8 @@ pub(super) fn read_defaults(top: &Section<'_>, document: &mut Document<'_>) -> A
     let section = top.table(document, "defaults");
     ActionDefaults {
         timeout: section.setting(document, "timeout", duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"5m\"")).value,
+        idle_timeout: section.setting(document, "idle_timeout", idle_timeout()).value,
+        max_output: section.setting(document, "max_output", max_output()).value,
         grace: section.setting(document, "grace", duration(GRACE_LEAST..=GRACE_MOST, "\"5s\"")).value,
         on_survivors: section.setting(document, "on_survivors", choice(ON_SURVIVORS)).value,
     }
@@ -126,6 +130,8 @@ fn read_action(
     let directory = section.optional(document, "directory", inner_path("\"web\""));
     let environment = section.optional(document, "environment", variables);
     let timeout = section.optional(document, "timeout", duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"90s\""));
+    let idle_timeout = section.optional(document, "idle_timeout", idle_timeout());
+    let max_output = section.optional(document, "max_output", max_output());
     let grace = section.optional(document, "grace", duration(GRACE_LEAST..=GRACE_MOST, "\"5s\""));
     let expected_exit_codes = section.optional(document, "expected_exit_codes", expected_exit_codes);
     let on_survivors = section.optional(document, "on_survivors", choice(ON_SURVIVORS));
@@ -136,6 +142,8 @@ fn read_action(
         directory,
         environment: environment.map(|placed| placed.value).unwrap_or_default(),
         timeout: timeout.map_or(defaults.timeout, |placed| placed.value),
+        idle_timeout: idle_timeout.map_or(defaults.idle_timeout, |placed| placed.value),
+        max_output: max_output.map_or(defaults.max_output, |placed| placed.value),
         grace: grace.map_or(defaults.grace, |placed| placed.value),
         expected_exit_codes,
         on_survivors: on_survivors.map_or(defaults.on_survivors, |placed| placed.value),
@@ -155,6 +163,14 @@ fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<Place
         document.report_absent(section, "name", wrong);
     }
     name
+}
+
+fn idle_timeout() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<Duration>, Wrong> {
+    or_off(duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"60s\""))
+}
+
+fn max_output() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<ByteSize>, Wrong> {
+    or_off(size(OUTPUT_LEAST..=OUTPUT_MOST, "\"4GiB\""))
 }
 
 fn expected_exit_codes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<Vec<i32>, Wrong> {

@@ -42,6 +42,10 @@ pub struct Configuration {
 pub struct ActionDefaults {
     /// Wall-clock limit of one action.
     pub timeout: Duration,
+    /// Longest time without output; none: as long as it likes.
+    pub idle_timeout: Option<Duration>,
+    /// Most output of both streams together; none: as much as it likes.
+    pub max_output: Option<ByteSize>,
     /// Bound of the whole stop ladder (G7).
     pub grace: Duration,
     /// What processes left behind mean (E14).
@@ -63,6 +67,10 @@ pub struct ActionSettings {
     pub environment: BTreeMap<String, String>,
     /// Wall-clock limit.
     pub timeout: Duration,
+    /// Longest time without output; none: as long as it likes.
+    pub idle_timeout: Option<Duration>,
+    /// Most output of both streams together; none: as much as it likes.
+    pub max_output: Option<ByteSize>,
     /// Bound of the whole stop ladder. It may be longer than the time-out: it begins when that ends.
     pub grace: Duration,
     /// Exit codes that count as success for a generic command; none: not said, which means 0 alone.

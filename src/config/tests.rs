@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
+use crate::config::{ActionSettings, Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
 use crate::model::{BlockOn, ByteSize, CollectionErrorPolicy, OnChange, OnSurvivors, RoutingSettings, Tool};
 
 fn problems(text: &str) -> String {
@@ -244,6 +244,7 @@ fn the_default_file_says_exactly_the_defaults() {
     let defaults = Configuration::default();
     assert_eq!(defaults.defaults.timeout, Duration::from_secs(300));
     assert_eq!(defaults.defaults.grace, Duration::from_secs(5));
+    assert_eq!((defaults.defaults.idle_timeout, defaults.defaults.max_output), (None, Some(ByteSize(4 << 30))));
     assert_eq!(defaults.defaults.on_survivors, OnSurvivors::Report);
     assert_eq!(defaults.watch.quiet, Duration::from_millis(20));
     assert_eq!(defaults.watch.longest_burst, Duration::from_millis(500));
@@ -265,6 +266,7 @@ fn the_examples_of_the_default_file_are_right_and_say_the_defaults_where_there_a
     let (shown, least) = (&sample.checks[0], &plain.checks[0]);
     assert_eq!(shown.action.command, least.action.command);
     assert_eq!((shown.action.timeout, shown.action.grace), (least.action.timeout, least.action.grace));
+    assert_eq!((shown.action.idle_timeout, shown.action.max_output), (least.action.idle_timeout, least.action.max_output));
     assert_eq!((shown.action.on_survivors, &shown.paths), (least.action.on_survivors, &least.paths));
     assert_eq!(shown.policy, least.policy);
     assert_eq!(shown.action.expected_exit_codes.as_ref().map(|codes| codes.value.clone()), Some(vec![0]));
@@ -381,6 +383,29 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
+}
+
+#[test]
+fn limits_of_output_can_be_said_and_switched_off() {
+    let text = "[defaults]\nidle_timeout = 90\nmax_output = \"500MB\"\n[[check]]\nname = \"a\"\ncommand = \"a\"\n[[check]]\nname = \"b\"\ncommand = \"b\"\nidle_timeout = \"off\"\nmax_output = \"off\"\n[[cleanup]]\nname = \"c\"\ncommand = \"c\"\nmax_output = \"1KiB\"\n";
+    let read = configuration(text);
+    let limits = |action: &ActionSettings| (action.idle_timeout, action.max_output);
+    let idle = Some(Duration::from_secs(90));
+    assert_eq!(limits(&read.checks[0].action), (idle, Some(ByteSize(500_000_000))));
+    assert_eq!(limits(&read.checks[1].action), (None, None));
+    assert_eq!(limits(&read.cleanup[0]), (idle, Some(ByteSize(1024))));
+    assert_snapshot!(problems("[defaults]\nidle_timeout = \"never\"\nmax_output = 4096\n[[check]]\nname = \"a\"\ncommand = \"a\"\nidle_timeout = \"1ms\"\nmax_output = \"4 gigabytes\"\n[[check]]\nname = \"b\"\ncommand = \"b\"\nmax_output = \"10B\"\n"), @r#"
+    proctor.toml:2:16: defaults.idle_timeout: not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected; "off" means no limit
+      for example `idle_timeout = "60s"`
+    proctor.toml:3:14: defaults.max_output: expected a size, found an integer; "off" means no limit
+      for example `max_output = "4GiB"`
+    proctor.toml:7:16: check[1].idle_timeout: a duration from 100ms to 24h is expected; "off" means no limit
+      for example `idle_timeout = "60s"`
+    proctor.toml:8:14: check[1].max_output: not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected; "off" means no limit
+      for example `max_output = "4GiB"`
+    proctor.toml:12:14: check[2].max_output: a size from 1KiB to 1TiB is expected; "off" means no limit
+      for example `max_output = "4GiB"`
+    "#);
 }
 
 #[test]

@@ -40,7 +40,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionPhase, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool, ToolClass,
+    Action, ActionPhase, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool,
+    ToolClass,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{BlockOn, CategoryCode, DurationMs, LimitKind, PolicySource};
+use crate::model::{BlockOn, ByteSize, CategoryCode, DurationMs, LimitKind, PolicySource};
 
 /// The seven result types of seed 004; every action that was carried out has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -150,9 +150,12 @@ pub struct Classification {
     /// The limit that was hit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
-    /// The limit's value.
+    /// The limit's value, where it is one of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_value: Option<DurationMs>,
+    /// The limit's value, where it is one of output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_limit: Option<ByteSize>,
     /// How long it really took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
@@ -299,6 +302,7 @@ impl Classification {
             can_continue: None,
             limit: None,
             timeout_value: None,
+            output_limit: None,
             actual_duration: None,
         }
     }

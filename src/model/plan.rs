@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, TaskId, ToolPolicy};
+use crate::model::{ActionId, ByteSize, LimitKind, TaskId, ToolPolicy};
 
 /// A tool whose reports proctor can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -116,6 +116,10 @@ pub struct Action {
     pub environment: BTreeMap<String, String>,
     /// Wall-clock limit.
     pub timeout: Duration,
+    /// Longest time without output; none: as long as it likes.
+    pub idle_timeout: Option<Duration>,
+    /// Most output; none: as much as it likes.
+    pub max_output: Option<ByteSize>,
     /// Bound of the whole stop ladder (G7).
     pub grace: Duration,
     /// Globs that limit what triggers it; empty: everything.
@@ -130,6 +134,15 @@ pub struct Action {
     pub expected_exit_codes: Vec<i32>,
     /// What survivors mean.
     pub on_survivors: OnSurvivors,
+}
+
+/// What a limit is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitValue {
+    /// So long.
+    Time(Duration),
+    /// So many bytes.
+    Size(ByteSize),
 }
 
 /// A coverage target in hundredths of a per cent, so that plans compare exactly.
@@ -212,6 +225,36 @@ impl ActionPhase {
             Self::Prerequisite => "PREREQ",
             Self::Step => "STEP",
             Self::Cleanup => "CLEANUP",
+        }
+    }
+}
+
+impl Action {
+    /// Returns the value of one of the action's limits; none where it has no such limit.
+    pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
+        match limit {
+            LimitKind::Wall => Some(LimitValue::Time(self.timeout)),
+            LimitKind::Idle => self.idle_timeout.map(LimitValue::Time),
+            LimitKind::Output => self.max_output.map(LimitValue::Size),
+            LimitKind::Memory | LimitKind::Pids => None,
+        }
+    }
+}
+
+impl LimitValue {
+    /// Returns the time; none for a limit of another kind.
+    pub fn time(self) -> Option<Duration> {
+        match self {
+            Self::Time(time) => Some(time),
+            Self::Size(_) => None,
+        }
+    }
+
+    /// Returns the number of bytes; none for a limit of another kind.
+    pub fn size(self) -> Option<ByteSize> {
+        match self {
+            Self::Size(size) => Some(size),
+            Self::Time(_) => None,
         }
     }
 }

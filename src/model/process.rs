@@ -11,6 +11,10 @@ use crate::model::{Digest, DurationMs, Kept, Timestamp};
 pub struct ActionLimits {
     /// Wall-clock limit.
     pub timeout: Duration,
+    /// Longest time without a byte of output, counted from the start or from the last byte; none: no such limit.
+    pub idle: Option<Duration>,
+    /// Most bytes of output, of both streams together; none: no such limit.
+    pub output: Option<u64>,
     /// Bound of the whole stop ladder: after this everything has been sent SIGKILL.
     pub grace: Duration,
     /// The signals of the ladder before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
@@ -171,7 +175,7 @@ pub struct Captured {
     pub stderr: StreamExcerpt,
     /// When the last byte arrived.
     pub last_output: Option<Timestamp>,
-    /// Whether something still held a pipe when we stopped reading.
+    /// Whether something still held a pipe when we stopped reading, or printed more than is kept without having been stopped for it.
     pub pipes_left_open: bool,
 }
 

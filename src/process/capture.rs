@@ -1,4 +1,7 @@
-//! Reads a child's two streams, keeps every byte in the log, and hashes while it writes.
+//! Reads a child's two streams, keeps every byte in the log up to the limit of output, and hashes while it writes.
+//!
+//! What is printed beyond the limit is read and dropped: a command that is being stopped is not held by a full pipe, and however
+//! long that takes, no disk is filled.
 //!
 //! It writes only to the files it is given, never decodes, and holds bounded memory whatever the child prints. The order of the
 //! log is the order in which the bytes were read: where both streams have bytes at the same moment, standard output comes first.
@@ -13,12 +16,13 @@ use sha2::{Digest as _, Sha256};
 use crate::model::{Captured, Digest, Timestamp};
 use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
+use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
 /// What is asked of the kernel for each pipe: the default limit for users (`pipe(7)`), so a fast child waits seldom.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// What is read at once; above this reading gets no faster and the caches get colder.
-const READ_BYTES: usize = 256 * 1024;
+/// So many reads empty a pipe that nobody writes to.
+pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
 /// Finished frames are written when they fill this much.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -81,12 +85,14 @@ struct Side {
 /// The capture of one action.
 #[derive(Debug)]
 pub(super) struct Capture {
-    log: HashedFile,
+    log: File,
+    hasher: LogHasher,
+    limit: u64,
+    printed: u64,
     frames: HashedFile,
     lines: FrameLines,
     stdout: Side,
     stderr: Side,
-    buffer: Vec<u8>,
     log_tail: Vec<u8>,
     last_output: Option<Timestamp>,
 }
@@ -112,17 +118,19 @@ impl HashedFile {
 }
 
 impl Capture {
-    /// Makes the pipes; nothing is read yet.
-    pub(super) fn open(sinks: Sinks) -> Result<(Self, ChildEnds), CaptureError> {
+    /// Makes the pipes; nothing is read yet. Of what is printed, `limit` bytes are kept; none: all of it.
+    pub(super) fn open(sinks: Sinks, limit: Option<u64>) -> Result<(Self, ChildEnds), CaptureError> {
         let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
         let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
         let capture = Self {
-            log: HashedFile::new(sinks.log),
+            log: sinks.log,
+            hasher: LogHasher::new(),
+            limit: limit.unwrap_or(u64::MAX),
+            printed: 0,
             frames: HashedFile::new(sinks.frames),
             lines: FrameLines::default(),
             stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default() },
             stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default() },
-            buffer: vec![0; READ_BYTES],
             log_tail: Vec::new(),
             last_output: None,
         };
@@ -137,6 +145,16 @@ impl Capture {
     /// Returns whether either stream may still give bytes.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
+    }
+
+    /// Returns how many bytes were read, kept or not.
+    pub(super) fn printed(&self) -> u64 {
+        self.printed
+    }
+
+    /// Returns whether something was read that was not kept.
+    pub(super) fn is_cut(&self) -> bool {
+        self.printed > self.hasher.bytes()
     }
 
     /// Gives up reading.
@@ -154,7 +172,7 @@ impl Capture {
         let Some(pipe) = &mut side.pipe else {
             return Ok(Reading::Nothing);
         };
-        let count = match pipe.read(&mut self.buffer) {
+        let count = match pipe.read(self.hasher.room()) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(Reading::Nothing),
             Err(error) => return Err(CaptureError::Read(error)),
@@ -163,12 +181,16 @@ impl Capture {
             side.pipe = None;
             return Ok(Reading::Nothing);
         }
-        let bytes = &self.buffer[..count];
+        self.last_output = Some(now);
+        self.printed += count as u64;
+        let left = usize::try_from(self.limit - self.hasher.bytes()).unwrap_or(usize::MAX);
+        let kept = count.min(left);
+        let bytes = &self.hasher.room()[..kept];
         side.excerpt.push(bytes);
         keep_tail(&mut self.log_tail, bytes);
-        self.last_output = Some(now);
-        self.log.append(bytes).map_err(CaptureError::Log)?;
-        self.lines.push(stream, count as u64, ms);
+        self.log.write_all(bytes).map_err(CaptureError::Log)?;
+        self.hasher.add(kept);
+        self.lines.push(stream, kept as u64, ms);
         if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames().map(|()| Reading::Bytes) } else { Ok(Reading::Bytes) }
     }
 
@@ -177,9 +199,10 @@ impl Capture {
         let pipes_left_open = self.is_open();
         self.lines.close();
         self.flush_frames()?;
+        let (log_bytes, log_digest) = self.hasher.finish();
         Ok(Captured {
-            log_bytes: self.log.bytes,
-            log_digest: Digest::from_hasher(self.log.hasher),
+            log_bytes,
+            log_digest,
             frames_bytes: self.frames.bytes,
             frames_digest: Digest::from_hasher(self.frames.hasher),
             log_tail: self.log_tail,
@@ -228,7 +251,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let (log, frames) = (root.path().join("a.log"), root.path().join("a.frames"));
         let sinks = Sinks { log: File::create_new(&log).expect("created"), frames: File::create_new(&frames).expect("created") };
-        let (mut capture, mut ends) = Capture::open(sinks).expect("pipes");
+        let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
         assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
@@ -250,9 +273,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_printed_beyond_the_limit_is_counted_and_not_kept() {
+        let root = tempfile::tempdir().expect("a directory");
+        let log = root.path().join("a.log");
+        let (mut capture, mut ends) =
+            Capture::open(Sinks { log: File::create_new(&log).expect("created"), frames: null() }, Some(6)).expect("pipes");
+        let now = Timestamp::from_millis(5);
+        for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
+            ends.stdout.write_all(text).expect("written");
+            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
+            assert_eq!((capture.printed(), capture.is_cut()), (printed, is_cut));
+        }
+        let captured = capture.finish().expect("finished");
+        assert_eq!(fs::read(log).expect("read"), b"one tw");
+        assert_eq!((captured.log_bytes, captured.log_digest), (6, Digest::of(b"one tw")));
+        assert_eq!((captured.stdout.total, captured.log_tail), (6, b"one tw".to_vec()));
+    }
+
+    #[test]
     fn a_full_disk_is_an_error_that_names_the_log() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
-        let (mut capture, mut ends) = Capture::open(Sinks { log: full, frames: null() }).expect("pipes");
+        let (mut capture, mut ends) = Capture::open(Sinks { log: full, frames: null() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
         let error = capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect_err("the disk is full");
         assert!(matches!(error, CaptureError::Log(_)), "{error:?}");
@@ -261,7 +302,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_names_the_frames() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
-        let (mut capture, mut ends) = Capture::open(Sinks { log: null(), frames: full }).expect("pipes");
+        let (mut capture, mut ends) = Capture::open(Sinks { log: null(), frames: full }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
         capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect("read");
         assert!(matches!(capture.finish(), Err(CaptureError::Frames(_))));

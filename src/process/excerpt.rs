@@ -18,6 +18,9 @@ impl ExcerptBuilder {
         let (to_head, to_tail) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(to_head);
         let kept = &to_tail[to_tail.len().saturating_sub(StreamExcerpt::TAIL_CAP)..];
+        if kept.len() == StreamExcerpt::TAIL_CAP {
+            self.tail.clear();
+        }
         if self.tail.len() + kept.len() > 2 * StreamExcerpt::TAIL_CAP {
             self.tail.drain(..self.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
         }

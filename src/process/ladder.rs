@@ -69,7 +69,8 @@ mod tests {
     use super::*;
 
     fn limits(grace_ms: u64, ladder: &[StopStage]) -> ActionLimits {
-        ActionLimits { timeout: Duration::from_secs(1), grace: Duration::from_millis(grace_ms), ladder: ladder.to_vec() }
+        let (timeout, grace) = (Duration::from_secs(1), Duration::from_millis(grace_ms));
+        ActionLimits { timeout, idle: None, output: None, grace, ladder: ladder.to_vec() }
     }
 
     fn schedule(limits: &ActionLimits) -> Vec<(u64, StopStage)> {

@@ -30,6 +30,7 @@ mod frames;
 mod group;
 #[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
 mod handle;
+mod hashing;
 mod keeper;
 mod ladder;
 mod launcher;

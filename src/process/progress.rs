@@ -67,7 +67,7 @@ struct Stop {
 #[derive(Debug)]
 pub(super) struct Progress<'limits> {
     limits: &'limits ActionLimits,
-    deadline: Option<Monotonic>,
+    begun: Monotonic,
     leader: Leader,
     stop: Option<Stop>,
     killed: Option<Monotonic>,
@@ -92,7 +92,7 @@ impl<'limits> Progress<'limits> {
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
             limits,
-            deadline: now.plus(limits.timeout),
+            begun: now,
             leader: Leader::Open,
             stop: None,
             killed: None,
@@ -159,9 +159,18 @@ impl<'limits> Progress<'limits> {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that bytes arrived.
-    pub(super) fn note_output(&mut self, now: Monotonic) {
+    /// Notes that bytes arrived; `printed` counts all so far. Too many of them are a limit that was hit, unless the leader has
+    /// ended: whoever is left is killed anyway, and what they print is not the command's.
+    pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
+        if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
+            let _recorded = self.stop_for(now, Cause::Limit(LimitKind::Output));
+        }
+    }
+
+    /// Returns whether a stop was recorded.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_some()
     }
 
     /// Says what to do next. `pipes_open` says whether either stream may still give bytes.
@@ -172,8 +181,10 @@ impl<'limits> Progress<'limits> {
         if let Some(over) = self.over {
             return self.drain_step(now, over, pipes_open);
         }
-        if matches!(self.leader, Leader::Open) && self.deadline.is_some_and(|deadline| now >= deadline) {
-            let _recorded = self.stop_for(now, Cause::Limit(LimitKind::Wall));
+        if matches!(self.leader, Leader::Open)
+            && let Some((_, limit)) = self.time_limit().filter(|(deadline, _)| now >= *deadline)
+        {
+            let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
         // Whoever is left when the leader has ended by itself gets no grace: its work has no reader any more (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
@@ -230,11 +241,20 @@ impl<'limits> Progress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
+    /// The limit of time that is hit first if nothing happens, and when; of two at one moment the wall clock's.
+    fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
+        let silent_since = self.last_output.unwrap_or(self.begun);
+        let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
+        let idle = self.limits.idle.and_then(|idle| silent_since.plus(idle)).map(|deadline| (deadline, LimitKind::Idle));
+        [wall, idle].into_iter().flatten().min_by_key(|(deadline, _)| *deadline)
+    }
+
     /// The deadline of whatever comes next without an event.
     fn next_deadline(&self) -> Option<Monotonic> {
         let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
         let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));
-        let limit = if self.stop.is_none() && !self.has_ended() { self.deadline } else { None };
+        let limit = if self.stop.is_none() && !self.has_ended() { self.time_limit() } else { None };
+        let limit = limit.map(|(deadline, _)| deadline);
         [rung, patience, limit].into_iter().flatten().min()
     }
 

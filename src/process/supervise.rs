@@ -10,14 +10,14 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::model::{ActionLimits, DurationMs, Ended, StopReason};
-use crate::process::capture::{Capture, CaptureError, ChildEnds, Reading, Sinks};
+use crate::model::{ActionEnd, ActionLimits, Captured, DurationMs, Ended, LimitKind, StopReason};
+use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, Reading, Sinks};
 use crate::process::channel::ChannelError;
 use crate::process::clock::{self, Monotonic};
 use crate::process::control::Control;
 use crate::process::frames::Stream;
 use crate::process::handle::{LaunchRequest, LauncherHandle, News};
-use crate::process::progress::{Progress, Step};
+use crate::process::progress::{Conclusion, Progress, Step};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
 /// Why an action could not be supervised: our own faults only. The action's processes have been killed by then. How a command
@@ -72,7 +72,7 @@ pub fn supervise(
     heeded: &'static [StopReason],
 ) -> Result<Ended, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
-    let (capture, ends) = Capture::open(sinks)?;
+    let (capture, ends) = Capture::open(sinks, limits.output)?;
     let mut progress = Progress::begin(begun, limits);
     // Looked at before the start: what comes afterwards is a request of its own, and a second one must count as a second.
     if let Some(reason) = control.requested().filter(|reason| heeded.contains(reason)) {
@@ -87,12 +87,13 @@ pub fn supervise(
         return Err(fault);
     }
     let conclusion = supervision.progress.conclude();
+    let captured = to_captured(supervision.capture, &conclusion)?;
     Ok(Ended {
         end: conclusion.end,
         started,
         ended,
         duration,
-        captured: supervision.capture.finish()?,
+        captured,
         survivors: conclusion.survivors,
         usage: conclusion.usage,
         kept: conclusion.kept,
@@ -162,8 +163,17 @@ impl Supervision<'_> {
 
     fn attend(&mut self, source: Source) {
         match source {
-            Source::Output(stream) => self.read_output(stream),
-            Source::Launcher => self.hear_launcher(),
+            Source::Output(stream) => {
+                let _more = self.read_output(stream);
+            }
+            Source::Launcher => {
+                // What it printed before its end is read first: too much of it is a limit that was hit, not an exit.
+                let was_stopping = self.progress.is_stopping();
+                self.read_what_is_there();
+                if self.progress.is_stopping() == was_stopping {
+                    self.hear_launcher();
+                }
+            }
             Source::Control => {
                 let now = clock::monotonic();
                 for reason in self.control.take_requests().into_iter().filter(|reason| self.heeded.contains(reason)) {
@@ -173,16 +183,32 @@ impl Supervision<'_> {
         }
     }
 
-    fn read_output(&mut self, stream: Stream) {
+    /// Reads what the pipes hold at this moment; what somebody prints meanwhile keeps nobody here.
+    fn read_what_is_there(&mut self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            for _ in 0..PIPEFUL {
+                if self.read_output(stream) == Reading::Nothing {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn read_output(&mut self, stream: Stream) -> Reading {
         let now = clock::monotonic();
         let elapsed = DurationMs::from(now.since(self.begun)).0;
         match self.capture.read_once(stream, clock::now(), elapsed) {
-            Ok(Reading::Bytes) => self.progress.note_output(now),
-            Ok(Reading::Nothing) => {}
+            Ok(Reading::Bytes) => {
+                // Writing may have taken longer than the command may be silent: it is silent from here on.
+                self.progress.note_output(clock::monotonic(), self.capture.printed());
+                Reading::Bytes
+            }
+            Ok(Reading::Nothing) => Reading::Nothing,
             Err(fault) => {
                 self.fault.get_or_insert(fault.into());
                 self.capture.close();
                 self.progress.note_own_fault(now);
+                Reading::Nothing
             }
         }
     }
@@ -217,6 +243,15 @@ impl Supervision<'_> {
             let _given_up = self.launcher.abandon(&ChannelError::Closed);
         }
     }
+}
+
+/// What is beyond the limit of output is not kept. Where that is not what the action was stopped for, it is what something printed
+/// that outlived it.
+fn to_captured(capture: Capture, conclusion: &Conclusion) -> Result<Captured, CaptureError> {
+    let hit_output = matches!(conclusion.end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
+    let is_cut = capture.is_cut() && !hit_output;
+    let captured = capture.finish()?;
+    Ok(Captured { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
 /// Rounds up: waking a moment too early would only spin until the deadline.

@@ -80,6 +80,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
     let stderr = excerpt(&ended.captured.stderr);
     let was_started = ending.error.is_none() || stdout.shown.total_bytes + stderr.shown.total_bytes > 0;
     let hit_limit = ending.limit.is_some();
+    let time_limit = ending.limit.and_then(|limit| action.limit_value(limit)?.time());
     let mut warnings = interpretation.warnings.clone();
     let test_results = interpretation.test_results.as_ref().map(|results| limit_failures(action, results, &mut warnings));
     let diagnostics = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
@@ -90,7 +91,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         signal: ending.signal,
         killed: ending.killed,
         error: ending.error,
-        timeout: hit_limit.then(|| DurationMs::from(action.timeout)),
+        timeout: time_limit.map(DurationMs::from),
         actual_duration: hit_limit.then_some(ended.duration),
         partial_output: hit_limit.then(|| plain_text(&String::from_utf8_lossy(&ended.captured.log_tail))),
         last_update: if hit_limit { ended.captured.last_output } else { None },

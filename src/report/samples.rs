@@ -47,6 +47,8 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         directory: PathBuf::new(),
         environment: BTreeMap::from([("QUOTES_MODE".to_owned(), "strict".to_owned())]),
         timeout: Duration::from_secs(120),
+        idle_timeout: None,
+        max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,

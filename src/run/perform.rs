@@ -230,7 +230,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             directory,
             isolation,
         };
-        let limits = ActionLimits { timeout: action.timeout, grace: action.grace, ladder: tools::stop_ladder(action.tool) };
+        let limits = limits_of(action);
         let heeded = crate::run::carry_out::heeded(action.phase);
         let control = self.course.request.control;
         let failed = |source| RunError::Supervise { action: action.name.clone(), source };
@@ -335,6 +335,16 @@ impl<'w, 'c> Performer<'w, 'c> {
 /// environment is merged with what stands there.
 fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
+}
+
+fn limits_of(action: &Action) -> ActionLimits {
+    ActionLimits {
+        timeout: action.timeout,
+        idle: action.idle_timeout,
+        output: action.max_output.map(|size| size.0),
+        grace: action.grace,
+        ladder: tools::stop_ladder(action.tool),
+    }
 }
 
 /// Returns where a report lies that the command names itself.

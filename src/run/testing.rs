@@ -20,6 +20,8 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         directory: PathBuf::new(),
         environment: BTreeMap::new(),
         timeout: Duration::from_secs(300),
+        idle_timeout: None,
+        max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,

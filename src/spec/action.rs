@@ -27,6 +27,8 @@ pub(super) fn plain_action(
         directory: PathBuf::new(),
         environment: BTreeMap::new(),
         timeout: defaults.timeout,
+        idle_timeout: defaults.idle_timeout,
+        max_output: defaults.max_output,
         grace: defaults.grace,
         paths: Vec::new(),
         once: None,
@@ -46,7 +48,13 @@ pub(super) fn configured_action(
     tool: Tool,
     command: CommandLine,
 ) -> Action {
-    let defaults = ActionDefaults { timeout: settings.timeout, grace: settings.grace, on_survivors: settings.on_survivors };
+    let defaults = ActionDefaults {
+        timeout: settings.timeout,
+        idle_timeout: settings.idle_timeout,
+        max_output: settings.max_output,
+        grace: settings.grace,
+        on_survivors: settings.on_survivors,
+    };
     let plain = plain_action(phase, number, (&settings.name.value, tool), command, defaults);
     let codes = settings.expected_exit_codes.as_ref().map(|codes| codes.value.clone());
     Action {

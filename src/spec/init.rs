@@ -47,6 +47,12 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         line(text, "environment", format!("{{ {} }}", variables.collect::<Vec<_>>().join(", ")));
     }
     duration_line(text, "timeout", action.timeout, defaults.timeout);
+    if action.idle_timeout != defaults.idle_timeout {
+        line(text, "idle_timeout", quoted(&action.idle_timeout.map_or_else(|| "off".to_owned(), duration_text)));
+    }
+    if action.max_output != defaults.max_output {
+        line(text, "max_output", quoted(&action.max_output.map_or_else(|| "off".to_owned(), |size| size.to_string())));
+    }
     duration_line(text, "grace", action.grace, defaults.grace);
     list_line(text, "paths", &action.paths);
     if let Some(Once { when_changed, creates }) = &action.once {

@@ -283,6 +283,8 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
         ("-q", "-x"),
         ("errors-only", "never"),
         ("name = \"a\"", "name = \"a\"\ntimeout = 3"),
+        ("name = \"a\"", "name = \"a\"\nidle_timeout = 3"),
+        ("name = \"a\"", "name = \"a\"\nmax_output = \"1MB\""),
         ("name = \"a\"", "name = \"a\"\npaths = [\"*.py\"]"),
         ("name = \"a\"", "name = \"a\"\nenvironment = { A = \"1\" }"),
     ] {
@@ -323,6 +325,8 @@ fn settings() -> impl Strategy<Value = String> {
     let lines = [
         "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",
         "timeout = \"90s\"",
+        "idle_timeout = \"8s\"",
+        "max_output = \"off\"",
         "grace = 250",
         "paths = [\"src/**\", \"a\"]",
         "on_survivors = \"fail\"",

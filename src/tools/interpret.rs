@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, CategoryCode, Interpretation, OnSurvivors, SpawnFailure, StopReason, StopStage, StreamExcerpt, Tool,
-    ToolReport,
+    Action, ActionEnd, CategoryCode, Interpretation, LimitKind, LimitValue, OnSurvivors, SpawnFailure, StopReason, StopStage,
+    StreamExcerpt, Tool, ToolReport,
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
@@ -56,7 +56,7 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
     let mut interpretation = match input.end {
         ActionEnd::Exited { code } => of_exit(input, *code),
         ActionEnd::Signalled { signal } => signalled(*signal),
-        ActionEnd::TimedOut { stage, .. } => timed_out(input, *stage),
+        ActionEnd::TimedOut { limit, stage, .. } => timed_out(input, *limit, *stage),
         ActionEnd::Stopped { reason, stage } => stopped(*reason, *stage),
         ActionEnd::NotStarted(failure) => not_started(failure),
         ActionEnd::Lost { why } => Interpretation::plain(
@@ -109,17 +109,32 @@ fn signalled(signal: i32) -> Interpretation {
     )
 }
 
-fn timed_out(input: &Input<'_>, stage: StopStage) -> Interpretation {
-    let seconds = input.action.timeout.as_secs_f64();
-    let signal = stage.signal_name();
-    let reason =
-        format!("The command was still running after {seconds} s and was stopped ({signal}); make it faster or raise `timeout`");
+fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
+    let reason = limit_reason(input.action, limit, stage.signal_name());
     // What was tested before the stop helps to find out why, and proves nothing.
     let before = match input.action.tool {
         Tool::Pytest => pytest::before_the_stop(input.report),
         Tool::Tsc | Tool::Eslint | Tool::Generic => None,
     };
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
+}
+
+/// Says which limit was hit, what it is set to, and which setting that is.
+fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
+    match (limit, action.limit_value(limit)) {
+        (LimitKind::Idle, Some(LimitValue::Time(time))) => format!(
+            "The command printed nothing for {} s and was stopped ({signal}); find out what it waits for, make it print while it works, or raise `idle_timeout`",
+            time.as_secs_f64()
+        ),
+        (LimitKind::Output, Some(LimitValue::Size(size))) => format!(
+            "The command printed more than {size} and was stopped ({signal}); make it print less or raise `max_output`. Its log ends at that limit"
+        ),
+        (_, Some(LimitValue::Time(time))) => format!(
+            "The command was still running after {} s and was stopped ({signal}); make it faster or raise `timeout`",
+            time.as_secs_f64()
+        ),
+        (_, Some(LimitValue::Size(_)) | None) => format!("The command hit one of its limits and was stopped ({signal})"),
+    }
 }
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
@@ -184,7 +199,6 @@ fn with_survivors(input: &Input<'_>, interpretation: Interpretation) -> Interpre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::LimitKind;
     use crate::tools::samples::Returned;
 
     const GREEN: &str =
@@ -210,6 +224,23 @@ mod tests {
         let late = Returned { end, ..control }.interpret();
         assert_eq!(late.warnings, ["Before the stop 1 test(s) passed, 0 failed and 0 were skipped"]);
         assert!(late.test_results.is_none(), "what a stopped run leaves is shown, never counted");
+    }
+
+    #[test]
+    fn the_sentence_for_a_limit_names_its_value_and_its_setting() {
+        let mut returned = Returned::pytest(0, GREEN);
+        returned.action.idle_timeout = Some(std::time::Duration::from_millis(1500));
+        returned.action.max_output = Some(crate::model::ByteSize(4 << 30));
+        for (limit, value, setting) in [
+            (LimitKind::Wall, "after 60 s", "raise `timeout`"),
+            (LimitKind::Idle, "nothing for 1.5 s", "raise `idle_timeout`"),
+            (LimitKind::Output, "more than 4GiB", "raise `max_output`"),
+        ] {
+            returned.end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: Some(0), signal: None };
+            let told = returned.interpret();
+            assert_eq!(told.category, CategoryCode::TimedOut);
+            assert!(told.reason.contains(value) && told.reason.contains(setting), "{}", told.reason);
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         directory: PathBuf::new(),
         environment: BTreeMap::new(),
         timeout: Duration::from_secs(60),
+        idle_timeout: None,
+        max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,

@@ -4,10 +4,12 @@
 
 use crate::model::{
     Action, ActionEnd, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration, Diagnostic,
-    DiagnosticSummary, DurationMs, Interpretation, Phase, PolicyApplied, PolicySource, ResultType, ToolClass, ToolPolicy,
+    DiagnosticSummary, DurationMs, Interpretation, LimitValue, Phase, PolicyApplied, PolicySource, ResultType, ToolClass,
+    ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
+use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::rows::{Row, ToolWork, row_of};
 use crate::verdict::wording::words_for;
@@ -121,6 +123,7 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     let reason = doubt.unwrap_or_else(|| facts.interpretation.reason.clone());
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
+    let mut message = row.message;
     match row.work {
         ToolWork::Succeeded => classification.tool_succeeded = Some(true),
         ToolWork::Failed => classification.tool_failed = Some(true),
@@ -134,11 +137,14 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     }
     if let ActionEnd::TimedOut { limit, .. } = facts.end {
         classification.limit = Some(*limit);
-        classification.timeout_value = Some(facts.action.timeout.into());
+        let value = facts.action.limit_value(*limit);
+        classification.timeout_value = value.and_then(LimitValue::time).map(DurationMs::from);
+        classification.output_limit = value.and_then(LimitValue::size);
         classification.actual_duration = Some(facts.duration);
+        message = limits::message(*limit).unwrap_or(row.message);
     }
     let blocking = if row.result == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks };
-    let agent_action = row.agent.action(row.message);
+    let agent_action = row.agent.action(message);
     let diagnostics = facts.interpretation.diagnostics.clone();
     let mut outcome = Outcome { classification, blocking, debt, agent_action, diagnostics, summary: None };
     if row.result == ResultType::TestFailure {

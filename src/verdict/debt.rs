@@ -1,10 +1,11 @@
 //! Debt items: titles and suggested fixes made only of what was seen (R4; seed 004, "Detailed Error Structures").
 
-use crate::model::{CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults};
+use crate::model::{ActionEnd, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults};
 use crate::verdict::classify::ActionFacts;
+use crate::verdict::limits;
 use crate::verdict::policy::Judged;
 use crate::verdict::rows::Row;
-use crate::verdict::wording::{Words, counted, spoken_limit};
+use crate::verdict::wording::{Words, counted};
 
 /// Returns the debt of an outcome that a row alone decides; `reason` is the classification's.
 pub(in crate::verdict) fn debt_of_row(row: &Row, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
@@ -13,7 +14,15 @@ pub(in crate::verdict) fn debt_of_row(row: &Row, facts: &ActionFacts<'_>, reason
         Err(why_not) => return DebtGeneration::none(why_not),
     };
     let mut debt = due(category, severity, title_of_row(row, facts), reason);
-    debt.suggested_fix = Some(row.fix.replace("{reason}", reason));
+    let limit_fix = match facts.end {
+        ActionEnd::TimedOut { limit, .. } => limits::fix(*limit),
+        ActionEnd::Exited { .. }
+        | ActionEnd::Signalled { .. }
+        | ActionEnd::Stopped { .. }
+        | ActionEnd::NotStarted(_)
+        | ActionEnd::Lost { .. } => None,
+    };
+    debt.suggested_fix = Some(limit_fix.unwrap_or(row.fix).replace("{reason}", reason));
     if row.code == CategoryCode::TestsFailed
         && let Some(results) = &facts.interpretation.test_results
     {
@@ -56,8 +65,8 @@ fn due(category: DebtCategory, severity: Severity, title: String, reason: &str) 
 }
 
 fn title_of_row(row: &Row, facts: &ActionFacts<'_>) -> String {
-    if row.code == CategoryCode::TimedOut {
-        return format!("{}: Exceeded {} limit", row.title, spoken_limit(facts.action.timeout));
+    if let ActionEnd::TimedOut { limit, .. } = facts.end {
+        return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit));
     }
     match facts.interpretation.coverage {
         Some(coverage) if row.code == CategoryCode::CoverageBelowTarget => {

@@ -10,6 +10,7 @@ mod classify;
 mod completion;
 mod debt;
 mod exit;
+mod limits;
 mod policy;
 mod rows;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::style::{Style, Tone};
-use crate::model::{CategoryCode, Diagnostic, DurationMs, FindingLevel, ResultType, TestFailure};
+use crate::model::{CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 
 /// How many of the last lines of a failed command's output are shown, and how much of each.
@@ -128,9 +128,11 @@ fn code_words(result: &ActionResultV2) -> String {
             let signal = result.result.as_ref().and_then(|outcome| outcome.signal.clone());
             signal.unwrap_or_else(|| code_name(classification.code))
         }
-        CategoryCode::TimedOut => match classification.timeout_value {
-            Some(limit) => format!("timed out after {}", seconds(limit)),
-            None => "timed out".to_owned(),
+        CategoryCode::TimedOut => match (classification.limit, classification.timeout_value, classification.output_limit) {
+            (Some(LimitKind::Idle), Some(limit), _) => format!("no output for {}", seconds(limit)),
+            (_, Some(limit), _) => format!("timed out after {}", seconds(limit)),
+            (_, None, Some(limit)) => format!("printed over {limit}"),
+            (_, None, None) => "timed out".to_owned(),
         },
         CategoryCode::TestsPassed
         | CategoryCode::TestsFailed
@@ -201,7 +203,8 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     }
     if !output.is_empty() {
         lines.extend(output.into_iter().map(|line| format!("│ {line}")));
-        lines.push(format!("all of its output: `proctor show --log {}`", result.action_id.as_str()));
+        let kept = if classification.output_limit.is_some() { "its output up to the limit" } else { "all of its output" };
+        lines.push(format!("{kept}: `proctor show --log {}`", result.action_id.as_str()));
     }
     lines
 }

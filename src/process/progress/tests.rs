@@ -13,7 +13,13 @@ const NUMBER: ActionNumber = ActionNumber(1);
 const PYTEST: [StopStage; 2] = [StopStage::Sigint, StopStage::Sigterm];
 
 fn limits(timeout_ms: u64, grace_ms: u64, ladder: &[StopStage]) -> ActionLimits {
-    ActionLimits { timeout: Duration::from_millis(timeout_ms), grace: Duration::from_millis(grace_ms), ladder: ladder.to_vec() }
+    ActionLimits {
+        timeout: Duration::from_millis(timeout_ms),
+        idle: None,
+        output: None,
+        grace: Duration::from_millis(grace_ms),
+        ladder: ladder.to_vec(),
+    }
 }
 
 fn base() -> Monotonic {
@@ -106,7 +112,7 @@ fn a_pipe_that_never_falls_silent_is_left_after_the_drain() {
     let mut progress = Progress::begin(base, &limits);
     progress.note_event(base, exited(0));
     for millis in (0..1000).step_by(50) {
-        progress.note_output(at(base, millis));
+        progress.note_output(at(base, millis), 1);
         assert!(matches!(progress.next_step(at(base, millis), true), Step::Wait(_)), "after {millis} ms");
     }
     assert_eq!(progress.next_step(at(base, 1000), true), Step::Finish);
@@ -190,6 +196,76 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
     assert_eq!(progress.conclude().end, ActionEnd::NotStarted(failure));
 }
 
+#[test]
+fn silence_is_counted_from_the_start_and_from_the_last_byte() {
+    let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
+    let silent = &mut Progress::begin(base, &limits);
+    assert_eq!(silent.next_step(base, true), Step::Wait(Some(at(base, 30))));
+    assert_eq!(silent.next_step(at(base, 30), true), Step::Signal(StopStage::Sigint));
+
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_output(at(base, 29), 1);
+    assert_eq!(progress.next_step(at(base, 30), true), Step::Wait(Some(at(base, 59))));
+    progress.note_output(at(base, 58), 2);
+    assert_eq!(progress.next_step(at(base, 59), true), Step::Wait(Some(at(base, 88))));
+    assert_eq!(progress.next_step(at(base, 88), true), Step::Signal(StopStage::Sigint));
+    progress.note_output(at(base, 89), 3);
+    progress.note_event(at(base, 90), exited(0));
+    assert_eq!(progress.next_step(at(base, 90), false), Step::Finish);
+    let end = ActionEnd::TimedOut { limit: LimitKind::Idle, stage: StopStage::Sigint, code: Some(0), signal: None };
+    assert_eq!(progress.conclude().end, end);
+}
+
+#[test]
+fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
+    for (idle_ms, limit) in [(9, LimitKind::Idle), (10, LimitKind::Wall), (11, LimitKind::Wall)] {
+        let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(idle_ms)), ..limits(10, 100, &PYTEST) });
+        let mut progress = Progress::begin(base, &limits);
+        // Late, when both are over.
+        assert_eq!(progress.next_step(at(base, 50), true), Step::Signal(StopStage::Sigint));
+        let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
+        assert_eq!(progress.conclude().end, end);
+    }
+}
+
+#[test]
+fn an_action_that_has_ended_may_be_silent() {
+    let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(at(base, 29), exited(0));
+    assert_eq!(progress.next_step(at(base, 31), true), Step::Wait(Some(at(base, 229))));
+    assert_eq!(progress.next_step(at(base, 229), true), Step::Finish);
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+}
+
+#[test]
+fn the_first_byte_beyond_the_limit_of_output_begins_the_ladder_and_exit_0_changes_nothing() {
+    let (base, limits) = (base(), ActionLimits { output: Some(100), ..limits(1000, 100, &PYTEST) });
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_output(at(base, 1), 100);
+    assert_eq!(progress.next_step(at(base, 1), true), Step::Wait(Some(at(base, 1000))));
+    assert!(!progress.is_stopping());
+    progress.note_output(at(base, 2), 101);
+    assert!(progress.is_stopping());
+    assert_eq!(progress.next_step(at(base, 2), true), Step::Signal(StopStage::Sigint));
+    progress.note_output(at(base, 3), 5000);
+    assert_eq!(progress.next_step(at(base, 52), true), Step::Signal(StopStage::Sigterm));
+    progress.note_event(at(base, 53), exited(0));
+    assert_eq!(progress.next_step(at(base, 53), false), Step::Finish);
+    let end = ActionEnd::TimedOut { limit: LimitKind::Output, stage: StopStage::Sigterm, code: Some(0), signal: None };
+    assert_eq!(progress.conclude().end, end);
+}
+
+#[test]
+fn what_is_printed_after_the_end_is_no_limit_of_the_action() {
+    let (base, limits) = (base(), ActionLimits { output: Some(100), ..limits(1000, 100, &PYTEST) });
+    let mut progress = Progress::begin(base, &limits);
+    progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
+    progress.note_output(at(base, 1), 101);
+    assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Happening {
     Ended { leaves_survivors: bool },
@@ -217,8 +293,12 @@ proptest! {
     #[test]
     fn every_action_is_over_within_timeout_grace_patience_and_drain(
         happenings in prop::collection::vec((0_u64..120, happening()), 0..40),
+        idle in prop::option::of(1_u64..1200),
+        output in prop::option::of(0_u64..300),
     ) {
-        let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+        let idle = idle.map(Duration::from_millis);
+        let (base, limits) = (base(), ActionLimits { idle, output, ..limits(1000, 100, &PYTEST) });
+        let mut printed = 0;
         let mut progress = Progress::begin(base, &limits);
         let bound = at(base, 1100).plus(KILL_PATIENCE + DRAIN).expect("near");
         let (mut now, mut happenings, mut elapsed) = (base, happenings.into_iter().peekable(), 0);
@@ -252,7 +332,10 @@ proptest! {
                         Happening::Lost => progress.note_lost(now, "gone".to_owned(), Vec::new()),
                         Happening::Request(reason) => progress.note_request(now, reason),
                         Happening::OwnFault => progress.note_own_fault(now),
-                        Happening::Output => progress.note_output(now),
+                        Happening::Output => {
+                            printed += 30;
+                            progress.note_output(now, printed);
+                        }
                     }
                 }
             }

@@ -110,16 +110,16 @@ pub struct ActionOutcomeV2 {
     /// Why it could not be started, or why its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SpawnErrorV2>,
-    /// The limit it hit.
+    /// The limit it hit, where it is one of time: `classification.limit` says which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<DurationMs>,
-    /// How long it really took; with `timeout`.
+    /// How long it really took; where it hit a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
-    /// The last of what it printed before it was stopped; with `timeout`.
+    /// The last of what it printed before it was stopped; where it hit a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_output: Option<String>,
-    /// When it last printed something; with `timeout`.
+    /// When it last printed something; where it hit a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update: Option<Timestamp>,
     /// What the tests amount to.

@@ -30,6 +30,8 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         directory: PathBuf::new(),
         environment: BTreeMap::new(),
         timeout: Duration::from_secs(10),
+        idle_timeout: None,
+        max_output: None,
         grace: Duration::from_secs(2),
         paths: Vec::new(),
         once: None,

@@ -1,8 +1,10 @@
 //! The four numbered scenarios of seed 004 and its "Detailed Error Structures".
 
+use std::time::Duration;
+
 use crate::model::{
-    ActionPhase, BlockOn, Blocking, CategoryCode, Coverage, DebtCategory, Diagnostic, Interpretation, LimitKind, ResultType,
-    Severity, TaskStatus, Tool, ToolPolicy,
+    ActionEnd, ActionPhase, BlockOn, Blocking, ByteSize, CategoryCode, Coverage, DebtCategory, Diagnostic, Interpretation,
+    LimitKind, ResultType, Severity, StopStage, TaskStatus, Tool, ToolPolicy,
 };
 use crate::verdict::tests::{action, exited, findings, judge, plain, policy, tests, timed_out, with_policy};
 use crate::verdict::{Disposition, Outcome, RunFlow, RunResult, judge_run};
@@ -120,6 +122,30 @@ fn a_time_out_is_told_as_in_example_5_whatever_the_tool_left_behind() {
     assert_eq!(outcome.debt.title.as_deref(), Some("Operation Timeout: Exceeded 10s limit"));
     assert_eq!(outcome.debt.suggested_fix.as_deref(), Some("Optimize operation or increase timeout value"));
     assert_eq!(outcome.agent_action.action, "OPTIMIZE_OR_RAISE_TIMEOUT");
+}
+
+#[test]
+fn a_limit_of_output_is_told_with_its_own_value_and_its_own_way_out() {
+    let mut action = action(Tool::Generic, ActionPhase::Step);
+    action.idle_timeout = Some(Duration::from_secs(5));
+    action.max_output = Some(ByteSize(4 << 30));
+    for (limit, time, bytes, title, fix) in [
+        (LimitKind::Idle, Some(5000), None, "Operation Timeout: No output for 5s", "idle_timeout"),
+        (LimitKind::Output, None, Some(4 << 30), "Operation Timeout: Printed more than 4GiB", "max_output"),
+    ] {
+        let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigterm, code: Some(0), signal: None };
+        let outcome = judge(&action, &end, &Interpretation::plain(CategoryCode::TimedOut, "it hit its limit"));
+        let told = &outcome.classification;
+        assert_eq!((told.category, told.limit), (ResultType::Timeout, Some(limit)));
+        assert_eq!((told.timeout_value.map(|value| value.0), told.output_limit.map(|size| size.0)), (time, bytes));
+        assert_eq!(outcome.debt.title.as_deref(), Some(title));
+        assert!(
+            outcome.debt.suggested_fix.as_deref().is_some_and(|said| said.ends_with(fix)),
+            "{:?}",
+            outcome.debt.suggested_fix
+        );
+        assert!(outcome.agent_action.message.contains("output"), "{}", outcome.agent_action.message);
+    }
 }
 
 #[test]

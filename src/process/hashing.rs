@@ -1,0 +1,189 @@
+//! Hashes a log while it is written: here while there is little of it, on a thread of its own once there is much.
+//!
+//! It owns the buffers that output is read into. They go to the thread full and come back empty, in order and never more than
+//! [`BUFFERS`], so memory is bounded and the digest is that of one stream. It reads and writes no file.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
+
+/// The size of a buffer; above this reading gets no faster and the caches get colder.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// A buffer with less room than this is hashed: reading in small pieces would cost more than it fills.
+pub(super) const LEAST_ROOM: usize = 64 * 1024;
+
+/// Buffers of one log at most: one that is filled, one that is hashed, and some between, because the two take turns unevenly.
+const BUFFERS: usize = 8;
+
+/// How long a log is before its hashing is worth a thread, which costs as much as hashing some hundred kilobytes.
+const WORTH_A_THREAD: u64 = 1024 * 1024;
+
+/// A digest in the making, and the buffer that its next bytes are read into.
+#[derive(Debug)]
+pub(super) struct LogHasher {
+    buffer: Vec<u8>,
+    filled: usize,
+    bytes: u64,
+    place: Place,
+}
+
+/// Where the hashing is done.
+#[derive(Debug)]
+enum Place {
+    Here(Sha256),
+    Beside(HashingThread),
+}
+
+/// A buffer and how much of it is to be hashed.
+struct Piece {
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+/// The thread, and the way of the buffers to it and back.
+#[derive(Debug)]
+struct HashingThread {
+    full: SyncSender<Piece>,
+    empty: Receiver<Vec<u8>>,
+    made: usize,
+    thread: JoinHandle<Sha256>,
+}
+
+impl LogHasher {
+    /// Returns the digest of nothing.
+    pub(super) fn new() -> Self {
+        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
+    }
+
+    /// Returns how many bytes were added.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns where to read the next bytes into: never less than [`LEAST_ROOM`].
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.filled..]
+    }
+
+    /// Adds the first bytes of the room.
+    pub(super) fn add(&mut self, count: usize) {
+        self.filled += count;
+        self.bytes += count as u64;
+        if self.buffer.len() - self.filled < LEAST_ROOM {
+            self.hash_filled();
+        }
+    }
+
+    /// Returns how many bytes were added, and their digest.
+    pub(super) fn finish(mut self) -> (u64, Digest) {
+        self.hash_filled();
+        let hasher = match self.place {
+            Place::Here(hasher) => hasher,
+            Place::Beside(thread) => thread.finish(),
+        };
+        (self.bytes, Digest::from_hasher(hasher))
+    }
+
+    fn hash_filled(&mut self) {
+        if let Place::Here(hasher) = &self.place
+            && self.bytes > WORTH_A_THREAD
+            && let Ok(thread) = HashingThread::start(hasher.clone())
+        {
+            self.place = Place::Beside(thread);
+        }
+        let filled = std::mem::take(&mut self.filled);
+        match &mut self.place {
+            // Also where no thread can be had: slower, not wrong.
+            Place::Here(hasher) => hasher.update(&self.buffer[..filled]),
+            Place::Beside(thread) => self.buffer = thread.exchange(Piece { buffer: std::mem::take(&mut self.buffer), filled }),
+        }
+    }
+}
+
+impl HashingThread {
+    /// Starts a thread that goes on where `hasher` is. It ends when it is finished or dropped.
+    fn start(mut hasher: Sha256) -> io::Result<Self> {
+        let (full, to_hash) = sync_channel::<Piece>(BUFFERS);
+        let (hashed, empty) = channel();
+        let hash_all = move || {
+            for piece in to_hash {
+                hasher.update(&piece.buffer[..piece.filled]);
+                // Nobody wants it back when the last one is on its way.
+                let _unwanted = hashed.send(piece.buffer);
+            }
+            hasher
+        };
+        let thread = Builder::new().name("hashing".to_owned()).spawn(hash_all)?;
+        Ok(Self { full, empty, made: 1, thread })
+    }
+
+    /// Hands a full buffer over and returns an empty one; waits for it where there are enough of them.
+    fn exchange(&mut self, piece: Piece) -> Vec<u8> {
+        self.full.send(piece).expect("the thread hashes until this end is dropped");
+        match self.empty.try_recv() {
+            Ok(buffer) => buffer,
+            Err(_) if self.made < BUFFERS => {
+                self.made += 1;
+                vec![0; BUFFER_BYTES]
+            }
+            Err(_) => self.empty.recv().expect("the thread gives every buffer back"),
+        }
+    }
+
+    fn finish(self) -> Sha256 {
+        drop(self.full);
+        self.thread.join().expect("hashing does not panic")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds a stream in pieces of some sizes in turn and returns what it amounts to.
+    fn digest_of(stream: &[u8], sizes: &[usize]) -> (u64, Digest, bool) {
+        let mut hasher = LogHasher::new();
+        let (mut rest, mut sizes) = (stream, sizes.iter().cycle());
+        while !rest.is_empty() {
+            let room = hasher.room();
+            assert!(room.len() >= LEAST_ROOM);
+            let count = (*sizes.next().expect("there is always another size")).min(room.len()).min(rest.len());
+            room[..count].copy_from_slice(&rest[..count]);
+            hasher.add(count);
+            rest = &rest[count..];
+        }
+        let is_beside = matches!(hasher.place, Place::Beside(_));
+        let (bytes, digest) = hasher.finish();
+        (bytes, digest, is_beside)
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_stream_however_it_is_cut_and_wherever_it_is_made() {
+        let stream: Vec<u8> = (0..=250).cycle().take(5 * 1024 * 1024 + 17).collect();
+        for length in [0, 1, BUFFER_BYTES - LEAST_ROOM, BUFFER_BYTES, 1024 * 1024, stream.len()] {
+            for sizes in [&[usize::MAX] as &[usize], &[1000, 70_000], &[LEAST_ROOM - 1], &[BUFFER_BYTES - LEAST_ROOM, 1]] {
+                let (bytes, digest, is_beside) = digest_of(&stream[..length], sizes);
+                assert_eq!((bytes, digest), (length as u64, Digest::of(&stream[..length])), "{length} bytes by {sizes:?}");
+                assert_eq!(is_beside, length == stream.len(), "a little output is not worth a thread: {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_buffers_are_made_than_the_bound() {
+        let mut hasher = LogHasher::new();
+        for _ in 0..400 {
+            let room = hasher.room().len();
+            hasher.add(room);
+        }
+        let Place::Beside(thread) = &hasher.place else { panic!("so much is hashed beside") };
+        assert!(thread.made <= BUFFERS, "{} buffers", thread.made);
+        let (bytes, digest) = hasher.finish();
+        assert_eq!(digest, Digest::of(&vec![0; usize::try_from(bytes).expect("a test's size")]));
+    }
+}

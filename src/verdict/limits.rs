@@ -1,0 +1,54 @@
+//! What is said of an action that hit a limit: one row per limit that is not the wall clock's, whose words are seed 004's.
+
+use crate::model::{Action, LimitKind, LimitValue};
+use crate::verdict::wording::spoken_limit;
+
+/// The words for one limit; `{value}` stands for what it is set to.
+struct LimitWords {
+    limit: LimitKind,
+    exceeded: &'static str,
+    fix: &'static str,
+    message: &'static str,
+}
+
+const WORDS: &[LimitWords] = &[
+    LimitWords {
+        limit: LimitKind::Idle,
+        exceeded: "No output for {value}",
+        fix: "Find out what it waits for, make it print while it works, or increase idle_timeout",
+        message: "The action printed nothing for too long and was stopped. Mend what it waits for, or allow it more time without output.",
+    },
+    LimitWords {
+        limit: LimitKind::Output,
+        exceeded: "Printed more than {value}",
+        fix: "Print less or increase max_output",
+        message: "The action printed more than it may and was stopped. Make it print less or allow it more output.",
+    },
+];
+
+fn words_of(limit: LimitKind) -> Option<&'static LimitWords> {
+    WORDS.iter().find(|words| words.limit == limit)
+}
+
+/// Returns what was exceeded, as a title says it: `Exceeded 10s limit`.
+pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind) -> String {
+    let value = action.limit_value(limit).map(|value| match value {
+        LimitValue::Time(time) => spoken_limit(time),
+        LimitValue::Size(size) => size.to_string(),
+    });
+    match (words_of(limit), value) {
+        (Some(words), Some(value)) => words.exceeded.replace("{value}", &value),
+        (None, Some(value)) => format!("Exceeded {value} limit"),
+        (_, None) => "Exceeded a limit".to_owned(),
+    }
+}
+
+/// Returns what mends it; none where the row of the category says it.
+pub(in crate::verdict) fn fix(limit: LimitKind) -> Option<&'static str> {
+    words_of(limit).map(|words| words.fix)
+}
+
+/// Returns the sentence for an agent; none where the row of the category says it.
+pub(in crate::verdict) fn message(limit: LimitKind) -> Option<&'static str> {
+    words_of(limit).map(|words| words.message)
+}
