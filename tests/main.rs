@@ -10,6 +10,7 @@
 
 mod adversaries;
 mod architecture;
+mod attacks;
 mod bad_input;
 mod common;
 mod crash;

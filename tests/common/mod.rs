@@ -23,6 +23,6 @@ pub(crate) use poll::poll;
 pub(crate) use project::{Project, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
-pub(crate) use supervised::{Job, Supervised, User, end_all_with, living_with, new_cookie};
+pub(crate) use supervised::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use tools::{PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_plain, python_plugins};
 pub(crate) use watch::Watch;

@@ -1,4 +1,5 @@
 //! A supervisor in a process of its own, of this user or of an unprivileged one, and finding what it left by a cookie.
+#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees the whole matrix")]
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -224,6 +225,32 @@ impl Drop for Returned {
         }
         // It may end between the look and the signal.
         let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// Every level, the strongest first.
+const LEVELS: [IsolationLevel; 4] =
+    [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock, IsolationLevel::ProcessGroup];
+
+/// Returns the levels that can be had; the others are printed with the reason.
+pub(crate) fn levels() -> Vec<IsolationLevel> {
+    let is_there = |level: &IsolationLevel| match missing(*level) {
+        None => true,
+        Some(why) => {
+            println!("{level:?}: {why}");
+            false
+        }
+    };
+    LEVELS.into_iter().filter(is_there).collect()
+}
+
+/// Returns why a level cannot be had: the one place where levels are switched on.
+///
+/// A machine that runs the tests must have all but `Cgroup`, whose reason is a file system that is not ours to write.
+fn missing(level: IsolationLevel) -> Option<&'static str> {
+    match level {
+        IsolationLevel::ProcessGroup => None,
+        IsolationLevel::Namespace | IsolationLevel::Cgroup | IsolationLevel::Landlock => Some("is not built in"),
     }
 }
 
