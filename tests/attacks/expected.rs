@@ -164,6 +164,7 @@ pub(super) const ROWS: &[Row] = &[
     row('B', "read ~/.ssh/id_ed25519", [Y, N, N]),
     row('B', "read ~/.aws/credentials", [Y, N, N]),
     row('B', "read ~/.npmrc", [Y, N, N]),
+    row('B', "read another's file in /tmp", [Y, Y, N]),
     row('C', "connect control socket", [Y, Y, N]),
     row('C', "connect control socket by /proc/self/root", [Y, Y, N]),
     row('C', "connect control socket by /proc/DAEMON/root", [Y, N, N]),

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use proctor::model::{Access, Place, Sandbox};
+use tempfile::NamedTempFile;
 
 use crate::common::{Supervised, User, poll};
 
@@ -22,6 +23,8 @@ pub(super) struct Victim {
     /// The daemon ends when this is closed.
     stdin: Option<ChildStdin>,
     abstract_name: String,
+    /// In the machine's `/tmp`, which an action has one of its own of.
+    others_file: NamedTempFile,
     user: User,
 }
 
@@ -61,6 +64,9 @@ impl Victim {
         user.own(&home);
         user.own(&project);
         user.own(&supervised.path("private-tmp"));
+        let others_file = tempfile::Builder::new().prefix("proctor-").tempfile_in("/tmp").expect("`/tmp` is for everybody");
+        fs::write(others_file.path(), "secret").expect("our own file");
+        user.own(others_file.path());
         let abstract_name = format!("proctor-victim-{}-{}", std::process::id(), user.number());
         let mut command = user.command(supervised.tool());
         command.arg("__victim").arg(store.join("key/signing.key")).arg(store.join("run/control.sock")).arg(&abstract_name);
@@ -70,7 +76,7 @@ impl Victim {
         poll(BOUND, "the victim to be ready", || {
             fs::read_to_string(supervised.path("ready")).ok().filter(|said| said == "ready\n")
         });
-        Self { supervised, daemon, stdin, abstract_name, user }
+        Self { supervised, daemon, stdin, abstract_name, others_file, user }
     }
 
     /// Returns the arguments of the attacks.
@@ -87,6 +93,7 @@ impl Victim {
             ("outer-namespace", namespace.to_string()),
             ("project", text(self.supervised.path("project"))),
             ("home", text(self.supervised.path("home"))),
+            ("others-file", text(self.others_file.path().to_owned())),
             ("output", text(self.output())),
             ("other-output", text(store.join("output/other"))),
         ];
