@@ -8,7 +8,9 @@
     reason = "the tests are the world the program lives in: they start it, read the clock, signal it and write files"
 )]
 
+mod adversaries;
 mod architecture;
+mod attacks;
 mod bad_input;
 mod common;
 mod crash;

@@ -1,0 +1,105 @@
+//! What an action tries: the attacks of `fake-tool __attack` × levels of isolation, against the table of what each must come to.
+//!
+//! An attack that comes through where the table denies it fails the test and is named; so does a need that is denied, an attack
+//! without a row, and a row without an attack.
+#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees the whole matrix")]
+
+mod expected;
+mod victim;
+
+use std::collections::BTreeMap;
+
+use proctor::model::IsolationLevel;
+use serde::Deserialize;
+
+use crate::attacks::expected::{Cell, ROWS};
+use crate::attacks::victim::Victim;
+use crate::common::{Job, User, levels};
+
+/// One line of the attacks.
+#[derive(Debug, Clone, Deserialize)]
+struct Line {
+    group: char,
+    attack: String,
+    outcome: String,
+    errno: String,
+}
+
+#[test]
+fn attacks_of_this_user_come_to_what_they_must() {
+    levels().into_iter().for_each(|level| run_attacks(User::Own, level));
+}
+
+#[test]
+fn attacks_of_an_unprivileged_user_come_to_what_they_must() {
+    if User::all().contains(&User::Unprivileged) {
+        levels().into_iter().for_each(|level| run_attacks(User::Unprivileged, level));
+    } else {
+        println!("these tests are not run by root: this user is the unprivileged one");
+    }
+}
+
+/// A mere process group has no file system of its own.
+fn forces_sandbox(level: IsolationLevel) -> bool {
+    match level {
+        IsolationLevel::Namespace | IsolationLevel::Cgroup | IsolationLevel::Landlock => true,
+        IsolationLevel::ProcessGroup => false,
+    }
+}
+
+#[track_caller]
+fn run_attacks(user: User, level: IsolationLevel) {
+    let mut victim = Victim::new(user);
+    let is_sandboxed = forces_sandbox(level);
+    let job = Job {
+        program: victim.supervised.tool().to_owned(),
+        arguments: victim.arguments(),
+        environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
+        directory: victim.supervised.path("project"),
+        timeout_ms: 25_000,
+        grace_ms: 1000,
+        isolation: level,
+        sandbox: is_sandboxed.then(|| victim.sandbox()),
+        output: is_sandboxed.then(|| victim.output()),
+    };
+    let late = victim.make_late_files();
+    let returned = victim.supervised.run(&job).unwrap_or_else(|why| panic!("{level:?}, {user}: {why}"));
+    let ended = returned.ended.clone();
+    drop(returned);
+    late.join().expect("the late files");
+    let lines: Vec<Line> = ended.stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let mut faults = judge(&lines, level, user);
+    if ended.end["kind"] != "exited" || ended.end["code"] != 0 {
+        faults.push(format!("the attacks ended as {}: {}", ended.end, ended.stderr));
+    }
+    faults.extend(victim.damage());
+    assert!(faults.is_empty(), "{level:?}, {user}:\n{}", faults.join("\n"));
+}
+
+/// Prints the column and returns what is not as it must be.
+fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
+    let mut faults = Vec::new();
+    println!("{level:?}, {user}:");
+    for line in lines {
+        let Some(row) = ROWS.iter().find(|row| row.group == line.group && row.attack == line.attack) else {
+            faults.push(format!("{} {}: there is no row for it", line.group, line.attack));
+            continue;
+        };
+        let (expected, why) = row.expected(level, user);
+        let seen = if line.outcome == "allowed" { Cell::Allowed } else { Cell::Denied };
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        println!("{} {:50} {} {}{why}", line.group, line.attack, line.outcome, line.errno);
+        match expected {
+            Cell::Either(_) => {}
+            Cell::Allowed | Cell::Denied if expected == seen => {}
+            Cell::Denied => faults.push(format!("{} {}: ALLOWED, and must be denied{why}", line.group, line.attack)),
+            Cell::Allowed => {
+                faults.push(format!("{} {}: denied by {}, and must be allowed", line.group, line.attack, line.errno))
+            }
+        }
+    }
+    for row in ROWS.iter().filter(|row| !lines.iter().any(|line| line.group == row.group && line.attack == row.attack)) {
+        faults.push(format!("{} {}: it was not tried", row.group, row.attack));
+    }
+    faults
+}
