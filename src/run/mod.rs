@@ -11,6 +11,7 @@ mod archive;
 mod carry_out;
 mod conclude;
 mod cycle;
+mod denied_write;
 mod environment;
 mod error;
 mod interrupted;
