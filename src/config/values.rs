@@ -154,7 +154,7 @@ pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl F
         if value.get_ref().as_str() == Some("off") {
             return Ok(None);
         }
-        read(value).map(Some).map_err(|wrong| Wrong { message: format!("{}, or \"off\"", wrong.message), ..wrong })
+        read(value).map(Some).map_err(|wrong| Wrong { message: format!("{}; \"off\" means no limit", wrong.message), ..wrong })
     }
 }
 
