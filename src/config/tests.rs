@@ -203,9 +203,9 @@ mod messages {
         proctor.toml:5:11: sandbox.visible: expected a list, found a string
           for example `visible = ["~/.aws"]`
         proctor.toml:6:8: sandbox.home: expected one of "read-only", "overlay"
-        proctor.toml:7:10: sandbox.memory: not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected, or "off"
+        proctor.toml:7:10: sandbox.memory: not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected; "off" means no limit
           for example `memory = "4GiB"`
-        proctor.toml:8:13: sandbox.processes: a number from 8 to 1000000 is expected, or "off"
+        proctor.toml:8:13: sandbox.processes: a number from 8 to 1000000 is expected; "off" means no limit
           for example `processes = 512`
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?

@@ -9,13 +9,14 @@ use std::time::Duration;
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Slot, is_our_link, take_artifact};
 use crate::model::{
     Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
-    SpawnFailure, StreamExcerpt, ToolReport,
+    Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
+use crate::run::hints::FailedAction;
 use crate::run::isolation;
 use crate::run::old_report::PutAside;
 use crate::run::progress::Progress;
@@ -42,6 +43,12 @@ pub(crate) struct Performed {
     pub(crate) waited: Option<DurationMs>,
     /// For a prerequisite that was carried out: what it was started on and has made; none where that is not known.
     pub(crate) met: Option<Digest>,
+}
+
+/// How an action ended, and what it saw of the file system.
+struct Supervised {
+    ended: Ended,
+    sandbox: Option<Sandbox>,
 }
 
 /// Carries actions out, one after the other.
@@ -128,7 +135,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
-        let mut ended = self.supervise(action, preparation.argv, &environment, &names, &output)?;
+        let Supervised { mut ended, sandbox } = self.supervise(action, preparation.argv, &environment, &names, &output)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
         drop(slot);
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
@@ -156,7 +163,11 @@ impl<'w, 'c> Performer<'w, 'c> {
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
         self.directory.begin_sync();
-        let notes = missed_variables(action, &ended, &outcome, &environment);
+        let notes = if outcome.classification.category == ResultType::Success {
+            Vec::new()
+        } else {
+            self.hints(action, &ended, &environment, sandbox.as_ref())
+        };
         let facts = self.over(action, ended, interpretation, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
@@ -213,14 +224,14 @@ impl<'w, 'c> Performer<'w, 'c> {
         environment: &ChildEnvironment,
         names: &ActionFiles,
         output: &OutputDirectory,
-    ) -> Result<Ended, RunError> {
+    ) -> Result<Supervised, RunError> {
         let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
         let directory = self.working_directory(action);
         let path_variable = environment.variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &path_variable) {
             Ok(program) => program,
-            Err(failure) => return Ok(not_started(failure)),
+            Err(failure) => return Ok(Supervised { ended: not_started(failure), sandbox: None }),
         };
         let isolation = self.isolation(action, &program, &directory, environment, output)?;
         let request = LaunchRequest {
@@ -237,14 +248,29 @@ impl<'w, 'c> Performer<'w, 'c> {
         let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
         let sinks = Sinks { log: copy(&log)?, frames: copy(&frames)? };
         self.directory.begin_sync();
-        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+        let outcome = match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
             // It may have died since the last run; nothing was started, so a new one is asked.
             Err(SuperviseError::LauncherGone) => {
                 tracing::warn!("the launcher was gone and is started anew");
                 supervise(self.workspace.launcher()?, &request, &limits, Sinks { log, frames }, control, heeded).map_err(failed)
             }
             outcome => outcome.map_err(failed),
-        }
+        };
+        Ok(Supervised { ended: outcome?, sandbox: request.isolation.sandbox })
+    }
+
+    fn hints(&self, action: &Action, ended: &Ended, environment: &ChildEnvironment, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
+        let request = self.course.request;
+        let failed = FailedAction {
+            action,
+            ended,
+            environment,
+            sandbox,
+            project_root: &request.scope.root,
+            home: isolation::home(self.workspace.ambient()),
+            settings: &request.settings.sandbox,
+        };
+        failed.hints()
     }
 
     fn isolation(
@@ -411,22 +437,4 @@ fn not_started(failure: SpawnFailure) -> Ended {
         usage: None,
         kept: None,
     }
-}
-
-/// When a command failed and speaks of a variable that was not passed on, that is worth a note (E12).
-fn missed_variables(action: &Action, ended: &Ended, outcome: &verdict::Outcome, environment: &ChildEnvironment) -> Vec<PlanNote> {
-    if outcome.classification.category == ResultType::Success {
-        return Vec::new();
-    }
-    let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
-    let missed = environment.missed_in(&output);
-    missed
-        .into_iter()
-        .map(|name| PlanNote {
-            subject: action.name.clone(),
-            message: format!(
-                "`{name}` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`"
-            ),
-        })
-        .collect()
 }

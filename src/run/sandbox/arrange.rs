@@ -68,7 +68,7 @@ pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
 }
 
 /// Returns whether a place may differ at all.
-fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
+pub(super) fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
         // The store is hidden by whoever carries the list out, and nothing shows a part of it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::config::HomeAccess;
 use crate::evidence::find_git_place;
 use crate::model::{Access, ActionPhase, Place};
-use crate::run::sandbox::arrange::{Candidate, Rule, Survey, is_kernel};
+use crate::run::sandbox::arrange::{Candidate, Rule, Survey, is_allowed, is_kernel};
 use crate::run::sandbox::rules::{
     Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
     PRIVATE, PRIVATE_TMPDIR, RUN_TIME,
@@ -192,7 +192,8 @@ impl Looking<'_, '_> {
         if path.starts_with(&self.survey.store) || self.survey.store.starts_with(&path) {
             return Err(self.opens_store(key, path));
         }
-        if is_kernel(&path) {
+        // Single devices can be opened; all of them are the kernel's.
+        if is_kernel(&path) || path == Path::new("/dev") {
             return Err(SandboxError::Kernel { key, path });
         }
         Ok(path)
@@ -213,7 +214,7 @@ impl Looking<'_, '_> {
             Access::Hidden | Access::Private { .. } | Access::Memory => true,
             Access::Writable | Access::ReadOnly | Access::Overlay { .. } => false,
         };
-        let empty = self.survey.candidates.iter().filter(is_empty);
+        let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey)).filter(is_empty);
         let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
         let mut paths = visible_paths(self.request, &self.survey.project, &empty);
         paths.extend(self.request.home.map(Path::to_owned));
@@ -236,7 +237,9 @@ impl Looking<'_, '_> {
     fn add_link(&mut self, link: PathBuf) {
         let Some((target, identity)) = found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
-        let is_hidden = |candidate: &Candidate| candidate.place.access == Access::Hidden && touches(&candidate.place.path);
+        let is_hidden = |candidate: &Candidate| {
+            candidate.place.access == Access::Hidden && is_allowed(candidate, &self.survey) && touches(&candidate.place.path)
+        };
         if !touches(&self.survey.store) && !is_kernel(&target) && !self.survey.candidates.iter().any(is_hidden) {
             let place = Place { path: link, access: Access::ReadOnly, identity };
             self.survey.candidates.push(Candidate { rule: Rule::Visible, place });

@@ -24,6 +24,7 @@ struct World {
     settings: SandboxSettings,
     phase: ActionPhase,
     program: PathBuf,
+    project: &'static str,
 }
 
 const PROJECT: &str = "home/src/shop";
@@ -40,6 +41,7 @@ impl World {
             settings: Configuration::default().sandbox,
             phase: ActionPhase::Step,
             program: root.join("bin/tool"),
+            project: PROJECT,
             root,
         };
         for path in [PROJECT, STORE] {
@@ -77,12 +79,12 @@ impl World {
 
     fn try_prepare(&self) -> Result<Sandbox, RunError> {
         prepare_sandbox(&SandboxRequest {
-            project_root: &self.path(PROJECT),
+            project_root: &self.path(self.project),
             home: Some(&self.path("home")),
             store: &self.path(STORE),
             scratch: Path::new("/scratch"),
             action: &action(self.phase),
-            directory: &self.path(PROJECT),
+            directory: &self.path(self.project),
             program: &self.program,
             environment: &self.environment,
             ambient: &self.ambient,
@@ -268,6 +270,18 @@ fn a_project_among_secrets_is_seen_and_they_are_not() {
 }
 
 #[test]
+fn a_project_that_is_home_or_lies_in_the_store() {
+    let mut world = World::new();
+    world.file("home/.ssh/id", "");
+    world.project = "home";
+    assert_eq!(world.access("home/notes"), Access::Writable);
+    assert_eq!(world.access("home/.ssh/id"), Access::Hidden);
+    world.directory("home/.local/state/proctor/project");
+    world.project = "home/.local/state/proctor/project";
+    assert!(matches!(world.try_prepare(), Err(RunError::Sandbox(SandboxError::ProjectInStore { .. }))));
+}
+
+#[test]
 fn caches_are_writable_where_they_are_and_two_are_made() {
     let mut world = World::new();
     world.directory("home/.cargo/registry");
@@ -336,6 +350,10 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
         assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
     }
     assert_eq!(world.access("tools/other"), private("tmpdir"));
+    // A program in the private directory itself is seen, and nothing beside it.
+    world.directory("lib");
+    world.program = world.file("tool", "");
+    assert_eq!((world.access("tool"), world.access("lib")), (Access::ReadOnly, private("tmpdir")));
     world.program = world.path("web/node_modules/.bin/tsc");
     assert_eq!(world.access("web/node_modules/typescript"), Access::ReadOnly);
 }
@@ -394,7 +412,9 @@ fn no_setting_opens_the_store_or_the_kernel() {
     let mut world = World::new();
     symlink(world.path(STORE), world.path("home/link")).expect("linked");
     let mut errors = Vec::new();
-    for path in ["~", "~/.local/state/proctor", "~/link/keys", "~/.local/state/proctor/new", "/", "/proc/1", "/sys/fs/cgroup"] {
+    for path in
+        ["~", "~/.local/state/proctor", "~/link/keys", "~/.local/state/proctor/new", "/", "/proc/1", "/sys/fs/cgroup", "/dev"]
+    {
         world.settings.writable = vec![path.to_owned()];
         errors.push(world.error().lines().next().unwrap_or_default().to_owned());
     }
@@ -407,6 +427,7 @@ fn no_setting_opens_the_store_or_the_kernel() {
     `writable` in `[sandbox]` names `/`, and proctor's own directory `/home/.local/state/proctor` lies in it: no setting opens it
     `writable` in `[sandbox]` names `/proc/1`, which is the kernel's own: each action gets its own view of it
     `writable` in `[sandbox]` names `/sys/fs/cgroup`, which is the kernel's own: each action gets its own view of it
+    `writable` in `[sandbox]` names `/dev`, which is the kernel's own: each action gets its own view of it
     ");
     for (writable, sockets, visible) in [(false, true, false), (false, false, true)] {
         let named = |is_it: bool| if is_it { vec!["~/.local/state/proctor/keys".to_owned()] } else { Vec::new() };

@@ -41,9 +41,9 @@ pub(super) fn visible_paths(request: &SandboxRequest<'_>, project: &Path, empty:
 }
 
 impl EmptyPlaces {
-    /// Returns whether a path without links lies in one of them.
+    /// Returns whether a path without links lies in one of them, and is none of them itself.
     pub(super) fn hide(&self, path: &Path) -> bool {
-        self.0.iter().any(|empty| path != empty && path.starts_with(empty))
+        self.0.iter().any(|empty| path.starts_with(empty)) && self.0.iter().all(|empty| path != empty)
     }
 
     /// Returns the first link on the way of a path that lies in one of them: without it the path leads nowhere, wherever its end lies.
