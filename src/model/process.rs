@@ -188,7 +188,7 @@ pub struct Survivor {
     /// Its argument vector, lossily decoded.
     pub argv: Vec<String>,
     /// How long it had been running; none where that could not be read.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "ageMs", skip_serializing_if = "Option::is_none", default)]
     pub age: Option<DurationMs>,
 }
 
