@@ -30,11 +30,6 @@ const DEAF_SLACK_MS: u64 = 3000;
 /// How many cells are run at once.
 const WORKERS: usize = 3;
 
-/// Whether a process group's end is followed by a search of `/proc` for whoever left the group.
-///
-/// When it is: `true`, and then this constant goes, with everything that asks it.
-const SEARCHES_FOR_ESCAPEES: bool = false;
-
 /// How an adversary's processes stand to their supervisor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -189,16 +184,12 @@ fn expected(cell: &Cell) -> Expected {
             Expected { fate: Fate::Either, verdict: Verdict::Any, slack_ms: DEAF_SLACK_MS }
         }
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
-        (IsolationLevel::Landlock | IsolationLevel::ProcessGroup, Kind::EscapesAsRoot) => {
-            is_quick(Fate::Alive, Verdict::AsItEnded)
+        // At the other levels `no_new_privs` leaves such a program without its owner's rights.
+        (IsolationLevel::ProcessGroup, Kind::EscapesAsRoot) => {
+            Expected { fate: Fate::Alive, verdict: Verdict::AsItEnded, slack_ms: DEAF_SLACK_MS }
         }
         (IsolationLevel::Landlock, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (IsolationLevel::ProcessGroup, Kind::Strikes(strike)) => expected_in_group(cell, strike),
-        (IsolationLevel::ProcessGroup, Kind::Escapes) if !SEARCHES_FOR_ESCAPEES => is_quick(Fate::Alive, Verdict::AsItEnded),
-        // One look at `/proc` may miss it, and the last kill is asked for when supervising has returned already.
-        (IsolationLevel::ProcessGroup, Kind::InGroupHopping) if !SEARCHES_FOR_ESCAPEES => {
-            is_quick(Fate::Either, Verdict::AsItEnded)
-        }
         (IsolationLevel::ProcessGroup, Kind::Escapes | Kind::InGroup | Kind::InGroupHopping) => {
             is_quick(Fate::Dead, Verdict::AsItEnded)
         }
@@ -224,10 +215,9 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
 
 /// Says whether the supervisor must have named who was left.
 fn must_name(cell: &Cell) -> bool {
-    let is_seen = match (cell.level, cell.adversary.kind) {
-        (_, Kind::InGroupHopping | Kind::Strikes(_)) => false,
-        (IsolationLevel::ProcessGroup, Kind::Escapes | Kind::EscapesAsRoot) => SEARCHES_FOR_ESCAPEES,
-        (_, Kind::InGroup | Kind::Escapes | Kind::EscapesAsRoot) => true,
+    let is_seen = match cell.adversary.kind {
+        Kind::InGroupHopping | Kind::Strikes(_) => false,
+        Kind::InGroup | Kind::Escapes | Kind::EscapesAsRoot => true,
     };
     is_seen && cell.ending == Ending::Exits
 }

@@ -1,9 +1,9 @@
-//! Starts one child, in the launcher and nowhere else: its group, streams, environment and working directory.
+//! Starts one child, in its keeper and nowhere else: its group, streams, environment and working directory.
 //!
-//! What isolates a child goes in here. It inherits nothing that the request does not name.
+//! It inherits nothing that the request does not name, but the restrictions of whoever starts it.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -13,17 +13,56 @@ use crate::model::SpawnFailure;
 use crate::process::group::Group;
 use crate::process::program::explain_refusal;
 use crate::process::protocol::{DescriptorRole, Start};
+use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
-/// Starts a child in a group of its own with exactly what was asked for.
+/// What a child that could not become its program ends with; nobody hears of it but by the pipe.
+const NOT_EXECUTED: u8 = 127;
+
+/// Starts a child in a group of its own with exactly what was asked for. It has the restrictions of this process.
 pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
-    let (program, directory) = (Path::new(&start.program), Path::new(&start.directory));
-    let refused = |error: &io::Error| explain_refusal(program, directory, error);
-    let mut command = Command::new(program);
+    let child = command(start, descriptors).spawn().map_err(|error| refusal(start, &error))?;
+    group(start, i32::try_from(child.id()).unwrap_or(0))
+}
+
+/// Does the same with a child that first takes restrictions upon itself, which this process does not have: it can then not signal
+/// this process either.
+pub(super) fn spawn_confined(
+    start: &Start,
+    descriptors: Vec<OwnedFd>,
+    confine: impl FnOnce() -> Result<(), SpawnFailure>,
+) -> Result<Group, SpawnFailure> {
+    let mut command = command(start, descriptors);
+    let (mut reader, mut writer) = io::pipe().map_err(|error| refusal(start, &error))?;
+    match fork_if_single_threaded().map_err(|error| refusal(start, &error))? {
+        Some(Forked::Child) => {
+            let failure = match confine() {
+                Ok(()) => refusal(start, &command.exec()),
+                Err(failure) => failure,
+            };
+            let _unheard = serde_json::to_vec(&failure).map(|bytes| writer.write_all(&bytes));
+            end_forked(NOT_EXECUTED)
+        }
+        Some(Forked::Parent(child)) => {
+            drop(writer);
+            let mut told = Vec::new();
+            // It ends when the child becomes its program: the pipe is closed by that.
+            reader.read_to_end(&mut told).map_err(|error| refusal(start, &error))?;
+            if told.is_empty() {
+                return group(start, child.as_raw());
+            }
+            Err(serde_json::from_slice(&told).unwrap_or_else(|error| refusal(start, &io::Error::other(error))))
+        }
+        None => Err(refusal(start, &io::Error::other("the keeper has several threads"))),
+    }
+}
+
+fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
+    let mut command = Command::new(&start.program);
     if let Some((name, arguments)) = start.argv.split_first() {
         command.arg0(name).args(arguments);
     }
     command.env_clear().envs(start.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
-    command.current_dir(directory).process_group(0);
+    command.current_dir(&start.directory).process_group(0);
     // No terminal and no question to it: a tool that reads gets an end at once (P5). The other streams are never inherited.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (role, descriptor) in start.descriptors.iter().zip(descriptors) {
@@ -32,7 +71,13 @@ pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<Gr
             DescriptorRole::Stderr => command.stderr(descriptor),
         };
     }
-    let child = command.spawn().map_err(|error| refused(&error))?;
-    let id = i32::try_from(child.id()).unwrap_or(0);
-    Group::try_from_id(id).map_err(|error| refused(&io::Error::other(error)))
+    command
+}
+
+fn refusal(start: &Start, error: &io::Error) -> SpawnFailure {
+    explain_refusal(Path::new(&start.program), Path::new(&start.directory), error)
+}
+
+fn group(start: &Start, leader: i32) -> Result<Group, SpawnFailure> {
+    Group::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
 }

@@ -58,6 +58,12 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     enforced(ruleset.restrict_self()?.ruleset)
 }
 
+/// Returns why this kernel has no Landlock for files, where it has none.
+pub(super) fn landlock_obstacle() -> Option<String> {
+    let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(ABI::V1));
+    strict.and_then(Ruleset::create).err().map(|_| ConfineError::NoLandlock.to_string())
+}
+
 /// Returns whether this kernel can restrict signals and abstract sockets (Linux 6.12).
 pub fn restricts_sockets_and_signals() -> bool {
     let strict =

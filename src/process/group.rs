@@ -6,7 +6,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
 use crate::model::StopStage;
-use crate::process::process_table::{descendants, read_live_processes, read_process};
+use crate::process::process_table::{find_descendants, has_children, read_process};
 use crate::process::system_calls::HeldProcess;
 
 /// A process group that may be signalled.
@@ -57,25 +57,22 @@ impl Group {
     }
 }
 
-/// Kills every descendant of a process but those that are spared with all of theirs, again and again until none is left or the
-/// sweeps are used up, and calls `between` after each sweep. Who forks faster than it is found is met in a later sweep.
+/// Kills every descendant of this process but those that are spared with all of theirs, again and again until none is left or the
+/// sweeps are used up, and calls `reap` after each sweep, which is to reap every child that has ended and is not spared. Who forks faster than it is found is met in a later sweep.
 ///
 /// Each is held before it is looked at a second time: an id that went to another process meanwhile is not signalled.
-pub(super) fn kill_descendants(of: Pid, spared: &[Pid], mut between: impl FnMut()) -> Swept {
+pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> Swept {
     for _ in 0..SWEEPS {
-        let mut alive = read_live_processes();
-        alive.retain(|process| !spared.contains(&process.pid));
-        let found = descendants(of, &alive);
-        if found.is_empty() {
-            return Swept::Clean;
-        }
-        for process in &found {
+        for process in &find_descendants(&spared()) {
             let Ok(held) = HeldProcess::open(process.pid) else { continue };
             if read_process(process.pid).is_some_and(|now| now.started == process.started) {
                 held.kill();
             }
         }
-        between();
+        reap();
+        if !has_children(&spared()) {
+            return Swept::Clean;
+        }
     }
     Swept::Left
 }

@@ -18,13 +18,16 @@ use nix::unistd::{Pid, setsid};
 use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
-use crate::process::child::spawn_child;
-use crate::process::confine::{confine_by_landlock, confine_in_namespaces};
+use crate::process::child::{spawn_child, spawn_confined};
+use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle};
 use crate::process::group::{Group, kill_descendants};
-use crate::process::process_table::{LiveProcess, NAMED_CAP, descendants, read_live_processes, read_own_children, read_survivor};
+use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
 use crate::process::protocol::{KeeperEvent, KeeperRequest, Obstacle, Start};
 use crate::process::stage::{Identity, Staged, stage};
 use crate::process::system_calls::{Reaping, close_all_but, wait_child};
+
+/// How often those who are left are looked for by name; whoever forks and ends faster than that is killed without one.
+const LOOKS: usize = 50;
 
 /// What a keeper is forked with.
 pub(super) struct Commission<'a> {
@@ -91,6 +94,10 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
     let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
     if let Some(Err(error)) = group.map(Cgroup::enter) {
         let why = format!("cannot enter the cgroup of an action: {error}");
+        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+    }
+    let needs_landlock = matches!(level, IsolationLevel::Cgroup | IsolationLevel::Landlock);
+    if let Some(why) = needs_landlock.then(landlock_obstacle).flatten() {
         return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     if level == IsolationLevel::Namespace {
@@ -173,13 +180,10 @@ impl Keeper {
             self.stand = Stand::Over;
             return Ok(self.tell(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
-        let spawned = self.confine(start).and_then(|()| {
-            // What is blocked here would be blocked in every child. A child that ends meanwhile is seen at the next look.
-            let children_only = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
-            let spawned = spawn_child(start, descriptors);
-            let _blocked_again = children_only.and_then(|mask| mask.thread_set_mask());
-            spawned
-        });
+        // What is blocked here would be blocked in every child. A child that ends meanwhile is seen at the next look.
+        let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
+        let spawned = self.spawn(start, descriptors);
+        let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
         match spawned {
             Ok(group) => {
                 self.stand = Stand::Running(group);
@@ -193,24 +197,23 @@ impl Keeper {
         Ok(())
     }
 
-    /// Takes the last restrictions on this process; the leader inherits them.
-    fn confine(&self, start: &Start) -> Result<(), SpawnFailure> {
-        let isolation = &start.isolation;
-        let refused = |error: &dyn std::error::Error| {
-            let cause = error.source().map_or(String::new(), |source| format!(": {source}"));
-            SpawnFailure::NotIsolated { why: format!("{error}{cause}") }
-        };
+    /// Starts the leader under the restrictions of the level.
+    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
+        let (sandbox, output) = (start.isolation.sandbox.as_ref(), start.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
-            staged.finish(isolation.output.as_deref()).map_err(|error| refused(&error))?;
+            staged.finish(output).map_err(|error| not_isolated(&error))?;
         }
         match self.level {
-            IsolationLevel::Namespace => confine_in_namespaces(),
-            IsolationLevel::Cgroup | IsolationLevel::Landlock => {
-                confine_by_landlock(isolation.sandbox.as_ref(), isolation.output.as_deref())
+            // Nobody in the namespace can signal its first process, so that may share the leader's restrictions.
+            IsolationLevel::Namespace => {
+                confine_in_namespaces().map_err(|error| not_isolated(&error))?;
+                spawn_child(start, descriptors)
             }
-            IsolationLevel::ProcessGroup => Ok(()),
+            IsolationLevel::Cgroup | IsolationLevel::Landlock => {
+                spawn_confined(start, descriptors, || confine_by_landlock(sandbox, output).map_err(|error| not_isolated(&error)))
+            }
+            IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
         }
-        .map_err(|error| refused(&error))
     }
 
     fn signal(&self, stage: StopStage) {
@@ -230,7 +233,9 @@ impl Keeper {
         if let Stand::Running(group) | Stand::Lingering(group) = &self.stand {
             let _refused = group.signal(StopStage::Sigkill);
         }
-        let _seen_at_the_next_look = kill_descendants(Pid::this(), &[], || self.reap_orphans());
+        let spared =
+            || self.leader().filter(|leader| !matches!(wait_child(*leader, Reaping::Keep), Ok(None))).into_iter().collect();
+        let _seen_at_the_next_look = kill_descendants(spared, || self.reap_orphans());
     }
 
     /// Looks whether the leader has ended or everybody has, and reaps whoever came to this process.
@@ -248,7 +253,7 @@ impl Keeper {
             }
             Stand::Lingering(_) => {
                 self.reap_orphans();
-                if self.alive().is_empty() {
+                if !has_children(self.leader().as_slice()) {
                     self.stand = Stand::Over;
                 }
             }
@@ -260,31 +265,39 @@ impl Keeper {
         self.alive().iter().take(NAMED_CAP).map(read_survivor).collect()
     }
 
-    /// Returns everybody of the action who is alive. Without a living child there is nobody: whoever loses its parent becomes ours.
+    /// Returns everybody of the action who is alive, the leader not counted; empty only if that is certain.
     fn alive(&self) -> Vec<LiveProcess> {
-        let leader = match self.stand {
-            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
-            Stand::Waiting | Stand::Over => None,
-        };
-        if read_own_children().is_some_and(|children| children.iter().all(|child| Some(*child) == leader))
-            && !self.leader_lives(leader)
-        {
-            return Vec::new();
+        let leader = self.leader();
+        for _ in 0..LOOKS {
+            self.reap_orphans();
+            if !has_children(leader.as_slice()) {
+                return Vec::new();
+            }
+            let found = find_descendants(leader.as_slice());
+            if !found.is_empty() {
+                return found;
+            }
         }
-        descendants(Pid::this(), &read_live_processes())
+        let children = read_own_children().unwrap_or_default().into_iter();
+        children.filter(|child| Some(*child) != leader).map(LiveProcess::unseen).collect()
     }
 
-    fn leader_lives(&self, leader: Option<Pid>) -> bool {
-        leader.is_some_and(|leader| matches!(wait_child(leader, Reaping::Keep), Ok(None)))
+    fn leader(&self) -> Option<Pid> {
+        match self.stand {
+            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
+            Stand::Waiting | Stand::Over => None,
+        }
     }
 
     fn reap_orphans(&self) {
-        let leader = match self.stand {
-            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
-            Stand::Waiting | Stand::Over => None,
-        };
+        let leader = self.leader();
         for child in read_own_children().unwrap_or_default().into_iter().filter(|child| Some(*child) != leader) {
             let _ended_or_not = wait_child(child, Reaping::Reap);
         }
     }
+}
+
+fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
+    let cause = error.source().map_or(String::new(), |source| format!(": {source}"));
+    SpawnFailure::NotIsolated { why: format!("{error}{cause}") }
 }

@@ -388,7 +388,7 @@ impl Launcher {
         let strays = || read_own_children().unwrap_or_default().into_iter().filter(|child| !keepers.contains(child));
         if strays().next().is_some() {
             let _bounded =
-                kill_descendants(Pid::this(), &keepers, || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
+                kill_descendants(|| keepers.clone(), || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
         }
     }
 

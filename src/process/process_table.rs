@@ -32,6 +32,13 @@ pub(super) struct LiveProcess {
     pub(super) started: u64,
 }
 
+impl LiveProcess {
+    /// Returns a process of which nothing is known but its id.
+    pub(super) fn unseen(pid: Pid) -> Self {
+        Self { pid, group: pid, session: pid, parent: Pid::this(), started: 0 }
+    }
+}
+
 /// Reads everything that is alive now; zombies are not.
 pub(super) fn read_live_processes() -> Vec<LiveProcess> {
     let Ok(entries) = fs::read_dir("/proc") else {
@@ -44,6 +51,28 @@ pub(super) fn read_live_processes() -> Vec<LiveProcess> {
 /// Reads one process; none when it is not alive.
 pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// Returns whether this process has children that are not spared, zombies included. If it has none, it has no descendant: whoever
+/// loses its parent becomes the child of its subreaper, which this process must be. A zombie may have had a child that came to this
+/// process after its children were listed, so it proves nothing: reap first.
+pub(super) fn has_children(spared: &[Pid]) -> bool {
+    match read_own_children() {
+        Some(children) => children.iter().any(|child| !spared.contains(child)),
+        None => !find_descendants(spared).is_empty(),
+    }
+}
+
+/// Returns the living descendants of this process but for those that are spared, with all of theirs. Whoever forks and ends while
+/// `/proc` is read may be missed: that there is none, only [`has_children`] says.
+pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
+    let mut alive = read_live_processes();
+    // The children are looked at last and first-hand.
+    alive.extend(read_own_children().unwrap_or_default().into_iter().filter_map(read_process));
+    alive.retain(|process| !spared.contains(&process.pid));
+    alive.sort_by_key(|process| (process.pid, process.started));
+    alive.dedup();
+    descendants(Pid::this(), &alive)
 }
 
 /// Returns the living descendants of a process among some, in no order.
@@ -74,6 +103,9 @@ pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
 
 /// Returns how long ago a moment in clock ticks since the machine's start was.
 fn age(started: u64) -> Option<DurationMs> {
+    if started == 0 {
+        return None;
+    }
     let ticks_per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
     let text = fs::read_to_string("/proc/uptime").ok()?;
     let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;

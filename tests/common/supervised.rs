@@ -249,8 +249,8 @@ pub(crate) fn levels() -> Vec<IsolationLevel> {
 /// A machine that runs the tests must have all but `Cgroup`, whose reason is a file system that is not ours to write.
 fn missing(level: IsolationLevel) -> Option<&'static str> {
     match level {
-        IsolationLevel::ProcessGroup => None,
-        IsolationLevel::Namespace | IsolationLevel::Cgroup | IsolationLevel::Landlock => Some("is not built in"),
+        IsolationLevel::Namespace | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => None,
+        IsolationLevel::Cgroup => Some("no cgroup is delegated to these tests"),
     }
 }
 
