@@ -9,6 +9,7 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 use nix::sys::prctl::set_no_new_privs;
+use nix::unistd::geteuid;
 
 use crate::model::{Access, Sandbox};
 use crate::process::system_calls::drop_capabilities;
@@ -18,6 +19,10 @@ const KNOWN: ABI = ABI::V6;
 
 /// Where an action may always write, beside what its sandbox names.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
+
+/// The same for root's actions, which see nothing else of `/dev`: disks and the kernel's switches are root's files, whatever capabilities are left.
+const ALWAYS_WRITABLE_FOR_ROOT: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
 /// Why an action cannot be confined.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +52,7 @@ pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
 
 /// Confines this process without namespaces: what it may write and what it may not read are rules of Landlock.
 pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
+    drop_capabilities().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
     let Some(sandbox) = sandbox else {
         return enforced(scopes()?.create()?.restrict_self()?.ruleset);
@@ -112,10 +118,14 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     let is_hidden = |access: &Access| matches!(access, Access::Hidden);
     // Without namespaces nothing can be put in another place: a private directory is the shared one.
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
-    let hidden: Vec<PathBuf> = of(is_hidden).chain([sandbox.store.clone()]).filter(|path| path.is_absolute()).collect();
+    let is_root = geteuid().is_root();
+    let devices = is_root.then(|| PathBuf::from("/dev"));
+    let hidden: Vec<PathBuf> =
+        of(is_hidden).chain([sandbox.store.clone()]).chain(devices).filter(|path| path.is_absolute()).collect();
     let mut writable: Vec<PathBuf> = of(is_writable).filter(|path| !contains_any(path, &hidden)).collect();
     writable.extend(of(is_writable).filter(|path| contains_any(path, &hidden)).flat_map(|path| siblings(&path, &hidden)));
-    writable.extend(ALWAYS_WRITABLE.iter().map(PathBuf::from));
+    let always = if is_root { ALWAYS_WRITABLE_FOR_ROOT } else { ALWAYS_WRITABLE };
+    writable.extend(always.iter().map(PathBuf::from));
     writable.extend(output.map(Path::to_owned));
     let mut readable = siblings(Path::new("/"), &hidden);
     readable.extend(of(|access| matches!(access, Access::ReadOnly)));

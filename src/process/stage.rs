@@ -21,8 +21,7 @@ use crate::process::protocol::Obstacle;
 use crate::process::system_calls::{Extent, MountAttribute, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
 /// Device nodes that root's actions keep; an ordinary user's keep all of `/dev`, where permissions protect the others.
-const DEVICES: &[&str] =
-    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// What root could do harm with through a fresh `/proc`: its files are root's, whatever capabilities root has left (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
@@ -82,6 +81,9 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
     restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
     for (path, device) in &devices {
         attach_mount(device, path).map_err(|error| broken("attach", path, &error))?;
+    }
+    if is_root {
+        mount_terminals()?;
     }
     let mut covers = Covers::open()?;
     for one in &copied {
@@ -276,6 +278,18 @@ fn mount_proc() -> Result<(), Obstacle> {
     mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>).map_err(|errno| {
         lasting("cannot mount a fresh `/proc` (in a container that masks parts of it, none can be)", &errno.into())
     })
+}
+
+/// A terminal multiplexer finds its terminals beside it, so it cannot be one of the copied devices: root's actions get their own.
+fn mount_terminals() -> Result<(), Obstacle> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let (terminals, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
+    if !terminals.exists() || !multiplexer.exists() {
+        return Ok(());
+    }
+    mount(Some("devpts"), terminals, Some("devpts"), flags, Some("newinstance,ptmxmode=0666,mode=620"))
+        .and_then(|()| mount(Some("/dev/pts/ptmx"), multiplexer, None::<&str>, MsFlags::MS_BIND, None::<&str>))
+        .map_err(|errno| broken("mount terminals at", terminals, &errno.into()))
 }
 
 fn guard_kernel_switches() -> Result<(), Obstacle> {

@@ -46,6 +46,8 @@ pub(super) struct Row {
     none_as_root: Option<Cell>,
     landlock: Cell,
     namespace: Cell,
+    /// What Landlock and namespaces come to for root, where it differs.
+    kept_as_root: Option<Cell>,
 }
 
 const Y: Cell = Cell::Allowed;
@@ -56,15 +58,22 @@ const OWN_INIT: Cell = Cell::Either("what is taken from its own init an action t
 const BOUNDING: Cell = Cell::Either("only root can empty it, and no_new_privs makes it worth nothing");
 const DELEGATED: Cell = Cell::Either("whose a cgroup's files are is the machine's matter");
 const KEYRING: Cell = Cell::Either("a user namespace has keyrings of its own, and a container's filter denies the call");
+const NUMBERS: Cell = Cell::Either("the directory is root's; the numbers in it lead nowhere");
+const ROOTS_PROC: Cell = Cell::Either("without namespaces all of `/proc` is kept from root's actions");
 const ROOT_FLAGS: Cell = Cell::Either("which flags of the root are locked is the machine's matter");
 
 const fn row(group: char, attack: &'static str, [none, landlock, namespace]: [Cell; 3]) -> Row {
-    Row { group, attack, condition: Condition::None, none, none_as_root: None, landlock, namespace }
+    Row { group, attack, condition: Condition::None, none, none_as_root: None, landlock, namespace, kept_as_root: None }
 }
 
 impl Row {
     const fn for_root(mut self, cell: Cell) -> Self {
         self.none_as_root = Some(cell);
+        self
+    }
+
+    const fn for_kept_root(mut self, cell: Cell) -> Self {
+        self.kept_as_root = Some(cell);
         self
     }
 
@@ -79,9 +88,10 @@ impl Row {
             return (Cell::Denied, Some(lack));
         }
         let none = if user.is_root() { self.none_as_root.unwrap_or(self.none) } else { self.none };
+        let kept = if user.is_root() { self.kept_as_root } else { None };
         let cell = match level {
-            IsolationLevel::Namespace => self.namespace,
-            IsolationLevel::Cgroup | IsolationLevel::Landlock => self.landlock,
+            IsolationLevel::Namespace => kept.unwrap_or(self.namespace),
+            IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
             IsolationLevel::ProcessGroup => none,
         };
         (cell, if let Cell::Either(why) = cell { Some(why.to_owned()) } else { None })
@@ -177,9 +187,9 @@ pub(super) const ROWS: &[Row] = &[
     row('D', "process_vm_readv(daemon)", [Y, N, N]),
     row('D', "pidfd_getfd(daemon)", [Y, N, N]),
     row('D', "prlimit(daemon)", [Y, Y, N]),
-    row('D', "setpriority(daemon)", [Y, Y, N]),
-    row('D', "sched_setaffinity(daemon)", [Y, Y, N]),
-    row('D', "write daemon's oom_score_adj", [Y, Y, N]),
+    row('D', "setpriority(daemon)", [Y, Y, N]).for_kept_root(N),
+    row('D', "sched_setaffinity(daemon)", [Y, Y, N]).for_kept_root(N),
+    row('D', "write daemon's oom_score_adj", [Y, Y, N]).for_kept_root(N),
     row('E', "unshare(NEWUSER|NEWNS)", [Y, Y, Y]).unless(Condition::UserNamespaces),
     row('E', "umount evidence in nested userns", [N, N, N]),
     row('E', "remount evidence rw", [N, N, N]),
@@ -208,7 +218,7 @@ pub(super) const ROWS: &[Row] = &[
     row('F', "signal own child", [Y, Y, Y]),
     row('F', "own abstract socket", [Y, Y, Y]),
     row('F', "TCP on 127.0.0.1", [Y, Y, Y]),
-    row('F', "write own oom_score_adj", [Y, Y, Y]),
+    row('F', "write own oom_score_adj", [Y, Y, Y]).for_kept_root(ROOTS_PROC),
     row('F', "nested userns", [Y, Y, Y]).unless(Condition::UserNamespaces),
     row('F', "mount in nested userns", [Y, N, Y]).unless(Condition::UserNamespaces),
     row('F', "ps sees itself", [Y, Y, Y]),
@@ -219,7 +229,7 @@ pub(super) const ROWS: &[Row] = &[
     row('G', "process_vm_readv(init)", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
     row('G', "open init's mem", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
     row('G', "read init's environ", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
-    row('G', "list init's fd", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
+    row('G', "list init's fd", [N, N, N]).for_root(Y).for_kept_root(NUMBERS).unless(Condition::Capabilities),
     row('G', "pidfd_getfd(init)", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
     row('G', "hold an inherited descriptor", [N, N, N]),
     row('G', "hold capabilities", [N, N, N]).for_root(Y),
