@@ -4,6 +4,7 @@
 
 mod environment;
 mod evidence;
+mod isolation;
 mod link;
 mod prerequisites;
 mod python;

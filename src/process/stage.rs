@@ -5,6 +5,7 @@
 //! itself under the fresh `/proc` in the end. The output directory is attached when the action is known, since a keeper may be
 //! parked before. Facts: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -86,10 +87,15 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
         mount_terminals()?;
     }
     let mut covers = Covers::open()?;
+    let mut pinned = BTreeSet::new();
     for one in &copied {
+        if matches!(one.place.access, Access::Hidden | Access::ReadOnly) {
+            pin_ancestors(&one.place.path, sandbox, &mut pinned)?;
+        }
         attach(one, &mut covers)?;
     }
     if let Some((_, path)) = &store {
+        pin_ancestors(path, sandbox, &mut pinned)?;
         // It may lie below a private place, where nothing of it is.
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
@@ -223,6 +229,24 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
         (_, Some(mount)) => attach_mount(mount, path).map_err(|error| broken("attach", path, &error)),
         (_, None) => Ok(()),
     }
+}
+
+/// Makes every directory a mount of its own on the way from a writable place to something protected in it: what is a mount cannot be
+/// renamed, and what is protected not be carried away with a directory that holds it.
+fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>) -> Result<(), Obstacle> {
+    let is_writable = |place: &&Place| matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. });
+    let around = sandbox.places.iter().filter(is_writable).filter(|place| path.starts_with(&place.path) && path != place.path);
+    let Some(nearest) = around.max_by_key(|place| place.path.components().count()) else {
+        return Ok(());
+    };
+    let between: Vec<&Path> = path.ancestors().skip(1).take_while(|ancestor| *ancestor != nearest.path).collect();
+    for ancestor in between.into_iter().rev().filter(|ancestor| ancestor.exists()) {
+        if pinned.insert(ancestor.to_owned()) {
+            mount(Some(ancestor), ancestor, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
+                .map_err(|errno| broken("pin", ancestor, &errno.into()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Below a cover or a private directory a place's own directories are missing at first.

@@ -1,0 +1,109 @@
+//! What a check can and cannot reach, as a project's checks see it, and what the report says of that.
+
+use serde_json::Value;
+
+use crate::common::Project;
+
+/// A check that runs a shell script of the project and succeeds whatever that does.
+fn scripted(script: &str) -> Project {
+    Project::new()
+        .toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n")
+        .file("script.sh", &format!("{script}\nexit 0\n"))
+}
+
+fn isolation(project: &Project) -> Value {
+    project.store().report("default")["isolation"].clone()
+}
+
+fn log(project: &Project) -> String {
+    project.proctor(["show", "--log", "STEP.1"]).success().stdout
+}
+
+#[test]
+fn a_check_writes_its_project_and_its_output_directory_and_nothing_else() {
+    let project = scripted(
+        "touch \"$PROCTOR_OUT/mine\" && echo output written\n\
+         touch /tmp/mine && echo tmp written\n\
+         touch \"$HOME/mine\" || echo home denied\n\
+         touch /mine || echo root denied\n\
+         ls -A /run | wc -l",
+    );
+    project.proctor(["run"]).success();
+    let log = log(&project);
+    for line in ["output written", "tmp written", "home denied", "root denied"] {
+        assert!(log.lines().any(|said| said == line), "{line}: {log}");
+    }
+    assert!(!std::path::Path::new("/tmp/mine").exists());
+    let isolation = isolation(&project);
+    assert_eq!(isolation["level"], "namespace", "{isolation}");
+    assert!(isolation["openChannels"].as_array().is_some_and(|open| open.iter().any(|channel| channel == "network")));
+}
+
+#[test]
+fn what_is_protected_cannot_be_carried_away_with_a_directory_that_holds_it() {
+    let project = scripted(
+        "mv \"$HOME/.local\" \"$HOME/.moved\" || echo local stays\n\
+         mv \"$HOME/.local/state\" \"$HOME/.local/moved\" || echo state stays\n\
+         mv \"$HOME/.local/state/proctor\" \"$HOME/proctor\" || echo store stays\n\
+         mv .git git || echo git stays\n\
+         touch .git/hooks || echo git denied",
+    );
+    let home = project.path();
+    std::fs::create_dir_all(home.join(".git/objects")).expect("a repository");
+    // The project is HOME, as for dotfiles: the store lies in what is tested, and is ignored by it.
+    let project =
+        project.file(".gitignore", ".local/\n.cache/\n").env("HOME", &home).env("XDG_STATE_HOME", home.join(".local/state"));
+    project.proctor(["run"]).success();
+    let log = log(&project);
+    for line in ["local stays", "state stays", "store stays", "git stays", "git denied"] {
+        assert!(log.lines().any(|said| said == line), "{line}: {log}");
+    }
+}
+
+#[test]
+fn whoever_survives_a_check_is_named_in_the_report() {
+    let project = scripted("setsid sleep 600 </dev/null >/dev/null 2>&1 &\nsleep 0.1");
+    project.proctor(["run"]).success();
+    let isolation = isolation(&project);
+    let survivors = isolation["survivors"].as_array().expect("a list");
+    assert_eq!(survivors.len(), 1, "{isolation}");
+    assert_eq!(survivors[0]["argv"], serde_json::json!(["sleep", "600"]), "{isolation}");
+    assert_eq!(survivors[0]["actionId"], "STEP.1");
+    assert!(survivors[0]["ageMs"].is_number() && survivors[0]["pid"].is_number(), "{isolation}");
+    assert_eq!(isolation["killedBy"], "pid-namespace");
+}
+
+#[test]
+fn without_a_sandbox_the_report_says_what_was_not_protected() {
+    let project = scripted("touch \"$HOME/mine\" && echo home written");
+    project.save("proctor.toml", "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nmode = \"off\"\n");
+    project.proctor(["run"]).success();
+    assert!(log(&project).contains("home written"));
+    let isolation = isolation(&project);
+    assert_eq!(isolation["level"], "process-group");
+    let open = isolation["openChannels"].to_string();
+    assert!(open.contains("the evidence store included"), "{open}");
+    assert!(isolation["obstacles"].to_string().contains("sandbox.mode"), "{isolation}");
+}
+
+#[test]
+fn weaker_levels_say_so_and_run_the_same_checks() {
+    for level in ["landlock", "process-group"] {
+        let project = scripted("touch \"$PROCTOR_OUT/mine\" && touch made && echo written")
+            .file(".gitignore", "made\n")
+            .env("PROCTOR_TEST_ISOLATION", level);
+        project.proctor(["run"]).success();
+        assert!(log(&project).contains("written"), "{level}");
+        assert_eq!(isolation(&project)["level"], level);
+    }
+}
+
+#[test]
+fn what_is_required_and_cannot_be_had_is_not_run() {
+    let project = scripted("touch made").env("PROCTOR_TEST_ISOLATION", "landlock");
+    project
+        .save("proctor.toml", "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nmode = \"require\"\n");
+    let said = project.proctor(["run"]).status(1).stdout;
+    assert!(said.contains("sandbox.mode = \"require\""), "{said}");
+    assert!(!project.path().join("made").exists());
+}
