@@ -1,0 +1,190 @@
+//! What it costs to run `true` isolated, supervised and captured, beside other ways to run it: `cargo bench --bench isolation`.
+//!
+//! All ways take turns in one run, so that whatever else the machine does falls on all. `PROCTOR_BENCH_ROUNDS` says how often.
+//! The launcher is warm and the sandbox is of the usual size. Then: how long killing 200 processes takes.
+
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use proctor::model::{Access, ActionEnd, ActionLimits, Ended, IsolationLevel, Place, Sandbox, StopReason, StopStage};
+use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
+use tempfile::TempDir;
+
+const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
+const ROUNDS: usize = 300;
+const BOMBS: usize = 20;
+const BOMB: usize = 200;
+
+fn main() {
+    let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
+    let mut bench = Bench::new();
+    let mut ways: Vec<(&str, Vec<Duration>)> =
+        ["bare", "timeout 10", "unshare -Urpmf", "process-group", "landlock", "namespace", "namespace, parked"]
+            .into_iter()
+            .map(|name| (name, Vec::with_capacity(rounds)))
+            .collect();
+    for round in 0..rounds + 5 {
+        let took = [
+            run_bare(&["true"]),
+            run_bare(&["timeout", "10", "true"]),
+            run_bare(&["unshare", "-Urpmf", "true"]),
+            bench.run(IsolationLevel::ProcessGroup, Parking::No),
+            bench.run(IsolationLevel::Landlock, Parking::No),
+            bench.run(IsolationLevel::Namespace, Parking::No),
+            bench.run(IsolationLevel::Namespace, Parking::Yes),
+        ];
+        // The first rounds fill caches.
+        for ((_, times), took) in ways.iter_mut().zip(took).filter(|_| round >= 5) {
+            times.push(took);
+        }
+    }
+    println!("{rounds} rounds of `true`, milliseconds");
+    println!("{:<20} {:>8} {:>8} {:>10}", "", "median", "p95", "over bare");
+    let bare = percentile(&mut ways[0].1, 50);
+    for (name, times) in &mut ways {
+        let (median, late) = (percentile(times, 50), percentile(times, 95));
+        println!("{name:<20} {:>8.2} {:>8.2} {:>10.2}", ms(median), ms(late), ms(median) - ms(bare));
+    }
+    let mut kills: Vec<Duration> = (0..BOMBS).map(|_| bench.kill_bomb()).collect();
+    println!(
+        "killing {BOMB} processes, {BOMBS} times: median {:.1} ms, longest {:.1} ms",
+        ms(percentile(&mut kills, 50)),
+        ms(percentile(&mut kills, 100))
+    );
+}
+
+/// Whether a keeper is made ready before the clock runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parking {
+    Yes,
+    No,
+}
+
+struct Bench {
+    root: TempDir,
+    launcher: LauncherHandle,
+    runs: usize,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let launcher = LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher");
+        // Beside the build, not in the temporary directory, which may be in memory.
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+        for directory in ["project/.git", "home/.ssh", "home/.cache", "store/out", "scratch"] {
+            fs::create_dir_all(root.path().join(directory)).expect("the directory is ours");
+        }
+        Self { root, launcher, runs: 0 }
+    }
+
+    fn run(&mut self, level: IsolationLevel, parking: Parking) -> Duration {
+        let request = self.request(level, "/bin/true", &[]);
+        if parking == Parking::Yes {
+            self.launcher.park(&request.isolation);
+            // Parked ahead of a save, it has had its time.
+            thread::sleep(Duration::from_millis(5));
+        }
+        let (control, _handle) = Control::new().expect("pipes");
+        let begun = Instant::now();
+        let ended = self.supervise(&request, &control);
+        let took = begun.elapsed();
+        assert_eq!(ended.end, ActionEnd::Exited { code: 0 });
+        assert_eq!(ended.kept.expect("it was started").level, level);
+        took
+    }
+
+    fn kill_bomb(&mut self) -> Duration {
+        let ready = self.root.path().join("project/ready");
+        let _old = fs::remove_file(&ready);
+        let script = format!("i=0; while [ $i -lt {} ]; do setsid sleep 600 & i=$((i+1)); done; touch ready; wait", BOMB - 2);
+        let request = self.request(IsolationLevel::Namespace, "/bin/sh", &["-c", &script]);
+        let (control, handle) = Control::new().expect("pipes");
+        let killer = thread::spawn(move || {
+            while !ready.exists() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            // `setsid` has become `sleep` by then.
+            thread::sleep(Duration::from_millis(200));
+            let begun = Instant::now();
+            handle.stop(StopReason::Interrupted);
+            handle.stop(StopReason::Interrupted);
+            begun
+        });
+        let ended = self.supervise(&request, &control);
+        let took = killer.join().expect("no panic").elapsed();
+        assert!(matches!(ended.end, ActionEnd::Stopped { stage: StopStage::Sigkill, .. }), "{:?}", ended.end);
+        took
+    }
+
+    fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> Ended {
+        self.runs += 1;
+        let sink = |kind: &str| File::create_new(self.root.path().join(format!("{}.{kind}", self.runs))).expect("a file");
+        let sinks = Sinks { log: sink("log"), frames: sink("frames") };
+        let limits = ActionLimits {
+            timeout: Duration::from_secs(30),
+            idle: None,
+            output: None,
+            grace: Duration::from_secs(5),
+            ladder: vec![StopStage::Sigterm],
+        };
+        supervise(&mut self.launcher, request, &limits, sinks, control, ALL_REASONS).expect("supervised")
+    }
+
+    fn request(&self, level: IsolationLevel, program: &str, arguments: &[&str]) -> LaunchRequest {
+        let output = self.root.path().join("store/out");
+        let sandbox = (level != IsolationLevel::ProcessGroup).then(|| self.sandbox());
+        let isolation = Isolation { strongest: level, weakest: level, sandbox, output: Some(output), ..Isolation::weakest() };
+        LaunchRequest {
+            program: program.into(),
+            argv: [program].iter().chain(arguments).map(Into::into).collect(),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            directory: self.root.path().join("project"),
+            isolation,
+        }
+    }
+
+    /// What an ordinary project's check sees.
+    fn sandbox(&self) -> Sandbox {
+        let path = |name: &str| self.root.path().join(name);
+        let private = |name: &str| Access::Private { source: path("scratch").join(name) };
+        let places = [
+            (PathBuf::from("/dev/shm"), Access::Memory),
+            (PathBuf::from("/run"), Access::Hidden),
+            (PathBuf::from("/tmp"), private("tmp")),
+            (PathBuf::from("/var/tmp"), private("var-tmp")),
+            (path("home/.cache"), Access::Writable),
+            (path("home/.ssh"), Access::Hidden),
+            (path("project"), Access::Writable),
+            (path("project/.git"), Access::ReadOnly),
+        ];
+        let places = places.into_iter().map(|(path, access)| {
+            let metadata = fs::metadata(&path).expect("it is there");
+            Place { path, access, identity: (metadata.dev(), metadata.ino()) }
+        });
+        Sandbox { places: places.collect(), store: path("store") }
+    }
+}
+
+fn run_bare(argv: &[&str]) -> Duration {
+    let begun = Instant::now();
+    let status =
+        Command::new(argv[0]).args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).status().expect("it is installed");
+    let took = begun.elapsed();
+    assert!(status.success(), "{argv:?}");
+    took
+}
+
+fn percentile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    times[(times.len() * percent / 100).min(times.len() - 1)]
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
