@@ -4,8 +4,9 @@
 //! everything in it. At the others it is the subreaper of its descendants and ends them itself. It is a fork of the launcher,
 //! speaks with nobody else, and cannot be looked into by what it runs: it is not dumpable before anything of the action exists.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use nix::errno::Errno;
@@ -106,9 +107,9 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
             Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
         }
     }
-    keeper.tell(&KeeperEvent::Ready)?;
-    if let Some((start, descriptors)) = start {
-        keeper.start(start, descriptors)?;
+    match start {
+        Some((start, descriptors)) => keeper.start(start, descriptors)?,
+        None => keeper.tell(&KeeperEvent::Ready)?,
     }
     let outcome = keeper.follow();
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -187,7 +188,9 @@ impl Keeper {
         match spawned {
             Ok(group) => {
                 self.stand = Stand::Running(group);
-                self.tell(&KeeperEvent::Started)?;
+                let namespace = self.mount_namespace();
+                let held: Vec<BorrowedFd<'_>> = namespace.iter().map(AsFd::as_fd).collect();
+                self.channel.send(&KeeperEvent::Started, &held)?;
             }
             Err(failure) => {
                 self.stand = Stand::Over;
@@ -195,6 +198,12 @@ impl Keeper {
             }
         }
         Ok(())
+    }
+
+    /// Returns the mount namespace, for the launcher to hold: taking it down takes a while, which the end of the action need not wait
+    /// for. Nobody in it is alive by then.
+    fn mount_namespace(&self) -> Option<File> {
+        self.staged.as_ref().and_then(|_| File::open("/proc/self/ns/mnt").ok())
     }
 
     /// Starts the leader under the restrictions of the level.

@@ -241,7 +241,7 @@ impl Launcher {
         let mut keeper = self
             .commission(order)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
-        match keeper.await_ready() {
+        match keeper.await_start() {
             Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
             Err(obstacle) => {
                 self.discard(keeper.process);
@@ -366,8 +366,8 @@ impl Launcher {
             self.hear_keeper(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
-            let event = action.close(number, ended.status);
-            event.map_or(Ok(()), |event| self.channel.send(&event, &[]))?;
+            let events = action.close(number, ended.status);
+            events.iter().try_for_each(|event| self.channel.send(event, &[]))?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub(super) struct KeeperHandle {
     channel: Channel,
     /// What it said while something else was waited for.
     heard: Vec<KeeperEvent>,
+    /// The action's mount namespace: it is taken down when the action is released, not while somebody waits for its end.
+    namespace: Option<OwnedFd>,
 }
 
 /// An action that was started and not yet released: its keeper, and what that has said.
@@ -34,6 +36,8 @@ pub(super) struct OpenAction {
     pub(super) keeper: KeeperHandle,
     told: Told,
     group: Option<Cgroup>,
+    /// That it was started. Nobody waits for it, so it is told with whatever comes next: a supervisor that is not woken disturbs nobody.
+    started: Option<Event>,
 }
 
 /// What the supervisor was told of an action.
@@ -52,7 +56,7 @@ enum Told {
 impl KeeperHandle {
     /// Returns the handle of a keeper.
     pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
-        Self { process, level, channel: Channel::new(socket), heard: Vec::new() }
+        Self { process, level, channel: Channel::new(socket), heard: Vec::new(), namespace: None }
     }
 
     /// Returns what to wait for.
@@ -60,7 +64,7 @@ impl KeeperHandle {
         self.channel.as_fd()
     }
 
-    /// Waits until it is ready for the leader, within a bound.
+    /// Waits until a parked keeper is ready for a leader, within a bound.
     pub(super) fn await_ready(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
@@ -74,6 +78,11 @@ impl KeeperHandle {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         let request = KeeperRequest::Run(Box::new(start.clone()));
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
+        self.await_start()
+    }
+
+    /// Waits until its action was started or could not be, within a bound.
+    pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Unready(obstacle) => Err(obstacle),
             event => {
@@ -90,7 +99,9 @@ impl KeeperHandle {
 
     fn await_event(&mut self) -> Result<KeeperEvent, Obstacle> {
         loop {
-            if let Some((event, _)) = self.channel.next_message().map_err(|error| silent(&error.to_string()))? {
+            let message = self.channel.next_message().map_err(|error| silent(&error.to_string()))?;
+            if let Some((event, mut descriptors)) = message {
+                self.namespace = descriptors.pop().or(self.namespace.take());
                 return Ok(event);
             }
             let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
@@ -114,7 +125,7 @@ fn silent(what: &str) -> Obstacle {
 impl OpenAction {
     /// Returns an action whose keeper is about to start it, or has.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
-        Self { keeper, told: Told::Started, group }
+        Self { keeper, told: Told::Started, group, started: None }
     }
 
     /// Returns whether the keeper may still have something to say.
@@ -153,14 +164,24 @@ impl OpenAction {
         while let Some((event, _)) = self.keeper.channel.next_message()? {
             heard.push(event);
         }
-        Ok(heard.into_iter().filter_map(|event| self.note(number, event, levels)).collect())
+        let mut events = Vec::new();
+        for event in heard {
+            if let Some(event) = self.note(number, event, levels) {
+                events.extend(self.started.take());
+                events.push(event);
+            }
+        }
+        Ok(events)
     }
 
     fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<Event> {
         let level = self.keeper.level;
         match event {
             KeeperEvent::Ready => None,
-            KeeperEvent::Started => Some(Event::Started { number, level, obstacles: levels.obstacles(level) }),
+            KeeperEvent::Started => {
+                self.started = Some(Event::Started { number, level, obstacles: levels.obstacles(level) });
+                None
+            }
             KeeperEvent::NotStarted(failure) => {
                 self.told = Told::Over;
                 Some(Event::NotStarted { number, failure })
@@ -182,14 +203,15 @@ impl OpenAction {
     }
 
     /// Notes that the keeper has ended and nobody of the action is left, and returns what the supervisor is to be told.
-    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Option<Event> {
+    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<Event> {
         let group = self.close_group();
-        match std::mem::replace(&mut self.told, Told::Over) {
+        let event = match std::mem::replace(&mut self.told, Told::Over) {
             Told::EndPending { status, usage } => Some(Event::Ended { number, status, usage, survivors: Vec::new(), group }),
             Told::Ended => Some(Event::Emptied { number, group }),
             Told::Started => Some(Event::Vanished { number, why: describe(keeper) }),
             Told::Over => None,
-        }
+        };
+        self.started.take().into_iter().chain(event).collect()
     }
 
     /// Ends the action's cgroup, whose processes are dead or are killed now, and returns what they used.

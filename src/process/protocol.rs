@@ -174,7 +174,7 @@ pub(super) enum KeeperRequest {
 /// What a keeper has seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperEvent {
-    /// Everything is ready for the leader.
+    /// Everything is ready for a leader that is not known yet.
     Ready,
     /// It cannot be made ready.
     Unready(Obstacle),
