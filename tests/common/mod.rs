@@ -20,7 +20,7 @@ pub(crate) use invocation::Invocation;
 pub(crate) use leftovers::processes_of;
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
-pub(crate) use project::{Project, fake_tool, proctor};
+pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie};

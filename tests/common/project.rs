@@ -19,6 +19,8 @@ use crate::common::watch::Watch;
 
 /// How every temporary directory of a test begins; `.ci/run` looks for what is left of them.
 const PREFIX: &str = "proctor-test-";
+/// The settings by which actions of a project may write to [`Project::shared`]; they stand before everything else.
+pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
 /// What reaches a command from the test's own environment.
 const KEPT: &[&str] = &["PATH"];
 /// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
@@ -68,7 +70,9 @@ impl Project {
             fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
             environment.insert(name.into(), path.into());
         }
-        fs::create_dir(root.join("project")).expect("the root is empty");
+        for folder in ["project", "shared"] {
+            fs::create_dir(root.join(folder)).expect("the root is empty");
+        }
         Self { directory: Some(directory), root, environment }
     }
 
@@ -140,6 +144,12 @@ impl Project {
     /// Returns the project's directory.
     pub(crate) fn path(&self) -> PathBuf {
         self.root.join("project")
+    }
+
+    /// Returns a path outside the project, where what is written does not move the tree. Actions may write there if the project's
+    /// settings are [`WRITES_TO_SHARED`].
+    pub(crate) fn shared(&self, name: &str) -> PathBuf {
+        self.root.join("shared").join(name)
     }
 
     /// Returns the directory that holds the project and its user's directories.
