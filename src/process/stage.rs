@@ -77,7 +77,7 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
     let store = hold(&sandbox.store)?;
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
-    let copied = sandbox.places.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
+    let copied = copy_all(&sandbox.places)?;
     let attribute = if is_root { MountAttribute::ReadOnlyWithoutDevices } else { MountAttribute::ReadOnly };
     restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
     for (path, device) in &devices {
@@ -151,6 +151,20 @@ fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
 fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
     there.map(|path| Ok((path, clone_mount(None, path, Extent::Tree).map_err(|error| broken("copy", path, &error))?))).collect()
+}
+
+/// Copies what every place shows. Copies of HOME are laid last: below one, a place is not the file it was when it was named.
+fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
+    let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
+    let mut copied = Vec::with_capacity(places.len());
+    for (index, place) in places.iter().enumerate().filter(|(_, place)| !is_overlay(place)) {
+        copied.push((index, copy(place)?));
+    }
+    for (index, place) in places.iter().enumerate().filter(|(_, place)| is_overlay(place)) {
+        copied.push((index, copy(place)?));
+    }
+    copied.sort_by_key(|(index, _)| *index);
+    Ok(copied.into_iter().map(|(_, copied)| copied).collect())
 }
 
 /// Copies what a place shows, while it can still be written.
