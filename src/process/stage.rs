@@ -177,10 +177,8 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
                 return Err(Obstacle::Stale);
             }
             let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
-            let attribute = match place.access {
-                Access::ReadOnly => MountAttribute::ReadOnlyWithoutDevices,
-                _ => MountAttribute::WithoutDevices,
-            };
+            let is_writable = place.access == Access::Writable;
+            let attribute = if is_writable { MountAttribute::WithoutDevices } else { MountAttribute::ReadOnlyWithoutDevices };
             restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
             Some(copy)
         }
