@@ -21,6 +21,8 @@ use crate::common::watch::Watch;
 const PREFIX: &str = "proctor-test-";
 /// The settings by which actions of a project may write to [`Project::shared`]; they stand before everything else.
 pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
+/// Directories for temporary files.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// What reaches a command from the test's own environment.
 const KEPT: &[&str] = &["PATH"];
 /// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
@@ -51,7 +53,20 @@ impl Project {
     /// Makes an empty project called `project`.
     #[track_caller]
     pub(crate) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made");
+        Self::of(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made"))
+    }
+
+    /// Makes an empty project that lies in no directory for temporary files, all of which actions may write to where there are no
+    /// namespaces; none where there is no such place that everybody can reach and we may write to.
+    #[track_caller]
+    pub(crate) fn outside_of_temporary_directories() -> Option<Self> {
+        let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];
+        let mut fit = places.into_iter().filter(|place| !TEMPORARY.iter().any(|temporary| place.starts_with(temporary)));
+        fit.find_map(|place| tempfile::Builder::new().prefix(PREFIX).tempdir_in(place).ok()).map(Self::of)
+    }
+
+    #[track_caller]
+    fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> =
             KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
