@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor::evidence::DurableStep;
 
-use crate::common::{Output, Project, Watch, fake_tool, poll, processes_of};
+use crate::common::{Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 use kept::{Committed, Kept};
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -115,7 +115,7 @@ fn what_a_killed_run_had_written_is_kept_under_names_that_say_so() {
 fn a_kill_during_a_check_takes_its_processes_along_and_the_run_becomes_interrupted() {
     let project = project_that_waits();
     let mut run = project.proctor(["run"]).watch();
-    poll(BOUND, "the check to begin", || project.root().join("ready").exists().then_some(()));
+    poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ended().status, KILLED);
     poll(BOUND, "every process of the run to end", || {
@@ -194,7 +194,7 @@ fn a_removed_index_is_rebuilt_without_a_word() {
 fn a_second_run_waits_for_the_first_and_both_are_sealed() {
     let project = project_that_waits();
     let first = project.proctor(["run"]).watch();
-    poll(BOUND, "the check to begin", || project.root().join("ready").exists().then_some(()));
+    poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
     let mut second = project.proctor(["run"]).watch();
     second.wait_for_line("the word that it waits", BOUND, |line| line.contains("waiting for another run of this project"));
     let_go(&project);
@@ -210,7 +210,7 @@ fn a_run_that_may_not_wait_names_who_is_in_the_way() {
     let settings = fs::read_to_string(project.path().join("proctor.toml")).unwrap();
     project.save("proctor.toml", &format!("{settings}[evidence]\nlock_wait = \"0s\"\n"));
     let first = project.proctor(["run"]).watch();
-    poll(BOUND, "the check to begin", || project.root().join("ready").exists().then_some(()));
+    poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
     let second = project.proctor(["run"]).status(5);
     assert!(second.stderr.contains(&format!("is in use by the proctor process {}", first.id())), "{}", second.stderr);
     insta::assert_snapshot!(second.snapshot().replace(&first.id().to_string(), "<holder>"), @"
@@ -244,11 +244,11 @@ fn two_first_runs_at_once_register_the_project_once() {
 fn runs_of_two_projects_go_on_at_the_same_time() {
     let project = Project::new();
     let meeting = |own: &str, other: &str| {
-        let place = |name: &str| project.root().join(name).display().to_string();
+        let place = |name: &str| project.shared(name).display().to_string();
         check_of(&["--touch", &place(own), "--wait-for", &place(other)])
     };
-    project.save("proctor.toml", &meeting("here", "there"));
-    project.save("../other/proctor.toml", &meeting("there", "here"));
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &meeting("here", "there")));
+    project.save("../other/proctor.toml", &(WRITES_TO_SHARED.to_owned() + &meeting("there", "here")));
     let here = project.proctor(["run"]).watch();
     let there = project.proctor(["run"]).directory("../other").watch();
     for run in [here, there] {
@@ -295,14 +295,14 @@ fn project_that_passes() -> Project {
 /// A project whose check says that it waits, touches `ready`, and ends when `go` is there.
 fn project_that_waits() -> Project {
     let project = Project::new();
-    let (ready, go) = (project.root().join("ready"), project.root().join("go"));
+    let (ready, go) = (project.shared("ready"), project.shared("go"));
     let (ready, go) = (ready.to_str().expect("a temporary path is text"), go.to_str().expect("a temporary path is text"));
     let settings = check_of(&["--stdout", "waiting\n", "--fork-sleep", "1", "--touch", ready, "--wait-for", go]);
-    project.toml(&settings)
+    project.toml(&(WRITES_TO_SHARED.to_owned() + &settings))
 }
 
 fn let_go(project: &Project) {
-    fs::write(project.root().join("go"), "").expect("the root is ours");
+    fs::write(project.shared("go"), "").expect("the root is ours");
 }
 
 /// Returns the configuration of a project whose only check runs `fake-tool` with `arguments`.

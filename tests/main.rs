@@ -1,7 +1,7 @@
 //! The integration tests: one binary, so that the program is linked against them once (house style T12).
 //!
 //! Every file here is a module of this one; `house` fails when one is forgotten. Tests that install or run real pytest, tsc and
-//! eslint are in modules whose name says so, and can be left out by name (`-- --skip real_tools`).
+//! eslint are in modules whose name says so, and can be left out by name (`-- --skip real_tools --skip isolated_tools`).
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,8 +14,10 @@ mod attacks;
 mod bad_input;
 mod common;
 mod crash;
+mod doctor;
 mod harness;
 mod house;
+mod isolated_tools;
 mod limits;
 mod output;
 mod process;

@@ -112,10 +112,13 @@ fn configuration(scenario: &Scenario, python: &Path) -> String {
         Form::Shell => toml_text(argv.last().expect("a shell has a script")),
     };
     let shell = scenario.form == Form::Shell;
+    // The tools' directory may lie below the `/tmp` that actions have one of their own of, and a shell's script is not looked into.
+    let tools = python.ancestors().nth(2).expect("an interpreter lies in an environment").to_str().expect("it is UTF-8");
     let variables: Vec<_> = scenario.environment.iter().map(|(name, value)| format!("{name} = {}", toml_text(value))).collect();
     format!(
-        "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n",
-        variables.join(", ")
+        "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n[sandbox]\nvisible = [{}]\n",
+        variables.join(", "),
+        toml_text(tools)
     )
 }
 

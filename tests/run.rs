@@ -46,9 +46,9 @@ fn cleanup(name: &str, arguments: &[&str]) -> String {
     action("cleanup", name, arguments)
 }
 
-/// Returns a path beside the project, where a command may write without moving the tree.
+/// Returns a path beside the project, where a command may write without moving the tree, if the settings say so.
 fn beside(project: &Project, name: &str) -> String {
-    project.root().join(name).to_string_lossy().into_owned()
+    project.shared(name).to_string_lossy().into_owned()
 }
 
 fn exists(path: &str) -> bool {

@@ -26,6 +26,7 @@ pub(crate) enum Command {
     Log(LogOptions),
     Show(ShowOptions),
     Tdd(TddOptions),
+    Doctor(DoctorOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -191,6 +192,29 @@ pub(crate) enum TddVerb {
     },
 }
 
+/// Try how well checks are kept apart on this machine, and name the command that mends what stands in the way
+///
+/// Every level of isolation is tried by starting a command at it, with the project's `[sandbox]`. Nothing is recorded.
+///
+/// Exit codes: 0 if commands are kept apart by namespaces, or `sandbox.mode` is "off"; 1 if only by something weaker.
+///
+/// Examples:
+///   proctor doctor
+///   proctor doctor --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct DoctorOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print the findings as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the AppArmor profile that lets this program make user namespaces instead
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) apparmor_profile: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "UPPER")]
 pub(crate) enum PhaseArgument {
@@ -240,6 +264,7 @@ impl Command {
         let is_json = match self {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
+            Self::Doctor(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Watch(_) | Self::Init(_) | Self::Log(_) => false,
         };

@@ -41,6 +41,13 @@ pub(super) struct Cgroup {
 impl Delegation {
     /// Finds the cgroup of this process, and makes ready to make others in it; says why there is none.
     pub(super) fn find() -> Result<Self, String> {
+        let found = Self::look()?;
+        found.enable_controllers();
+        Ok(found)
+    }
+
+    /// Finds the cgroup of this process and changes nothing.
+    fn look() -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read `/proc/self/cgroup`: {error}"))?;
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
@@ -50,9 +57,13 @@ impl Delegation {
         if !DELEGATED.iter().any(|name| has_attribute(&base, name)) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
         }
-        let found = Self { base };
-        found.enable_controllers();
-        Ok(found)
+        Ok(Self { base })
+    }
+
+    /// Returns the controllers that the cgroups of actions have.
+    fn enabled_controllers(&self) -> Vec<String> {
+        let enabled = fs::read_to_string(self.base.join("cgroup.subtree_control")).unwrap_or_default();
+        enabled.split_whitespace().map(str::to_owned).collect()
     }
 
     /// Makes the cgroup of an action, with its limits where there are controllers for them.
@@ -81,6 +92,14 @@ impl Delegation {
         // Refused, there are no files for limits in the cgroups below, and what is used says so.
         let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
     }
+}
+
+/// Returns the controllers that the cgroups of actions have, once a launcher has started an action; or why actions have no cgroups.
+///
+/// # Errors
+/// When no cgroup is delegated to this process.
+pub fn limits_offered() -> Result<Vec<String>, String> {
+    Ok(Delegation::look()?.enabled_controllers())
 }
 
 impl Cgroup {
@@ -225,6 +244,13 @@ mod tests {
         let (_bare, cgroup) = stand_in(&[]);
         assert_eq!(cgroup.usage(), GroupUsage::default());
         assert!(!cgroup.is_empty(), "unknown is not empty");
+    }
+
+    #[test]
+    fn the_controllers_of_actions_are_those_that_are_enabled_for_them() {
+        let (root, cgroup) = stand_in(&[("cgroup.controllers", "cpu memory pids"), ("cgroup.subtree_control", "memory pids\n")]);
+        assert_eq!(Delegation { base: cgroup.directory }.enabled_controllers(), ["memory", "pids"]);
+        assert!(Delegation { base: root.path().join("bare") }.enabled_controllers().is_empty());
     }
 
     #[test]

@@ -128,7 +128,9 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     writable.extend(always.iter().map(PathBuf::from));
     writable.extend(output.map(Path::to_owned));
     let mut readable = siblings(Path::new("/"), &hidden);
-    readable.extend(of(|access| matches!(access, Access::ReadOnly)));
+    let visible: Vec<PathBuf> = of(|access| matches!(access, Access::ReadOnly)).collect();
+    readable.extend(visible.iter().filter(|path| !contains_any(path, &hidden)).cloned());
+    readable.extend(visible.iter().filter(|path| contains_any(path, &hidden)).flat_map(|path| siblings(path, &hidden)));
     Rules { readable, writable }
 }
 
@@ -160,6 +162,21 @@ fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Place;
+
+    #[test]
+    fn a_visible_place_shows_nothing_of_what_is_hidden_in_it() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| root.path().join(name);
+        for name in ["home/store", "home/.aws", "home/src"] {
+            std::fs::create_dir_all(path(name)).expect("made");
+        }
+        let place = |name: &str, access| Place { path: path(name), access, identity: (0, 0) };
+        let places = vec![place("home", Access::ReadOnly), place("home/.aws", Access::Hidden)];
+        let rules = rules(&Sandbox { places, store: path("home/store") }, None);
+        let above = |name: &str| rules.readable.iter().any(|readable| path(name).starts_with(readable));
+        assert!(above("home/src") && !above("home/.aws") && !above("home/store"), "{rules:?}");
+    }
 
     #[test]
     fn everything_beside_what_is_hidden_is_named_and_nothing_above_it() {

@@ -32,6 +32,7 @@ mod group;
 mod handle;
 mod hashing;
 mod keeper;
+mod kernel;
 mod ladder;
 mod launcher;
 mod level;
@@ -47,12 +48,14 @@ mod supervise;
 mod system_calls;
 
 pub use capture::{CaptureError, Sinks};
+pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use confine::restricts_sockets_and_signals;
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle};
 #[cfg(feature = "test-fakes")]
 pub use group::die;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
+pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use program::resolve_program;
 pub use protocol::Isolation;

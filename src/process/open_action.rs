@@ -85,7 +85,7 @@ impl KeeperHandle {
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Unready(obstacle) => Err(obstacle),
-            event => {
+            event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. }) => {
                 self.heard.push(event);
                 Ok(())
             }

@@ -77,7 +77,7 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
     let store = hold(&sandbox.store)?;
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
-    let copied = sandbox.places.iter().map(copy).collect::<Result<Vec<_>, _>>()?;
+    let copied = copy_all(&sandbox.places)?;
     let attribute = if is_root { MountAttribute::ReadOnlyWithoutDevices } else { MountAttribute::ReadOnly };
     restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
     for (path, device) in &devices {
@@ -161,6 +161,20 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     there.map(|path| Ok((path, clone_mount(None, path, Extent::Tree).map_err(|error| broken("copy", path, &error))?))).collect()
 }
 
+/// Copies what every place shows. Copies of HOME are laid last: below one, a place is not the file it was when it was named.
+fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
+    let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
+    let mut copied = Vec::with_capacity(places.len());
+    for (index, place) in places.iter().enumerate().filter(|(_, place)| !is_overlay(place)) {
+        copied.push((index, copy(place)?));
+    }
+    for (index, place) in places.iter().enumerate().filter(|(_, place)| is_overlay(place)) {
+        copied.push((index, copy(place)?));
+    }
+    copied.sort_by_key(|(index, _)| *index);
+    Ok(copied.into_iter().map(|(_, copied)| copied).collect())
+}
+
 /// Copies what a place shows, while it can still be written.
 fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
@@ -171,10 +185,8 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
                 return Err(Obstacle::Stale);
             }
             let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
-            let attribute = match place.access {
-                Access::ReadOnly => MountAttribute::ReadOnlyWithoutDevices,
-                _ => MountAttribute::WithoutDevices,
-            };
+            let is_writable = place.access == Access::Writable;
+            let attribute = if is_writable { MountAttribute::WithoutDevices } else { MountAttribute::ReadOnlyWithoutDevices };
             restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
             Some(copy)
         }

@@ -5,7 +5,7 @@
 //! fails is a value here; [`RunError`] is for proctor's own troubles only.
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
-//! `queue` is the wait for other runs' actions; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
 
 mod archive;
 mod carry_out;
@@ -14,6 +14,7 @@ mod cycle;
 mod denied_write;
 mod environment;
 mod error;
+mod examination;
 mod hints;
 mod interrupted;
 mod isolation;
@@ -36,6 +37,7 @@ pub use archive::{Archive, ArchivedRun};
 pub use cycle::CycleChange;
 pub use environment::{ChildEnvironment, EnvironmentSettings};
 pub use error::RunError;
+pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use progress::Progress;
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};

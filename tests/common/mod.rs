@@ -20,9 +20,11 @@ pub(crate) use invocation::Invocation;
 pub(crate) use leftovers::processes_of;
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
-pub(crate) use project::{Project, fake_tool, proctor};
+pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie};
-pub(crate) use tools::{PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_plain, python_plugins};
+pub(crate) use tools::{
+    PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_parallel, python_plain, python_plugins, vitest_modules,
+};
 pub(crate) use watch::Watch;

@@ -19,6 +19,10 @@ use crate::common::watch::Watch;
 
 /// How every temporary directory of a test begins; `.ci/run` looks for what is left of them.
 const PREFIX: &str = "proctor-test-";
+/// The settings by which actions of a project may write to [`Project::shared`]; they stand before everything else.
+pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
+/// Directories for temporary files.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// What reaches a command from the test's own environment.
 const KEPT: &[&str] = &["PATH"];
 /// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
@@ -49,7 +53,20 @@ impl Project {
     /// Makes an empty project called `project`.
     #[track_caller]
     pub(crate) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made");
+        Self::of(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made"))
+    }
+
+    /// Makes an empty project that lies in no directory for temporary files, all of which actions may write to where there are no
+    /// namespaces; none where there is no such place that everybody can reach and we may write to.
+    #[track_caller]
+    pub(crate) fn outside_of_temporary_directories() -> Option<Self> {
+        let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];
+        let mut fit = places.into_iter().filter(|place| !TEMPORARY.iter().any(|temporary| place.starts_with(temporary)));
+        fit.find_map(|place| tempfile::Builder::new().prefix(PREFIX).tempdir_in(place).ok()).map(Self::of)
+    }
+
+    #[track_caller]
+    fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> =
             KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
@@ -68,7 +85,9 @@ impl Project {
             fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
             environment.insert(name.into(), path.into());
         }
-        fs::create_dir(root.join("project")).expect("the root is empty");
+        for folder in ["project", "shared"] {
+            fs::create_dir(root.join(folder)).expect("the root is empty");
+        }
         Self { directory: Some(directory), root, environment }
     }
 
@@ -140,6 +159,12 @@ impl Project {
     /// Returns the project's directory.
     pub(crate) fn path(&self) -> PathBuf {
         self.root.join("project")
+    }
+
+    /// Returns a path outside the project, where what is written does not move the tree. Actions may write there if the project's
+    /// settings are [`WRITES_TO_SHARED`].
+    pub(crate) fn shared(&self, name: &str) -> PathBuf {
+        self.root.join("shared").join(name)
     }
 
     /// Returns the directory that holds the project and its user's directories.

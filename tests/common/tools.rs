@@ -29,31 +29,62 @@ pub(crate) fn python_plugins() -> PathBuf {
     python("python-plugins", &packages)
 }
 
+/// Returns the interpreter of an environment with pytest, pytest-xdist and pytest-cov.
+#[track_caller]
+pub(crate) fn python_parallel() -> PathBuf {
+    let packages = [
+        format!("pytest=={PYTEST_VERSION}"),
+        format!("pytest-cov=={PYTEST_COV_VERSION}"),
+        "coverage==7.17.3".to_owned(),
+        "pytest-xdist==3.8.0".to_owned(),
+        "execnet==2.1.2".to_owned(),
+    ];
+    // An interpreter of the system's can be reached by every user, one below a HOME often cannot.
+    let system = Path::new("/usr/bin/python3");
+    python_by(if system.exists() { system } else { Path::new("python3") }, "python-parallel", &packages)
+}
+
 /// Returns the `node_modules` with the typescript and eslint of the bundled project `quotes`, installing it if need be.
 #[track_caller]
 pub(crate) fn node_modules() -> PathBuf {
-    let project = repository().join("fixtures/projects/quotes");
+    packages_of("node", "fixtures/projects/quotes")
+}
+
+/// Returns the `node_modules` with vitest, installing it if need be.
+#[track_caller]
+pub(crate) fn vitest_modules() -> PathBuf {
+    packages_of("vitest", "fixtures/packages/vitest")
+}
+
+#[track_caller]
+fn packages_of(name: &str, project: &str) -> PathBuf {
+    let project = repository().join(project);
     let manifests = ["package.json", "package-lock.json"].map(|name| {
         let path = project.join(name);
         (name, fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read `{}`: {error}", path.display())))
     });
     let stamp = manifests.each_ref().map(|(_, text)| text.as_str()).concat();
-    let directory = install_once("node", &stamp, |directory| {
+    let directory = install_once(name, &stamp, |directory| {
         for (name, text) in &manifests {
             fs::write(directory.join(name), text).expect("the build directory is writable");
         }
         let arguments = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-        expect_to_work(Command::new("npm").args(arguments).current_dir(directory), "typescript and eslint", "npm registry");
+        expect_to_work(Command::new("npm").args(arguments).current_dir(directory), "Node packages", "npm registry");
     });
     directory.join("node_modules")
 }
 
 #[track_caller]
 fn python(name: &str, packages: &[String]) -> PathBuf {
+    python_by(Path::new("python3"), name, packages)
+}
+
+#[track_caller]
+fn python_by(interpreter: &Path, name: &str, packages: &[String]) -> PathBuf {
     let packages: Vec<&str> = packages.iter().map(String::as_str).chain(PYTEST_DEPENDENCIES.iter().copied()).collect();
     let directory = install_once(name, &packages.join("\n"), |directory| {
         expect_to_work(
-            Command::new("python3").args(["-m", "venv"]).arg(directory),
+            Command::new(interpreter).args(["-m", "venv"]).arg(directory),
             "a virtual environment",
             "Python package index",
         );
@@ -93,7 +124,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -1,6 +1,6 @@
 //! Prerequisites run when they have to, are skipped visibly when they need not, and keep checks from running when they fail.
 
-use crate::common::{Output, Project};
+use crate::common::{Output, Project, WRITES_TO_SHARED};
 use crate::run::{beside, check, cleanup, exists, prerequisite, project, result};
 
 /// A prerequisite that depends on `packages.lock` and makes `made`, which is no part of the tree.
@@ -82,7 +82,7 @@ fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
         + &check("b", &[]);
     let project = project(&toml);
     let cleaned = beside(&project, "cleaned");
-    project.save("proctor.toml", &(toml + &cleanup("tidy up", &["--touch", &cleaned])));
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &toml + &cleanup("tidy up", &["--touch", &cleaned])));
     let output = project.proctor(["run"]).failure();
     insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 1

@@ -11,13 +11,13 @@ use crate::common::{Project, Watch, fake_tool, poll, processes_of};
 use crate::run::{check, cleanup, result};
 
 const LATE: Duration = Duration::from_secs(60);
-const ONE_AT_A_TIME: &str = "[queue]\nmax_parallel = 1\n";
+const ONE_AT_A_TIME: &str = "[queue]\nmax_parallel = 1\n[sandbox]\nwritable = [\"../../shared\"]\n";
 const NO_WAIT: &str = "[queue]\nmax_parallel = 1\nwait = \"0s\"\n";
 /// How an action's wait begins to be told.
 const WAITS: &str = "waiting: 1 action of another run is under way (at most 1800 s)";
 
 /// A check that writes down its beginning and its end, and goes on while there is `hold`.
-const CHECK: &str = "#!/bin/sh\necho \"$PROCTOR_OUT\" > \"$TMPDIR/out\"\necho \"begin $1\" >> \"$TMPDIR/log\"\nwhile [ -e \"$TMPDIR/hold\" ]; do sleep 0.01; done\necho \"end $1\" >> \"$TMPDIR/log\"\n";
+const CHECK: &str = "#!/bin/sh\ncd ../../shared\necho \"$PROCTOR_OUT\" > out\necho \"begin $1\" >> log\nwhile [ -e hold ]; do sleep 0.01; done\necho \"end $1\" >> log\n";
 
 /// Two projects of one user: `one` with the checks above, `two` with whatever it is given.
 fn two_projects(names: &[&str], two: &str) -> Project {
@@ -34,7 +34,7 @@ fn logged(names: &[&str]) -> String {
 }
 
 fn beside(project: &Project, name: &str) -> PathBuf {
-    project.root().join("tmp").join(name)
+    project.shared(name)
 }
 
 fn log(project: &Project) -> Vec<String> {

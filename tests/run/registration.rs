@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Project, poll};
+use crate::common::{Project, WRITES_TO_SHARED, poll};
 use crate::run::{beside, check, exists, project};
 
 const LATE: Duration = Duration::from_secs(30);
@@ -112,8 +112,12 @@ fn two_first_runs_at_once_register_one_project() {
 fn a_run_that_may_not_wait_says_that_another_one_is_going_on() {
     let project = project("");
     let (running, go_on) = (beside(&project, "running"), beside(&project, "go-on"));
-    project
-        .save("proctor.toml", &(check("a", &["--touch", &running, "--wait-for", &go_on]) + "[evidence]\nlock_wait = \"0s\"\n"));
+    project.save(
+        "proctor.toml",
+        &(WRITES_TO_SHARED.to_owned()
+            + &check("a", &["--touch", &running, "--wait-for", &go_on])
+            + "[evidence]\nlock_wait = \"0s\"\n"),
+    );
     let first = project.proctor(["run"]).watch();
     poll(LATE, "the first to run", || exists(&running).then_some(()));
     let output = project.proctor(["run"]).status(5);
@@ -128,7 +132,7 @@ fn a_run_that_may_not_wait_says_that_another_one_is_going_on() {
 fn a_run_that_waits_for_another_can_be_interrupted() {
     let project = project("");
     let (running, go_on) = (beside(&project, "running"), beside(&project, "go-on"));
-    project.save("proctor.toml", &check("a", &["--touch", &running, "--wait-for", &go_on]));
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &check("a", &["--touch", &running, "--wait-for", &go_on])));
     let first = project.proctor(["run"]).watch();
     poll(LATE, "the first to run", || exists(&running).then_some(()));
     let mut second = project.proctor(["run"]).watch();

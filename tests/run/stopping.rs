@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{Output, Project, poll, processes_of};
+use crate::common::{Output, Project, WRITES_TO_SHARED, poll, processes_of};
 use crate::run::{beside, check, cleanup, exists, project, result, run_directories};
 
 const LATE: Duration = Duration::from_secs(30);
@@ -63,7 +63,10 @@ fn a_check_that_exits_zero_when_it_is_stopped_has_timed_out_all_the_same() {
 fn clean_up_runs_after_a_failing_check() {
     let project = project("");
     let cleaned = beside(&project, "cleaned");
-    project.save("proctor.toml", &(check("red", &["--exit", "1"]) + &cleanup("tidy up", &["--touch", &cleaned])));
+    project.save(
+        "proctor.toml",
+        &(WRITES_TO_SHARED.to_owned() + &check("red", &["--exit", "1"]) + &cleanup("tidy up", &["--touch", &cleaned])),
+    );
     project.proctor(["run"]).failure();
     assert!(exists(&cleaned));
 }
@@ -108,7 +111,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
 /// Runs checks of which the first goes on until it is interrupted; returns whether clean-up ran.
 fn interrupted(project: &Project, signal: Signal) -> (Output, bool) {
     let (running, cleaned) = (beside(project, "running"), beside(project, "cleaned"));
-    let checks = check("slow", &["--stdout", "so far", "--touch", &running, "--sleep", LONG])
+    let checks = WRITES_TO_SHARED.to_owned()
+        + &check("slow", &["--stdout", "so far", "--touch", &running, "--sleep", LONG])
         + &check("next", &[])
         + &cleanup("tidy up", &["--touch", &cleaned]);
     project.save("proctor.toml", &checks);
@@ -166,7 +170,7 @@ fn what_a_command_leaves_behind_is_named_and_killed() {
     let project = project("");
     let pid_file = beside(&project, "pid");
     let leaves = ["--fork", "--pid-file", &pid_file, "--sleep", LONG, "--end", "--wait-for", &pid_file];
-    project.save("proctor.toml", &check("leaves", &leaves));
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &check("leaves", &leaves)));
     let output = project.proctor(["run"]).success();
     let pid = std::fs::read_to_string(&pid_file).unwrap();
     assert_eq!(processes_of(project.root()), []);
@@ -177,7 +181,9 @@ fn what_a_command_leaves_behind_is_named_and_killed() {
     assert!(output.stdout.contains(&named), "{}", output.snapshot());
     let report = output.report();
     assert_eq!(result(&report, "STEP.1")["result"]["survivors"][0]["pid"].to_string(), pid);
-    assert_eq!((&report["isolation"]["survivors"], &report["isolation"]["killedBy"]), (&1.into(), &"process-group".into()));
+    let isolation = &report["isolation"];
+    assert_eq!(isolation["killedBy"], "pid-namespace");
+    assert_eq!((&isolation["survivors"][0]["actionId"], isolation["survivors"][0]["pid"].to_string()), (&"STEP.1".into(), pid));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One file per command, and what several of them begin or end with.
 
+pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod log;
 mod opening;

@@ -106,7 +106,7 @@ fn selection(names: &[String]) -> Checks {
     if names.is_empty() { Checks::All } else { Checks::Named(names.to_vec()) }
 }
 
-fn watch_signals() -> Result<Control, CommandError> {
+pub(super) fn watch_signals() -> Result<Control, CommandError> {
     signal_controls().map_err(|error| {
         CommandError::caused(CommandExit::OwnFault, "failed to take over signals", &error).hint("run the command again")
     })

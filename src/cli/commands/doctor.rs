@@ -1,0 +1,65 @@
+//! `proctor doctor`: tries how well checks are kept apart here, and says what mends what stands in the way.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::arguments::DoctorOptions;
+use crate::cli::commands::opening;
+use crate::cli::doctor_findings::{Facts, Findings, apparmor_profile};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::cli::style::Style;
+use crate::cli::terminal;
+use crate::model::CommandExit;
+use crate::process::{KernelSwitches, limits_offered, restricts_sockets_and_signals};
+use crate::run::{ExaminationRequest, examine};
+use crate::spec::{self, DiskFiles};
+
+/// Carries the command out.
+pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.apparmor_profile {
+        render::bytes(apparmor_profile(&own_path(environment)).as_bytes());
+        return Ok(CommandExit::Proceed);
+    }
+    let mut launcher = opening::start_launcher(environment)?;
+    let root = setup::project_root(environment, &options.directory)?;
+    let (configuration, _) = setup::configuration(&root)?;
+    // The command that is tried is this program, which is there wherever it is asked.
+    let command = [environment.executable().display().to_string(), "--version".to_owned()];
+    let name = setup::directory_name(&root);
+    let plan = spec::plan_command(&command, &configuration, &DiskFiles::new(&root), &name)
+        .map_err(|problems| setup::of_problems(&problems))?;
+    let action = plan.steps.first().expect("the plan of a command has a step");
+    let control = super::run::watch_signals()?;
+    let request = ExaminationRequest {
+        state_root: environment.state_root(),
+        project_root: &root,
+        action,
+        program: environment.executable(),
+        settings: &configuration.sandbox,
+        ambient: environment.variables(),
+        control: &control,
+    };
+    let examination = examine(&mut launcher, &request).map_err(|error| super::of_run(&error))?;
+    let findings = Findings::of(&Facts {
+        examination,
+        controllers: limits_offered(),
+        has_scopes: restricts_sockets_and_signals(),
+        switches: KernelSwitches::read(),
+        mode: configuration.sandbox.mode,
+    });
+    if options.json {
+        render::bytes(&findings.document());
+    } else {
+        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        findings.lines(style).iter().for_each(|line| render::line(line));
+    }
+    Ok(findings.exit())
+}
+
+/// Returns where this program lies, for whoever writes it into a file.
+fn own_path(environment: &Environment) -> PathBuf {
+    let executable: &Path = environment.executable();
+    executable.canonicalize().unwrap_or_else(|_| executable.to_owned())
+}

@@ -1,0 +1,344 @@
+//! What an examination of this machine amounts to: the findings as lines and as a document, and what mends each. Pure.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::style::{Style, Tone};
+use crate::config::SandboxMode;
+use crate::model::{Access, CommandExit, IsolationLevel, Place};
+use crate::process::KernelSwitches;
+use crate::run::Examination;
+
+/// The profile that ships with proctor.
+const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
+
+/// The line of the profile that names the program, up to its paths.
+const PROFILE_PATHS: &str = "@{proctor} = ";
+
+/// What the findings are made of.
+pub(crate) struct Facts {
+    /// What was tried.
+    pub(crate) examination: Examination,
+    /// The controllers of actions' cgroups, or why there are no cgroups.
+    pub(crate) controllers: Result<Vec<String>, String>,
+    /// Whether Landlock keeps actions from signals and abstract sockets of others.
+    pub(crate) has_scopes: bool,
+    /// What the kernel says.
+    pub(crate) switches: KernelSwitches,
+    /// `sandbox.mode`.
+    pub(crate) mode: SandboxMode,
+}
+
+/// What is said, as `--json` prints it (`proctor-doctor-v1`).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Findings {
+    schema: &'static str,
+    /// The level at which actions are started; null: they cannot be.
+    level: Option<IsolationLevel>,
+    mode: &'static str,
+    levels: Vec<Level>,
+    limits: Limits,
+    landlock_scopes: bool,
+    store: String,
+    hidden: Vec<String>,
+    private: Vec<String>,
+    writable: Vec<String>,
+    remedies: Vec<Remedy>,
+}
+
+#[derive(Debug, Serialize)]
+struct Level {
+    level: IsolationLevel,
+    reached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Limits {
+    memory: bool,
+    processes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<String>,
+}
+
+/// What stands in the way, and what mends it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Remedy {
+    problem: &'static str,
+    command: String,
+}
+
+/// A row of the table of remedies.
+struct Rule {
+    problem: &'static str,
+    /// Returns the command, if this is what stands in the way.
+    mend: fn(&Facts) -> Option<String>,
+}
+
+/// What can stand in the way of more, the most important first.
+const RULES: &[Rule] = &[
+    Rule {
+        problem: "the kernel allows no user namespaces",
+        mend: |facts| {
+            (lacks_namespaces(facts) && facts.switches.max_user_namespaces == Some(0))
+                .then(|| sysctl("user.max_user_namespaces=15000"))
+        },
+    },
+    Rule {
+        problem: "the kernel allows user namespaces to root alone",
+        mend: |facts| {
+            (lacks_namespaces(facts) && facts.switches.unprivileged_userns_clone == Some(0))
+                .then(|| sysctl("kernel.unprivileged_userns_clone=1"))
+        },
+    },
+    Rule {
+        problem: "AppArmor keeps programs without a profile from user namespaces",
+        mend: |facts| {
+            let restricts = facts.switches.apparmor_restrict_unprivileged_userns == Some(1);
+            (lacks_namespaces(facts) && restricts).then(|| {
+                "proctor doctor --apparmor-profile | sudo tee /etc/apparmor.d/proctor && sudo apparmor_parser -r /etc/apparmor.d/proctor".to_owned()
+            })
+        },
+    },
+    Rule {
+        problem: "parts of `/proc` are masked, as container engines do it",
+        mend: |facts| {
+            let is_masked = obstacle(facts, IsolationLevel::Namespace).is_some_and(|text| text.contains("`/proc`"));
+            is_masked.then(|| "docker run --security-opt systempaths=unconfined IMAGE".to_owned())
+        },
+    },
+    Rule {
+        problem: "the kernel does not enable Landlock; this goes on its command line",
+        mend: |facts| {
+            let modules = facts
+                .switches
+                .security_modules
+                .as_deref()
+                .filter(|modules| !modules.split(',').any(|module| module == "landlock"));
+            obstacle(facts, IsolationLevel::Landlock).and(modules).map(|modules| format!("lsm=landlock,{modules}"))
+        },
+    },
+    Rule {
+        problem: "no cgroup is delegated to proctor, which limits of memory and processes need",
+        mend: |facts| {
+            facts.controllers.is_err().then(|| "systemd-run --user --scope --property=Delegate=yes proctor run".to_owned())
+        },
+    },
+    Rule {
+        problem: "the user's service manager has no controllers to delegate",
+        mend: |facts| {
+            let lacks = facts
+                .controllers
+                .as_ref()
+                .is_ok_and(|names| !["memory", "pids"].iter().all(|name| names.iter().any(|one| one == name)));
+            lacks.then(|| {
+"sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\nDelegate=cpu memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/proctor.conf && sudo systemctl daemon-reload".to_owned()
+            })
+        },
+    },
+];
+
+fn sysctl(setting: &str) -> String {
+    format!("echo {setting} | sudo tee /etc/sysctl.d/60-proctor.conf && sudo sysctl --system")
+}
+
+fn obstacle(facts: &Facts, level: IsolationLevel) -> Option<&str> {
+    facts.examination.levels.iter().find(|found| found.level == level)?.obstacle.as_deref()
+}
+
+fn lacks_namespaces(facts: &Facts) -> bool {
+    obstacle(facts, IsolationLevel::Namespace).is_some()
+}
+
+impl Findings {
+    /// Returns what the facts amount to.
+    pub(crate) fn of(facts: &Facts) -> Self {
+        let has = |name: &str| facts.controllers.as_ref().is_ok_and(|names| names.iter().any(|one| one == name));
+        let places = |wanted: fn(&Place) -> bool| {
+            facts.examination.places.iter().filter(|place| wanted(place)).map(|place| place.path.display().to_string()).collect()
+        };
+        let levels = facts.examination.levels.iter().map(|found| Level {
+            level: found.level,
+            reached: found.obstacle.is_none(),
+            obstacle: found.obstacle.clone(),
+        });
+        let process_group = Level { level: IsolationLevel::ProcessGroup, reached: true, obstacle: None };
+        let (memory, processes) = (has("memory"), has("pids"));
+        let limits_obstacle = match &facts.controllers {
+            Err(why) => Some(why.clone()),
+            Ok(_) if memory && processes => None,
+            Ok(_) => Some("the delegated cgroup lacks controllers".to_owned()),
+        };
+        Self {
+            schema: "proctor-doctor-v1",
+            level: facts.examination.level,
+            mode: mode_word(facts.mode),
+            levels: levels.chain([process_group]).collect(),
+            limits: Limits { memory, processes, obstacle: limits_obstacle },
+            landlock_scopes: facts.has_scopes,
+            store: facts.examination.store.display().to_string(),
+            hidden: places(|place| matches!(place.access, Access::Hidden)),
+            private: places(|place| matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. })),
+            writable: places(|place| matches!(place.access, Access::Writable)),
+            remedies: RULES
+                .iter()
+                .filter_map(|rule| Some(Remedy { problem: rule.problem, command: (rule.mend)(facts)? }))
+                .collect(),
+        }
+    }
+
+    /// Returns how the command ends: 0 if actions are kept apart as well as they can be, or a person has said that they are not to be.
+    pub(crate) fn exit(&self) -> CommandExit {
+        let is_as_wanted = self.level == Some(IsolationLevel::Namespace) || self.mode == mode_word(SandboxMode::Off);
+        if is_as_wanted { CommandExit::Proceed } else { CommandExit::CodeNeedsWork }
+    }
+
+    /// Returns the document of `--json`.
+    pub(crate) fn document(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("its keys are text");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Returns the lines for a person.
+    pub(crate) fn lines(&self, style: Style) -> Vec<String> {
+        let mut lines = vec![match (self.level, self.mode) {
+            (_, "off") => "isolation: none, `sandbox.mode` is \"off\"; what could be had:".to_owned(),
+            (Some(level), _) => format!("isolation: {}", style.paint(Tone::Strong, level_word(level))),
+            (None, _) => format!("isolation: {}, no command can be started", style.paint(Tone::Bad, "none")),
+        }];
+        for found in &self.levels {
+            let (mark, tone) = if found.reached { ("✓", Tone::Good) } else { ("-", Tone::Doubtful) };
+            let why = found.obstacle.as_deref().unwrap_or_else(|| level_means(found.level));
+            lines.push(format!("  {} {:<14} {why}", style.paint(tone, mark), level_word(found.level)));
+        }
+        let word = |can: bool| if can { "enforced" } else { "not enforced" };
+        let why = self.limits.obstacle.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        lines.push(format!("limits: memory {}, processes {}{why}", word(self.limits.memory), word(self.limits.processes)));
+        let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
+        lines.push(format!("signals to others, abstract sockets: {scopes}"));
+        lines.push(format!("store: {}, hidden from every command", self.store));
+        // Only namespaces can put something else in a place: without them it is everybody's.
+        let private = if self.level == Some(IsolationLevel::Namespace) { "own copy" } else { "shared" };
+        for (name, paths) in [("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)] {
+            if !paths.is_empty() {
+                lines.push(format!("{name}: {}", paths.join(", ")));
+            }
+        }
+        for remedy in &self.remedies {
+            lines.push(format!("{}:", remedy.problem));
+            lines.push(format!("  {}", style.paint(Tone::Strong, &remedy.command)));
+        }
+        lines
+    }
+}
+
+/// Returns the AppArmor profile that lets a program at this path make user namespaces, too.
+pub(crate) fn apparmor_profile(executable: &Path) -> String {
+    let own = executable.to_string_lossy();
+    let is_named = |line: &str| line.split_whitespace().any(|path| path == own);
+    let lines = APPARMOR_PROFILE.lines().map(|line| match line.strip_prefix(PROFILE_PATHS) {
+        Some(paths) if !is_named(paths) => format!("{PROFILE_PATHS}\"{own}\" {paths}\n"),
+        Some(_) | None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+fn mode_word(mode: SandboxMode) -> &'static str {
+    match mode {
+        SandboxMode::Auto => "auto",
+        SandboxMode::Require => "require",
+        SandboxMode::Off => "off",
+    }
+}
+
+fn level_word(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::Namespace => "namespace",
+        IsolationLevel::Cgroup => "cgroup",
+        IsolationLevel::Landlock => "landlock",
+        IsolationLevel::ProcessGroup => "process-group",
+    }
+}
+
+fn level_means(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::Namespace => "a file system, processes and shared memory of its own",
+        IsolationLevel::Cgroup => "files by Landlock, ended as a whole by a cgroup",
+        IsolationLevel::Landlock => "files by Landlock, ended by a search of /proc",
+        IsolationLevel::ProcessGroup => "nothing but that search",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::LevelFound;
+
+    fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> Facts {
+        let levels = IsolationLevel::ALL.into_iter().zip(obstacles);
+        let levels: Vec<_> =
+            levels.map(|(level, obstacle)| LevelFound { level, obstacle: obstacle.map(str::to_owned) }).collect();
+        let level =
+            levels.iter().find(|found| found.obstacle.is_none()).map_or(IsolationLevel::ProcessGroup, |found| found.level);
+        Facts {
+            examination: Examination { level: Some(level), levels, places: Vec::new(), store: "/state/proctor".into() },
+            controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
+            has_scopes: true,
+            switches,
+            mode: SandboxMode::Auto,
+        }
+    }
+
+    fn commands(facts: &Facts) -> Vec<String> {
+        Findings::of(facts).remedies.into_iter().map(|remedy| remedy.command).collect()
+    }
+
+    #[test]
+    fn where_nothing_is_missing_nothing_is_to_be_mended() {
+        let restricted = KernelSwitches { apparmor_restrict_unprivileged_userns: Some(1), ..KernelSwitches::default() };
+        let all = facts([None, None, None], restricted);
+        assert_eq!(commands(&all), [""; 0], "a profile is there already");
+        assert_eq!(Findings::of(&all).exit(), CommandExit::Proceed);
+    }
+
+    #[test]
+    fn every_obstacle_has_its_one_command() {
+        let no = Some("no");
+        let of = |obstacles, switches| commands(&facts(obstacles, switches));
+        let none = KernelSwitches::default();
+        let mended = of([no, None, None], KernelSwitches { max_user_namespaces: Some(0), ..none.clone() });
+        assert!(matches!(mended.as_slice(), [one] if one.contains("user.max_user_namespaces=15000")), "{mended:?}");
+        let mended = of([no, None, None], KernelSwitches { unprivileged_userns_clone: Some(0), ..none.clone() });
+        assert!(matches!(mended.as_slice(), [one] if one.contains("kernel.unprivileged_userns_clone=1")), "{mended:?}");
+        let mended = of([no, None, None], KernelSwitches { apparmor_restrict_unprivileged_userns: Some(1), ..none.clone() });
+        assert!(matches!(mended.as_slice(), [one] if one.contains("apparmor_parser -r")), "{mended:?}");
+        let mended = of([Some("cannot mount a fresh `/proc`: EPERM"), None, None], none.clone());
+        assert!(matches!(mended.as_slice(), [one] if one.contains("systempaths=unconfined")), "{mended:?}");
+        let mended =
+            of([None, None, no], KernelSwitches { security_modules: Some("capability,yama".to_owned()), ..none.clone() });
+        assert_eq!(mended, ["lsm=landlock,capability,yama"]);
+        let undelegated = Facts { controllers: Err("no cgroup".to_owned()), ..facts([None, no, None], none.clone()) };
+        assert!(commands(&undelegated)[0].starts_with("systemd-run --user --scope"));
+        let bare = Facts { controllers: Ok(vec!["cpu".to_owned()]), ..facts([None, None, None], none) };
+        assert!(commands(&bare)[0].contains("Delegate=cpu memory pids"));
+    }
+
+    #[test]
+    fn the_exit_code_says_whether_namespaces_are_reached_or_not_wanted() {
+        let weaker = facts([Some("no"), Some("no"), None], KernelSwitches::default());
+        assert_eq!(Findings::of(&weaker).exit(), CommandExit::CodeNeedsWork);
+        let off = Facts { mode: SandboxMode::Off, ..weaker };
+        assert_eq!(Findings::of(&off).exit(), CommandExit::Proceed);
+    }
+
+    #[test]
+    fn the_profile_names_the_program_that_prints_it_once() {
+        let elsewhere = apparmor_profile(Path::new("/opt/a b/proctor"));
+        assert!(elsewhere.contains("@{proctor} = \"/opt/a b/proctor\" /usr/bin/proctor"), "{elsewhere}");
+        assert_eq!(apparmor_profile(Path::new("/usr/local/bin/proctor")), APPARMOR_PROFILE);
+    }
+}

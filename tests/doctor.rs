@@ -1,0 +1,103 @@
+//! What `proctor doctor` says of this machine, and of one whose kernel allows no user namespaces: `unshare` makes one.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Output, Project, fake_tool, proctor};
+
+/// Runs `proctor` in a user namespace in which no further one can be made.
+fn without_namespaces(project: &Project, arguments: &str) -> Output {
+    let script = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" {arguments}");
+    let program = proctor().to_str().expect("the build directory is UTF-8");
+    project.command(Path::new("unshare"), ["-Ur", "sh", "-euc", &script, program]).any_status()
+}
+
+fn touching(settings: &str) -> Project {
+    let command =
+        format!("[[check]]\nname = \"touches\"\ncommand = [{:?}, \"--touch\", \"ran\"]\n", fake_tool().display().to_string());
+    Project::new().toml(&(command + settings)).file(".gitignore", "ran\n")
+}
+
+/// Returns what a document says of a level.
+fn level<'d>(document: &'d Value, name: &str) -> &'d Value {
+    let levels = document["levels"].as_array().expect("a list of levels");
+    levels.iter().find(|level| level["level"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
+}
+
+#[test]
+fn where_namespaces_can_be_had_it_says_so_and_ends_well() {
+    let project = touching("[sandbox]\nwritable = [\"../shared\"]\n");
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    assert_eq!((&document["schema"], &document["level"]), (&"proctor-doctor-v1".into(), &"namespace".into()));
+    assert_eq!(level(&document, "namespace")["reached"], true, "{document:#}");
+    assert_eq!(level(&document, "landlock")["reached"], true, "{document:#}");
+    assert_eq!(document["store"], project.root().join("state/proctor").display().to_string());
+    let writable = document["writable"].as_array().expect("a list");
+    assert!(writable.contains(&project.shared("").display().to_string().trim_end_matches('/').into()), "{document:#}");
+    let screen = project.proctor(["doctor"]).success();
+    assert!(screen.stdout.starts_with("isolation: namespace\n  ✓ namespace "), "{}", screen.snapshot());
+    assert!(screen.stdout.contains("\nstore: ") && screen.stdout.contains("\nhidden: "), "{}", screen.snapshot());
+}
+
+#[test]
+fn it_runs_no_check_and_leaves_nothing_behind() {
+    let project = touching("");
+    project.proctor(["doctor"]).success();
+    assert!(!project.path().join("ran").exists() && !project.path().join("evidence").exists());
+    let left = std::fs::read_dir(project.root().join("state/proctor")).expect("the store").flatten();
+    let left: Vec<_> =
+        left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().contains("examination")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn where_the_kernel_allows_none_it_names_the_command_that_mends_it() {
+    let project = touching("");
+    let said = without_namespaces(&project, "doctor");
+    assert_eq!(said.status, 1, "{}", said.snapshot());
+    assert!(said.stdout.starts_with("isolation: landlock\n  - namespace "), "{}", said.snapshot());
+    assert!(said.stdout.contains("\nthe kernel allows no user namespaces:\n  echo user.max_user_namespaces=15000 | sudo tee "));
+    let document = without_namespaces(&project, "doctor --json").json();
+    assert_eq!((&document["level"], level(&document, "namespace")["reached"].as_bool()), (&"landlock".into(), Some(false)));
+    project.save("proctor.toml", "[sandbox]\nmode = \"off\"\n");
+    assert_eq!(without_namespaces(&project, "doctor").status, 0, "a person has said that nothing is to be isolated");
+}
+
+#[test]
+fn a_run_without_namespaces_falls_back_and_its_report_says_why() {
+    let project = touching("");
+    let output = without_namespaces(&project, "run --json");
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    let isolation = &output.json()["isolation"];
+    assert_eq!(isolation["level"], "landlock");
+    let obstacles = isolation["obstacles"].to_string();
+    assert!(obstacles.contains("cannot make a process in namespaces of its own"), "{isolation:#}");
+    let open = isolation["openChannels"].to_string();
+    assert!(open.contains("the shared /tmp"), "{isolation:#}");
+}
+
+#[test]
+fn a_run_that_requires_namespaces_starts_nothing_without_them() {
+    let project = touching("[sandbox]\nmode = \"require\"\n");
+    let output = without_namespaces(&project, "run");
+    assert_eq!(output.status, 1, "{}", output.snapshot());
+    let said = "The command could not be kept apart, so it was not started: `sandbox.mode = \"require\"` wants namespaces";
+    assert!(output.stdout.contains(said) && output.stdout.contains("`proctor doctor` says more"), "{}", output.snapshot());
+    assert!(!project.path().join("ran").exists());
+    project.proctor(["run"]).success();
+    assert!(project.path().join("ran").exists(), "with namespaces it runs");
+}
+
+#[test]
+fn the_profile_is_printed_for_this_very_program() {
+    let profile = Project::new().proctor(["doctor", "--apparmor-profile"]).success().stdout;
+    assert!(profile.contains(&format!("@{{proctor}} = \"{}\" /usr/bin/proctor", proctor().display())), "{profile}");
+    assert!(profile.contains("profile proctor @{proctor} flags=(unconfined) {\n  userns,\n"), "{profile}");
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_no_finding() {
+    let output = Project::new().toml("[sandbox]\nmode = \"sometimes\"\n").proctor(["doctor", "--json"]).status(4);
+    assert_eq!(output.json()["error"]["kind"], "SPECIFICATION_WRONG", "{}", output.snapshot());
+}

@@ -1,0 +1,208 @@
+//! Real tools inside: what people run passes in the namespaces every action is put into, and by Landlock where there are none.
+//!
+//! Each project runs as this user and, where that is root, as an unprivileged one, at both levels. Nothing of what is tried here
+//! fails at the Landlock level. What that level cannot give is a `/tmp` of one's own and a writable copy of HOME (it only says no,
+//! it puts nothing in another place): that is tested by its name.
+#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees who was left out, and why")]
+
+mod settings;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
+
+/// Packages are fetched within this.
+const FETCHING_BOUND: Duration = Duration::from_secs(300);
+
+/// The levels that a tool must pass at.
+const LEVELS: [&str; 2] = ["namespace", "landlock"];
+
+/// What Python offers for parallel work, in one file for pytest.
+const PYTHON_TESTS: &str = r#"
+import http.server, multiprocessing, os, pty, sqlite3, subprocess, sys, threading, urllib.request
+from multiprocessing import shared_memory
+
+import pytest
+
+
+def square(number):
+    return number * number
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(method):
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(square, [1, 2, 3]) == [1, 4, 9]
+
+
+def test_manager_queue_and_semaphore():
+    context = multiprocessing.get_context("fork")
+    with context.Manager() as manager:
+        numbers = manager.list([1])
+        numbers.append(2)
+        assert list(numbers) == [1, 2]
+    queue = context.Queue()
+    queue.put("x")
+    assert queue.get(timeout=10) == "x"
+    with context.Semaphore(1):
+        pass
+
+
+def test_shared_memory():
+    block = shared_memory.SharedMemory(create=True, size=1 << 20)
+    block.buf[0] = 7
+    same = shared_memory.SharedMemory(name=block.name)
+    assert same.buf[0] == 7
+    same.close()
+    block.close()
+    block.unlink()
+
+
+def test_pty():
+    leader, follower = pty.openpty()
+    child = subprocess.Popen([sys.executable, "-c", "import os; print(os.isatty(1))"], stdout=follower)
+    assert child.wait() == 0
+    assert os.read(leader, 100).strip() == b"True"
+
+
+def test_loopback_http():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(f"http://127.0.0.1:{server.server_port}/") as answer:
+        assert answer.status == 200
+    server.shutdown()
+
+
+def test_sqlite_with_a_write_ahead_log(tmp_path):
+    for directory in [tmp_path, "."]:
+        connection = sqlite3.connect(os.path.join(directory, "data.db"))
+        assert connection.execute("pragma journal_mode=wal").fetchone() == ("wal",)
+        connection.execute("create table t(a)")
+        connection.execute("insert into t values (1)")
+        connection.commit()
+        assert connection.execute("select a from t").fetchall() == [(1,)]
+        connection.close()
+    os.remove("data.db")
+"#;
+
+/// Returns everybody who can reach a program: the build directory may lie where an unprivileged user may not go.
+fn users_who_reach(program: &Path) -> Vec<User> {
+    let reaches = |user: &User| {
+        let there = user.command(Path::new("test")).arg("-x").arg(program).status().is_ok_and(|status| status.success());
+        if !there {
+            println!("{user} cannot reach `{}`: not tried", program.display());
+        }
+        there
+    };
+    User::all().into_iter().filter(reaches).collect()
+}
+
+/// Runs `proctor run --json` in a project that is given to a user for it.
+#[track_caller]
+fn run_as(user: User, level: &str, project: &Project, arguments: &[&str]) -> Output {
+    user.own(project.root());
+    let invocation = match user {
+        User::Own => project.proctor(["run"]),
+        User::Unprivileged => {
+            // A copy: the build directory may lie where the other user may not go.
+            let copy = project.root().join("proctor");
+            if !copy.exists() {
+                fs::copy(proctor(), &copy).expect("a copy of the program");
+            }
+            let number = user.number().to_string();
+            let words = ["--reuid", &number, "--regid", &number, "--clear-groups", "--", copy.to_str().expect("UTF-8"), "run"];
+            project.command(Path::new("setpriv"), words)
+        }
+    };
+    invocation.arguments(arguments).env("PROCTOR_TEST_ISOLATION", level).bound(FETCHING_BOUND).any_status()
+}
+
+/// Runs a project as everybody at every level: it must pass.
+#[track_caller]
+fn must_pass(program: &Path, make: impl Fn() -> Project) -> Vec<Value> {
+    let mut reports = Vec::new();
+    for user in users_who_reach(program) {
+        for level in LEVELS {
+            let project = make();
+            let output = run_as(user, level, &project, &["--json"]);
+            assert_eq!(output.status, 0, "{user}, {level}: {}", output.snapshot());
+            let report = output.json();
+            assert_eq!(report["isolation"]["level"], level, "{user}: {:#}", report["isolation"]);
+            reports.push(report);
+        }
+    }
+    reports
+}
+
+fn check(name: &str, tool: &str, command: &str) -> String {
+    let words = shlex::split(command).expect("a command of ours");
+    let command = serde_json::to_string(&words).expect("strings can be written");
+    format!("[[check]]\nname = {name:?}\ntool = {tool:?}\ncommand = {command}\ntimeout = \"2m\"\n")
+}
+
+#[test]
+fn pytest_passes_with_workers_coverage_processes_and_sockets() {
+    let python = python_parallel();
+    let pytest = format!("{} -m pytest -p no:cacheprovider", python.display());
+    let reports = must_pass(&python, || {
+        let checks = check("plain", "pytest", &pytest)
+            + &check("workers", "pytest", &format!("{pytest} -n 2"))
+            + &check("coverage", "pytest", &format!("{pytest} -n 2 --cov=. --cov-fail-under=90"));
+        Project::new().toml(&checks).file("test_parallel.py", PYTHON_TESTS).file(".gitignore", ".coverage*\n*.db*\n__pycache__\n")
+    });
+    for report in reports {
+        let results = report["stepExecution"]["results"].as_array().expect("three checks").clone();
+        let passed: Vec<_> = results.iter().map(|result| &result["result"]["summary"]["passed"]).collect();
+        assert!(passed.iter().all(|count| **count == 8), "{passed:?}");
+    }
+}
+
+#[test]
+fn tsc_eslint_and_vitest_pass_with_their_caches() {
+    let (modules, vitest) = (node_modules(), vitest_modules());
+    let bin = |modules: &Path, tool: &str| modules.join(".bin").join(tool).display().to_string();
+    must_pass(&modules.join(".bin/tsc"), || {
+        let checks = check("tsc", "tsc", &bin(&modules, "tsc"))
+            + &check("eslint", "eslint", &format!("{} --cache src", bin(&modules, "eslint")))
+            + &check("vitest", "generic", &format!("{} run --globals", bin(&vitest, "vitest")));
+        let compiler =
+            r#"{"compilerOptions": {"incremental": true, "outDir": "dist", "strict": true, "types": []}, "include": ["src"]}"#;
+        Project::new()
+            .toml(&checks)
+            .file("package.json", r#"{"name": "inside", "version": "1.0.0", "type": "module"}"#)
+            .file("tsconfig.json", compiler)
+            .file("src/one.ts", "export const one: number = 1;\n")
+            .file("src/two.js", "export const two = 2;\n")
+            .file("eslint.config.js", "export default [{ rules: { \"no-var\": \"error\" } }];\n")
+            .file("two.test.js", "import { two } from './src/two.js';\ntest('two', () => expect(two).toBe(2));\n")
+            .file(".gitignore", "dist\n*.tsbuildinfo\n.eslintcache\nnode_modules\n")
+    });
+}
+
+#[test]
+fn packages_are_installed_by_prerequisites_and_listed() {
+    let lock = |name: &str| {
+        let path = repository().join("fixtures/projects/quotes").join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read `{}`: {error}", path.display()))
+    };
+    let (manifest, lock) = (lock("package.json"), lock("package-lock.json"));
+    let toml = "[[prerequisite]]\nname = \"environment\"\nshell = true\ncreates = [\".venv/bin/python\"]\ncommand = \"python3 -m venv .venv && .venv/bin/python -m pip install -q iniconfig==2.3.1\"\n\
+        [[prerequisite]]\nname = \"packages\"\ncommand = [\"npm\", \"ci\", \"--no-audit\", \"--no-fund\"]\ncreates = [\"node_modules\"]\n"
+        .to_owned()
+        + &check("imported", "generic", ".venv/bin/python -c 'import iniconfig'")
+        + &check("listed", "generic", "npm ls");
+    must_pass(Path::new("/bin/sh"), || {
+        let project = Project::new().with_package_index().toml(&toml);
+        project.file("package.json", &manifest).file("package-lock.json", &lock).file(".gitignore", "node_modules\n.venv\n")
+    });
+}
+
+/// Returns the home directory of a project's user.
+fn home(project: &Project) -> PathBuf {
+    project.root().join("home")
+}
