@@ -16,6 +16,7 @@ mod common;
 mod crash;
 mod harness;
 mod house;
+mod kills;
 mod limits;
 mod output;
 mod process;

@@ -2,7 +2,9 @@
 //!
 //! Owns no expectation about proctor beyond its files on disk. Start at [`Project`].
 
+mod family;
 mod invocation;
+mod kept;
 mod leftovers;
 mod output;
 mod poll;
@@ -16,7 +18,9 @@ mod terminal;
 mod tools;
 mod watch;
 
+pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
+pub(crate) use kept::{Committed, Kept};
 pub(crate) use leftovers::processes_of;
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
