@@ -113,6 +113,26 @@ fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_gr
     println!("{kills} kills: {tally:#?}");
 }
 
+#[test]
+fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
+    for level in LEVELS {
+        let project = Project::new();
+        let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
+        let script = format!("#!/bin/sh\n{daemons}touch ready\nsleep 600\n");
+        let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
+        let project = project.toml(settings).file("check.sh", &script);
+        let started = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).watch();
+        poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
+        let family = family_of(started.id());
+        for launcher in children_of(started.id()) {
+            kill(Pid::from_raw(launcher), Signal::SIGKILL).expect("it is not reaped");
+        }
+        let ended = started.ended();
+        assert_eq!(processes_of(project.root()), [], "{level}: {}", ended.snapshot());
+        expect_all_to_be_gone(&family);
+    }
+}
+
 impl Target {
     #[track_caller]
     fn new() -> Self {
