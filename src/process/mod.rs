@@ -56,5 +56,5 @@ pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle
 pub use launcher::launcher_main;
 pub use program::resolve_program;
 pub use protocol::Isolation;
-pub use signals::{signal_controls, signal_pipe};
+pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
