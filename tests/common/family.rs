@@ -51,6 +51,16 @@ pub(crate) fn status_number(id: i32, key: &str) -> u64 {
     line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Returns the numbers of the signals that are ignored, by the `SigIgn` line of a `/proc/PID/status`.
+///
+/// 32 and 33 are left out: they are the C library's own, and its `posix_spawn(3)` ignores them in every child.
+#[track_caller]
+pub(crate) fn ignored(status: &str) -> Vec<u32> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("the kernel says it");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a mask");
+    (1..=64).filter(|number| mask >> (number - 1) & 1 == 1 && ![32, 33].contains(number)).collect()
+}
+
 fn parent_of(id: i32) -> Option<i32> {
     stat_fields(id)?.get(1)?.parse().ok()
 }

@@ -18,7 +18,7 @@ mod terminal;
 mod tools;
 mod watch;
 
-pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, stat_fields, status_number};
+pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, Kept};
 pub(crate) use leftovers::processes_of;
@@ -28,5 +28,6 @@ pub(crate) use project::{Project, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie};
+pub(crate) use terminal::Terminal;
 pub(crate) use tools::{PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_plain, python_plugins};
 pub(crate) use watch::Watch;

@@ -12,7 +12,7 @@ use crate::watch_cli::{LATE, hold, project, release, status_of, steps, tree_dige
 
 #[test]
 fn signals_end_an_idle_watch_with_their_codes_and_leave_no_process() {
-    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let project = project("");
         let mut watch = project.watch(["."]);
         wait_until_it_watches(&mut watch);
