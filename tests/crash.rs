@@ -1,7 +1,5 @@
 //! proctor is killed, its files are damaged, several of it run at once: nothing half-done can be reached, and nothing is lost.
 
-mod kept;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,8 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor::evidence::DurableStep;
 
-use crate::common::{Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
-use kept::{Committed, Kept};
+use crate::common::{Committed, Kept, Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 
 const BOUND: Duration = Duration::from_secs(30);
 /// The status of a command that was killed, as a shell says it.

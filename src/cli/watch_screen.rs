@@ -125,6 +125,9 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         ],
         Notice::EventsLost(problem) => vec![lost(problem)],
         Notice::RootVanished => vec!["the project's directory is gone; watching goes on when it is back".to_owned()],
+        Notice::ReloadingAfterRun => {
+            vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
+        }
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
         Notice::Untriggered => {

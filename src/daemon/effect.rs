@@ -74,6 +74,8 @@ pub enum Notice {
     EventsLost(WatchProblem),
     /// The root of the project is gone.
     RootVanished,
+    /// The configuration is read anew and everything is run again when the run under way is over.
+    ReloadingAfterRun,
     /// There is nothing to run with this key.
     NothingFailed,
     /// The tree is the one of the last verdict.

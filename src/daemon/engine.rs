@@ -43,6 +43,8 @@ pub struct Engine {
     last_tree: Option<TreeDigest>,
     last_failed: Vec<String>,
     lost_events: bool,
+    /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
+    reload_owed: bool,
     leaving: Option<CommandExit>,
 }
 
@@ -97,6 +99,7 @@ impl Engine {
             last_tree: None,
             last_failed: Vec::new(),
             lost_events: false,
+            reload_owed: false,
             leaving: None,
         }
     }
@@ -113,6 +116,10 @@ impl Engine {
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
             Event::Signal(signal) => self.on_signal(signal),
+            Event::Settings(settings) => {
+                self.settings = settings;
+                Vec::new()
+            }
             Event::Finished(finished) => self.on_finished(now, finished),
         }
     }
@@ -246,6 +253,19 @@ impl Engine {
         match signal {
             OsSignal::Interrupt => self.leave(CommandExit::Interrupted, StopReason::Interrupted),
             OsSignal::Terminate => self.leave(CommandExit::Terminated, StopReason::Terminated),
+            OsSignal::Reload => self.on_reload(),
+        }
+    }
+
+    /// Every run reads the configuration before it begins, so a run of everything is all there is to it.
+    fn on_reload(&mut self) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => self.on_request(Selection::All),
+            Stage::Running(_) if self.leaving.is_some() => Vec::new(),
+            Stage::Running(_) => {
+                self.reload_owed = true;
+                vec![Effect::Show(Notice::ReloadingAfterRun)]
+            }
         }
     }
 
@@ -269,6 +289,16 @@ impl Engine {
         if finished != Finished::Stopped {
             self.restarts = 0;
         }
+        let mut effects = self.on_outcome(now, finished);
+        if self.reload_owed && self.stage == Stage::Idle {
+            self.reload_owed = false;
+            effects.retain(|effect| !matches!(effect, Effect::Show(Notice::Waiting(_)) | Effect::WakeAt(_)));
+            effects.extend(self.on_request(Selection::All));
+        }
+        effects
+    }
+
+    fn on_outcome(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
         match finished {
             Finished::Verdict { tree, failed, paused } => {
                 self.last_tree = Some(tree);

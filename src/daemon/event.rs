@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::daemon::engine::EngineSettings;
 use crate::model::{TreeDigest, TreePath, WatchHint};
 
 /// Something that arrived.
@@ -15,6 +16,8 @@ pub enum Event {
     Key(Key),
     /// A signal of the operating system.
     Signal(OsSignal),
+    /// The configuration, which is read before every run, has other settings for scheduling now.
+    Settings(EngineSettings),
     /// The run under way is over.
     Finished(Finished),
 }
@@ -39,8 +42,10 @@ pub enum Key {
 pub enum OsSignal {
     /// SIGINT.
     Interrupt,
-    /// SIGTERM or SIGHUP.
+    /// SIGTERM, or SIGHUP when a terminal hangs up.
     Terminate,
+    /// SIGHUP where there is no terminal: read the configuration anew and run once more.
+    Reload,
 }
 
 /// How a run ended, as far as scheduling is concerned.

@@ -17,5 +17,5 @@ pub use effect::{Effect, Notice, Order, Selection, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use event::{Event, Finished, Key, OnDisk, OsSignal};
 pub use notify_desktop::notify_desktop;
-pub use perform::{Beginning, Loop, LoopError, Screen};
-pub use worker::{Over, Reload, Trouble, Worker, WorkerReport};
+pub use perform::{Beginning, HangUp, Loop, LoopError, Screen};
+pub use worker::{Over, Reload, Reloaded, Trouble, Worker, WorkerReport};

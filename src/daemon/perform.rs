@@ -60,6 +60,18 @@ pub struct Loop<'a, S: Screen> {
     send_hint: UnboundedSender<WatchHint>,
     /// Held for its thread: dropping it ends its hints.
     watcher: Watcher,
+    hang_up: HangUp,
+}
+
+/// What SIGHUP means to a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HangUp {
+    /// The terminal is gone: the watch ends.
+    Ends,
+    /// There is no terminal, so somebody sent it: the configuration is read anew and everything runs once more.
+    Reloads,
+    /// Whoever started the watch at a terminal wants it to outlive that one (`nohup`).
+    Ignored,
 }
 
 /// What a watch is begun with.
@@ -76,6 +88,8 @@ pub struct Beginning {
     pub matcher: Matcher,
     /// Where keys come from; a sender that is dropped means that there are none.
     pub keys: UnboundedReceiver<Key>,
+    /// What SIGHUP means.
+    pub hang_up: HangUp,
 }
 
 impl<'a, S: Screen> Loop<'a, S> {
@@ -98,6 +112,7 @@ impl<'a, S: Screen> Loop<'a, S> {
             root: root.to_owned(),
             send_hint,
             watcher,
+            hang_up: beginning.hang_up,
         })
     }
 
@@ -106,7 +121,7 @@ impl<'a, S: Screen> Loop<'a, S> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(LoopError::Runtime)?;
         runtime.block_on(async {
-            let mut signals = Signals::take_over().map_err(LoopError::Signals)?;
+            let mut signals = Signals::take_over(self.hang_up).map_err(LoopError::Signals)?;
             let first = self.engine.begin();
             if let Some(exit) = self.perform(first)? {
                 return Ok(exit);
@@ -136,6 +151,7 @@ impl<'a, S: Screen> Loop<'a, S> {
                             return Event::Hint(WatchHint::LookAgain(problem));
                         }
                     }
+                    WorkerReport::Settings(settings) => return Event::Settings(settings),
                     WorkerReport::Over(over) => {
                         self.screen.over(&over);
                         return Event::Finished(over.finished);
@@ -190,20 +206,31 @@ fn forward(send: UnboundedSender<WatchHint>) -> impl Fn(WatchHint) + Send + 'sta
 struct Signals {
     interrupt: tokio::net::UnixStream,
     terminate: tokio::net::UnixStream,
+    reload: Option<tokio::net::UnixStream>,
 }
 
 impl Signals {
-    fn take_over() -> io::Result<Self> {
+    fn take_over(hang_up: HangUp) -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(&[SIGTERM, SIGHUP])? })
+        let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };
+        let reload = (hang_up == HangUp::Reloads).then(|| arrivals_of(&[SIGHUP])).transpose()?;
+        Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
     }
 
     async fn next(&mut self) -> OsSignal {
         let mut one = [0_u8; 1];
         let mut other = [0_u8; 1];
+        let mut third = [0_u8; 1];
+        let reload = async {
+            match &mut self.reload {
+                Some(arrivals) => arrivals.read(&mut third).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.read(&mut one) => OsSignal::Interrupt,
             _ = self.terminate.read(&mut other) => OsSignal::Terminate,
+            _ = reload => OsSignal::Reload,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::daemon::effect::{Order, Selection};
+use crate::daemon::engine::EngineSettings;
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
@@ -21,6 +22,8 @@ pub enum WorkerReport {
     Progress(Progress),
     /// What belongs to the tree is decided by other settings from here on.
     Rules(Box<Matcher>),
+    /// Scheduling has other settings from here on.
+    Settings(EngineSettings),
     /// It is over; what came of it, to show.
     Over(Box<Over>),
 }
@@ -45,8 +48,19 @@ pub enum Trouble {
     Run(RunError),
 }
 
+/// What the project's files say before a run.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// What is to be run.
+    pub plan: Plan,
+    /// How.
+    pub settings: Settings,
+    /// When: the settings of `[watch]`.
+    pub engine: EngineSettings,
+}
+
 /// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
-pub type Reload = Box<dyn FnMut() -> Result<(Plan, Settings), Vec<String>> + Send>;
+pub type Reload = Box<dyn FnMut() -> Result<Reloaded, Vec<String>> + Send>;
 
 /// The handle of the worker's thread.
 #[derive(Debug)]
@@ -63,6 +77,8 @@ struct Bench {
     reports: UnboundedSender<WorkerReport>,
     /// What decided in the last run what belongs to the tree.
     rules: Option<MatcherSettings>,
+    /// When runs were begun, by the configuration of the last one.
+    engine: Option<EngineSettings>,
 }
 
 impl Worker {
@@ -72,7 +88,7 @@ impl Worker {
     /// When the system refuses the thread.
     pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> io::Result<Self> {
         let (orders, inbox) = channel();
-        let bench = Bench { workspace, reload, scope, reports, rules: None };
+        let bench = Bench { workspace, reload, scope, reports, rules: None, engine: None };
         let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || bench.serve(&inbox))?;
         Ok(Self { orders: Some(orders), stop: None, thread: Some(thread) })
     }
@@ -114,7 +130,7 @@ impl Bench {
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
-        let (plan, settings) = match (self.reload)() {
+        let Reloaded { plan, settings, engine } = match (self.reload)() {
             Ok(loaded) => loaded,
             Err(lines) => {
                 return Over {
@@ -125,6 +141,7 @@ impl Bench {
             }
         };
         self.tell_new_rules(&settings);
+        self.tell_new_settings(engine);
         let checks = match &order.selection {
             Selection::All => Checks::All,
             Selection::Named(names) => Checks::Named(names.clone()),
@@ -159,6 +176,13 @@ impl Bench {
         // Wrong patterns fail the run itself, with their reasons.
         if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
             let _gone = self.reports.send(WorkerReport::Rules(Box::new(matcher)));
+        }
+    }
+
+    fn tell_new_settings(&mut self, settings: EngineSettings) {
+        if self.engine.as_ref() != Some(&settings) {
+            let _gone = self.reports.send(WorkerReport::Settings(settings.clone()));
+            self.engine = Some(settings);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use nix::poll::{PollTimeout, poll};
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access, getppid};
 
 use crate::model::{DurationMs, GroupUsage, ResourceLimits};
 use crate::process::protocol::ActionNumber;
@@ -19,6 +19,9 @@ const DELEGATED: &[&str] = &["user.delegate", "trusted.delegate"];
 
 /// Where proctor's own processes go, so that controllers can be enabled for the cgroups beside it.
 const OWN_LEAF: &str = "supervisor";
+
+/// How the cgroup of an action is called, before the launcher's process id and the action's number.
+const ACTION_PREFIX: &str = "action-";
 
 /// The controllers that limits and peaks need.
 const CONTROLLERS: &[&str] = &["memory", "pids"];
@@ -40,8 +43,13 @@ pub(super) struct Cgroup {
 
 impl Delegation {
     /// Finds the cgroup of this process, and makes ready to make others in it; says why there is none.
+    ///
+    /// It is ours when the service manager has marked it, and also when nobody but this process and its supervisor is in it: the user
+    /// manager of systemd 252 marks nothing (measured), and whom a unit holds alone it cannot take anything from. A shell's session
+    /// or a terminal's scope holds others, and is never touched.
     pub(super) fn find() -> Result<Self, String> {
         let found = Self::look()?;
+        found.remove_leftovers();
         found.enable_controllers();
         Ok(found)
     }
@@ -54,7 +62,7 @@ impl Delegation {
         let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
         // A process that was already moved into the leaf finds it as its own.
         let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
-        if !DELEGATED.iter().any(|name| has_attribute(&base, name)) {
+        if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
         }
         Ok(Self { base })
@@ -68,11 +76,24 @@ impl Delegation {
 
     /// Makes the cgroup of an action, with its limits where there are controllers for them.
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
-        let directory = self.base.join(format!("action-{}-{}", Pid::this(), number.0));
+        let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
         let cgroup = Cgroup { directory };
         cgroup.limit(limits);
         Ok(cgroup)
+    }
+
+    /// Ends and removes the cgroups of actions whose launcher is dead: it was killed, and nobody else removes them.
+    fn remove_leftovers(&self) {
+        for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let is_orphan = name.to_str().and_then(launcher_of).is_some_and(|launcher| !is_alive(launcher));
+            if is_orphan {
+                let left = Cgroup { directory: entry.path() };
+                left.clear();
+                let _still_dying = left.remove();
+            }
+        }
     }
 
     /// Moves our processes out of the way and enables what is there: inner nodes have no processes of their own (`cgroups(7)`).
@@ -137,12 +158,20 @@ impl Cgroup {
     }
 
     /// Waits, within a bound, until those who were killed are dead.
-    pub(super) fn await_empty(&self) {
+    fn await_empty(&self) {
         for _ in 0..DYING_MS {
             if self.is_empty() {
                 return;
             }
             let _slept = poll(&mut [], PollTimeout::from(1_u8));
+        }
+    }
+
+    /// Kills whoever is left in it, and waits until they are dead.
+    pub(super) fn clear(&self) {
+        if !self.is_empty() {
+            let _before_5_14 = self.kill();
+            self.await_empty();
         }
     }
 
@@ -172,6 +201,26 @@ impl Cgroup {
     fn read(&self, file: &str) -> Option<String> {
         fs::read_to_string(self.directory.join(file)).ok()
     }
+}
+
+/// Returns whether this process, its parent and nobody else is in a cgroup that we may make others in.
+fn is_held_alone(base: &Path) -> bool {
+    let own = [Pid::this().to_string(), getppid().to_string()];
+    // A launcher that takes a dead one's place finds us in the leaf.
+    let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
+    let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
+    let is_ours = members.all(|member| own.iter().any(|one| one == member));
+    // The root holds the whole system, and of a cgroup we may not move processes in nothing is ours.
+    is_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
+}
+
+/// Returns the launcher that made the cgroup of an action with this name.
+fn launcher_of(name: &str) -> Option<i32> {
+    name.strip_prefix(ACTION_PREFIX)?.split_once('-')?.0.parse().ok()
+}
+
+fn is_alive(process: i32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
 fn set(file: &Path, text: &str) -> io::Result<()> {
@@ -276,5 +325,31 @@ mod tests {
         );
         assert_eq!(locate("3:memory:/x\n", v2), None);
         assert_eq!(locate(own, "31 24 0:27 / /x rw - cgroup cgroup rw\n"), None);
+    }
+
+    #[test]
+    fn cgroups_of_dead_launchers_are_removed_and_nothing_else() {
+        let base = tempfile::tempdir().expect("a directory");
+        let own = format!("action-{}-1", Pid::this());
+        // No process has this number: it is above what the kernel gives.
+        let names = [own.as_str(), "action-2147483646-1", "action-", "action-x-1", "supervisor", "other-2147483646-1"];
+        names.iter().for_each(|name| fs::create_dir(base.path().join(name)).expect("an empty directory"));
+        Delegation { base: base.path().to_owned() }.remove_leftovers();
+        let left: Vec<&str> = names.into_iter().filter(|name| base.path().join(name).exists()).collect();
+        assert_eq!(left, [own.as_str(), "action-", "action-x-1", "supervisor", "other-2147483646-1"]);
+    }
+
+    #[test]
+    fn a_cgroup_with_anybody_else_in_it_is_not_ours() {
+        let (root, _) = stand_in(&[("cgroup.kill", ""), ("cgroup.procs", "")]);
+        let with = |members: String| {
+            fs::write(root.path().join("cgroup.procs"), members).expect("ours");
+            is_held_alone(root.path())
+        };
+        let (own, parent) = (Pid::this(), getppid());
+        assert!(with(format!("{own}\n")) && with(format!("{parent}\n{own}\n")));
+        assert!(!with(format!("{parent}\n{own}\n1\n")), "the shell it was started from");
+        fs::remove_file(root.path().join("cgroup.kill")).expect("ours");
+        assert!(!with(format!("{own}\n")), "the root of the hierarchy");
     }
 }

@@ -19,7 +19,7 @@ use crate::model::{CommandExit, StopStage, Survivor};
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::{Group, kill_child};
 use crate::process::launcher::run_launcher;
-use crate::process::process_table::{NAMED_CAP, read_live_processes, read_survivor};
+use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
 use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Isolation, Request, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
@@ -32,7 +32,10 @@ const FAREWELL_MS: u16 = 1000;
 /// How often that wait is begun again because a signal interrupted it.
 const FAREWELLS: usize = 5;
 
-/// How often a lost launcher's session is searched; processes that fork meanwhile are found the next time.
+/// How long the keepers of a lost launcher get to kill what they keep, in milliseconds; it takes a few.
+const KEEPERS_MS: usize = 2000;
+
+/// How often a lost launcher's session is searched after that; processes that fork meanwhile are found the next time.
 const SWEEPS: usize = 3;
 
 /// A child as it is to be started.
@@ -283,24 +286,27 @@ fn describe(status: WaitStatus) -> String {
     if let WaitStatus::Exited(_, code) = status { format!("exit status: {code}") } else { format!("{status:?}") }
 }
 
-/// Kills every group of a session but its leader's, and names who was there. Only descendants of its leader can be in a session,
-/// so nobody else is hit, save for an id that is used again between the look and the signal.
+/// Kills every group of a session, and names who was there. Only descendants of its leader can be in a session, so nobody else is
+/// hit, save for an id that is used again between the look and the signal.
+///
+/// Who is in the leader's own group is a keeper. It kills what it keeps by itself, in other sessions too, where nobody but it can
+/// find them: so it is waited for, and killed only when it takes too long.
 fn kill_session(session: Pid) -> Vec<Survivor> {
-    let mut named = Vec::new();
-    for _ in 0..SWEEPS {
-        let mut found = read_live_processes();
-        found.retain(|process| process.session == session && process.pid != session);
-        if found.is_empty() {
-            break;
-        }
-        if named.is_empty() {
-            named = found.iter().take(NAMED_CAP).map(read_survivor).collect();
-        }
-        let groups: BTreeSet<i32> = found.iter().map(|process| process.group.as_raw()).collect();
-        for group in groups.into_iter().filter_map(|id| Group::try_from_id(id).ok()) {
+    let members = || read_live_processes().into_iter().filter(|one| one.session == session && one.pid != session);
+    let kept: Vec<LiveProcess> = members().filter(|one| one.group != session).collect();
+    let named = kept.iter().take(NAMED_CAP).map(read_survivor).collect();
+    for look in 0.. {
+        let groups: BTreeSet<i32> = members().map(|one| one.group.as_raw()).collect();
+        let spared = (look < KEEPERS_MS).then(|| session.as_raw());
+        let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| Group::try_from_id(*id).ok());
+        for group in killed {
             // A process of another user (set-user-id) refuses; nothing more can be done about it from here.
             let _refused = group.signal(StopStage::Sigkill);
         }
+        if groups.is_empty() || look > KEEPERS_MS + SWEEPS {
+            break;
+        }
+        let _slept = poll(&mut [], PollTimeout::from(1_u8));
     }
     named
 }

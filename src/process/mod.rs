@@ -59,5 +59,5 @@ pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use program::resolve_program;
 pub use protocol::Isolation;
-pub use signals::{signal_controls, signal_pipe};
+pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};

@@ -152,7 +152,13 @@ impl OpenAction {
     /// Kills it where this process must do it: the other keepers do so when this process has ended.
     pub(super) fn kill_at_the_end(&self) {
         match self.keeper.level {
-            IsolationLevel::Namespace | IsolationLevel::Cgroup => self.kill(),
+            IsolationLevel::Namespace | IsolationLevel::Cgroup => {
+                self.kill();
+                if let Some(group) = &self.group {
+                    group.clear();
+                    let _removed_by_the_next = group.remove();
+                }
+            }
             IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {}
         }
     }
@@ -217,10 +223,7 @@ impl OpenAction {
     /// Ends the action's cgroup, whose processes are dead or are killed now, and returns what they used.
     fn close_group(&mut self) -> Option<GroupUsage> {
         let group = self.group.take()?;
-        if !group.is_empty() {
-            let _before_5_14 = group.kill();
-            group.await_empty();
-        }
+        group.clear();
         let usage = group.usage();
         let _still_dying = group.remove();
         Some(usage)

@@ -1,6 +1,7 @@
 //! A command that runs in a project: prepared, then run with the end it is expected to have.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -41,6 +42,12 @@ impl<'project> Invocation<'project> {
     /// Runs it in `directory`, relative to the project's.
     pub(crate) fn directory(mut self, directory: &str) -> Self {
         self.command.current_dir(self.project.path().join(directory));
+        self
+    }
+
+    /// Starts it in a process group of its own, as an interactive shell starts a job.
+    pub(crate) fn own_group(mut self) -> Self {
+        self.command.process_group(0);
         self
     }
 

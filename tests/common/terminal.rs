@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::termios::{LocalFlags, Termios, tcgetattr};
+use nix::unistd::Pid;
 
 use crate::common::output::Output;
 use crate::common::poll::poll;
@@ -83,6 +85,17 @@ impl<'project> Terminal<'project> {
                 }
             }
         }
+    }
+
+    /// Sends a signal to the command alone.
+    #[track_caller]
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        kill(Pid::from_raw(self.id()), signal).expect("an unreaped child can be signalled");
+    }
+
+    /// Returns the command's process id.
+    pub(crate) fn id(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("Linux process ids fit")
     }
 
     /// Presses keys.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor::model::Digest;
 
-use crate::common::{Project, poll, processes_of};
+use crate::common::{Project, expect_all_to_be_gone, family_of, poll, processes_of, stat_fields, status_number};
 use crate::watch_cli::{LATE, hold, project, release, status_of, steps, tree_digest, wait_for_steps, wait_until_it_watches};
 
 #[test]
 fn signals_end_an_idle_watch_with_their_codes_and_leave_no_process() {
-    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let project = project("");
         let mut watch = project.watch(["."]);
         wait_until_it_watches(&mut watch);
@@ -145,47 +145,13 @@ fn an_idle_watch_costs_nothing() {
     });
     thread::sleep(Duration::from_secs(3));
     let (spent, woken) = (all(ticks) - ticks_before, all(wakes) - wakes_before);
-    let memory: Vec<_> = ids.iter().map(|id| resident_kib(*id)).collect();
+    let memory: Vec<_> = ids.iter().map(|id| status_number(*id, "VmRSS")).collect();
     println!("idle for 3 s: {spent} ticks, {memory:?} KiB resident (watch and launcher)");
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
     assert_eq!(woken, 0, "nothing wakes up by itself");
     // The release build is what counts, below 20 MiB; a debug build is larger.
     assert!(memory.iter().sum::<u64>() < 60 * 1024, "{memory:?}");
     watch.interrupt();
-}
-
-/// Returns a process and its descendants.
-fn family_of(id: i32) -> Vec<i32> {
-    let parents: Vec<(i32, i32)> = fs::read_dir("/proc")
-        .expect("/proc is mounted")
-        .filter_map(|entry| {
-            let child = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            Some((child, stat_fields(child)?.get(1)?.parse().ok()?))
-        })
-        .collect();
-    let mut family = vec![id];
-    let mut seen = 0;
-    while let Some(parent) = family.get(seen).copied() {
-        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(child, _)| *child));
-        seen += 1;
-    }
-    family
-}
-
-#[track_caller]
-fn expect_all_to_be_gone(ids: &[i32]) {
-    poll(LATE, "every process to be gone", || {
-        // A zombie is over: whoever inherits it in a container may be slow to reap it.
-        let lives = |id: &&i32| stat_fields(**id).is_some_and(|fields| fields[0] != "Z");
-        let left: Vec<_> = ids.iter().filter(lives).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:?} of {ids:?}")) }
-    });
-}
-
-/// Returns the fields of `/proc/PID/stat` after the name; none for a process that is gone.
-fn stat_fields(id: i32) -> Option<Vec<String>> {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    Some(stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned).collect())
 }
 
 /// Returns the processor time a process has used, in ticks of a hundredth of a second.
@@ -203,10 +169,4 @@ fn wakes(id: i32) -> u64 {
         line.and_then(|number| number.trim().parse::<u64>().ok()).expect("the kernel counts them")
     };
     threads.map(count).sum()
-}
-
-fn resident_kib(id: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it lives");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
-    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }

@@ -13,8 +13,10 @@ use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
 use crate::cli::terminal::{self, KeyMode};
 use crate::cli::watch_screen::{WatchLook, WatchScreen};
-use crate::daemon::{Beginning, EngineSettings, Loop, LoopError, Reload};
+use crate::config::WatchSettings;
+use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, Reloaded};
 use crate::model::CommandExit;
+use crate::process::ignores_hang_up;
 use crate::spec::{self, DiskFiles};
 use crate::watch::WatchError;
 
@@ -24,12 +26,6 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let loaded = load(options, environment)?;
     let Opening { workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
-    let engine = EngineSettings {
-        quiet: watch.quiet,
-        longest_burst: watch.longest_burst,
-        on_change: watch.on_change,
-        max_restarts: watch.max_restarts,
-    };
     let look = WatchLook {
         style,
         is_terminal: terminal::is_output_terminal(),
@@ -52,9 +48,10 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         workspace,
         scope,
         reload: reload(options, &loaded.root),
-        settings: engine,
+        settings: engine_settings(watch),
         matcher: settings.new_matcher().map_err(|error| super::of_run(&error))?,
         keys,
+        hang_up: hang_up(),
     };
     let watching = Loop::begin(beginning, &loaded.root, &mut screen).map_err(|error| of_loop(&error))?;
     let exit = watching.run().map_err(|error| of_loop(&error));
@@ -86,8 +83,27 @@ fn reload(options: &WatchOptions, root: &Path) -> Reload {
         let loaded = if command.is_empty() { setup::reload(&root) } else { command_line(&root, &command) };
         let loaded = loaded.map_err(|error| error.lines())?;
         let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
-        Ok((loaded.plan, settings))
+        let engine = engine_settings(&loaded.configuration.watch);
+        Ok(Reloaded { plan: loaded.plan, settings, engine })
     })
+}
+
+fn engine_settings(watch: &WatchSettings) -> EngineSettings {
+    EngineSettings {
+        quiet: watch.quiet,
+        longest_burst: watch.longest_burst,
+        on_change: watch.on_change,
+        max_restarts: watch.max_restarts,
+    }
+}
+
+/// At a terminal SIGHUP says that it is gone; `nohup` says that this does not matter. Without one, somebody asks for a reload.
+fn hang_up() -> HangUp {
+    match (terminal::is_input_terminal(), ignores_hang_up()) {
+        (true, true) => HangUp::Ignored,
+        (true, false) => HangUp::Ends,
+        (false, _) => HangUp::Reloads,
+    }
 }
 
 fn of_loop(error: &LoopError) -> CommandError {

@@ -376,3 +376,39 @@ proptest::proptest! {
         proptest::prop_assert!(world.judged == Some(world.content) || gave_up, "{:?} {:?}", world.judged, world.content);
     }
 }
+
+#[test]
+fn a_reload_runs_everything_at_once_or_once_more_when_the_run_is_over() {
+    let mut engine = engine();
+    let reload = Event::Signal(OsSignal::Reload);
+    assert_eq!(engine.handle(Moment(1), reload.clone()), vec![Effect::Show(Notice::ReloadingAfterRun)]);
+    save(&mut engine, 2, "a.py");
+    let effects = verdict(&mut engine, 10, "t", &[]);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((order.trigger.kind, &order.selection, order.unless_tree), (TriggerKind::Request, &Selection::All, None));
+    assert!(!starts(&verdict(&mut engine, 20, "t", &[])), "it is owed once, and covers the save");
+    let effects = engine.handle(Moment(30), reload.clone());
+    assert!(is_start(&effects, TriggerKind::Request));
+    let effects = engine.handle(Moment(40), Event::Finished(Finished::Failed));
+    assert_eq!(effects, vec![Effect::Show(Notice::Waiting(Standing::NoVerdict))], "a wrong configuration ends no watch");
+    assert!(is_start(&engine.handle(Moment(50), reload), TriggerKind::Request));
+}
+
+#[test]
+fn a_reload_does_not_hold_up_who_leaves() {
+    let mut engine = engine();
+    let (reload, leave) = (Event::Signal(OsSignal::Reload), Event::Signal(OsSignal::Terminate));
+    assert!(!starts(&engine.handle(Moment(1), reload.clone())));
+    assert_eq!(engine.handle(Moment(2), leave), vec![Effect::Stop(StopReason::Terminated)]);
+    assert!(engine.handle(Moment(3), reload).is_empty());
+    assert_eq!(engine.handle(Moment(4), Event::Finished(Finished::Stopped)), vec![Effect::Quit(CommandExit::Terminated)]);
+}
+
+#[test]
+fn other_settings_count_from_the_next_decision_on() {
+    let mut engine = engine();
+    let settings = EngineSettings { on_change: OnChange::Queue, quiet: Duration::from_millis(40), ..engine.settings.clone() };
+    assert!(engine.handle(Moment(1), Event::Settings(settings)).is_empty());
+    assert_eq!(save(&mut engine, 10, "a.py"), vec![Effect::WakeAt(Moment(50))]);
+    assert!(!stops(&engine.handle(Moment(50), Event::Timer)), "it is queued now");
+}

@@ -8,24 +8,24 @@ use proctor::model::Digest;
 use serde_json::Value;
 
 /// The evidence of one project's task `default`, and its ledger.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// `evidence/<project-id>/default`.
-    pub(super) task: PathBuf,
+    pub(crate) task: PathBuf,
     /// `ledger/<project-id>.jsonl`.
-    pub(super) ledger: PathBuf,
+    pub(crate) ledger: PathBuf,
 }
 
 /// A run the ledger holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Committed {
-    pub(super) run_id: String,
-    pub(super) status: String,
+pub(crate) struct Committed {
+    pub(crate) run_id: String,
+    pub(crate) status: String,
 }
 
 impl Kept {
     /// Returns what is kept of every project below a state directory, sorted by id.
     #[track_caller]
-    pub(super) fn all(state: &Path) -> Vec<Self> {
+    pub(crate) fn all(state: &Path) -> Vec<Self> {
         let names = names_in(&state.join("ledger"));
         let ids = names.iter().filter_map(|name| name.strip_suffix(".jsonl"));
         ids.map(|id| Self {
@@ -37,7 +37,7 @@ impl Kept {
 
     /// Returns what is kept of the one project there is.
     #[track_caller]
-    pub(super) fn only(state: &Path) -> Self {
+    pub(crate) fn only(state: &Path) -> Self {
         let mut all = Self::all(state);
         assert_eq!(all.len(), 1, "one project is expected in `{}`", state.display());
         all.remove(0)
@@ -45,7 +45,7 @@ impl Kept {
 
     /// Checks that every whole line of the ledger parses, counts on and names the hash of the line before; returns the bodies.
     #[track_caller]
-    pub(super) fn chained_bodies(&self) -> Vec<Value> {
+    pub(crate) fn chained_bodies(&self) -> Vec<Value> {
         let bytes = fs::read(&self.ledger).expect("a project has a ledger");
         let mut previous = Digest::of(b"").hex();
         let mut bodies = Vec::new();
@@ -62,10 +62,16 @@ impl Kept {
 
     /// Checks ledger, every committed run and the links, and returns the committed runs in their order.
     #[track_caller]
-    pub(super) fn check(&self) -> Vec<Committed> {
+    pub(crate) fn check(&self) -> Vec<Committed> {
+        self.check_after(0)
+    }
+
+    /// Does the same but for the first runs, which were checked before: nothing of them may change, so once is enough.
+    #[track_caller]
+    pub(crate) fn check_after(&self, checked: usize) -> Vec<Committed> {
         let bodies = self.chained_bodies();
         let runs: Vec<&Value> = bodies.iter().filter(|body| body["kind"] == "run").collect();
-        runs.iter().for_each(|body| self.check_run(body));
+        runs.iter().skip(checked).for_each(|body| self.check_run(body));
         let text = |body: &Value, key: &str| body[key].as_str().expect("a run's line has it").to_owned();
         let committed: Vec<Committed> =
             runs.iter().map(|body| Committed { run_id: text(body, "runId"), status: text(body, "overallStatus") }).collect();
@@ -75,14 +81,14 @@ impl Kept {
 
     /// Returns the ids of the run directories that no line of the ledger names.
     #[track_caller]
-    pub(super) fn unsealed(&self, committed: &[Committed]) -> Vec<String> {
+    pub(crate) fn unsealed(&self, committed: &[Committed]) -> Vec<String> {
         let mut names = names_in(&self.task.join("runs"));
         names.retain(|name| committed.iter().all(|run| run.run_id != *name));
         names
     }
 
     /// Returns the run `latest` leads to.
-    pub(super) fn latest(&self) -> Option<String> {
+    pub(crate) fn latest(&self) -> Option<String> {
         let target = fs::read_link(self.task.join("latest")).ok()?;
         Some(target.file_name().expect("`latest` leads to a run").to_string_lossy().into_owned())
     }

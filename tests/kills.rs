@@ -1,0 +1,293 @@
+//! A storm of kills: whatever of proctor is killed, at whatever moment of a run, nothing of the run lives on, nothing half-done can
+//! be reached, and the next run is green.
+//!
+//! `PROCTOR_KILLS` is the number of rounds (50), `PROCTOR_KILLS_SEED` repeats a storm; both are printed. By hand, 1,000 kills of the
+//! release build: `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
+#![expect(clippy::print_stdout, reason = "a storm that fails can be repeated by what it prints")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::common::{
+    Committed, Kept, Project, Watch, children_of, expect_all_to_be_gone, fake_tool, family_of, poll, processes_of,
+};
+
+/// How many kills there are unless `PROCTOR_KILLS` says otherwise.
+const KILLS: u32 = 50;
+/// So many kills hit one project; then another one takes its place, so that its history does not grow without an end.
+const KILLS_OF_A_PROJECT: u32 = 25;
+/// Everything of a killed run is gone within this, whatever else the machine does.
+const BOUND: Duration = Duration::from_secs(20);
+/// The levels that can be had everywhere a test runs; where one is refused, a weaker one takes its place.
+const LEVELS: &[&str] = &["namespace", "landlock", "process-group"];
+
+/// What is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Victim {
+    /// The process a person started.
+    Proctor,
+    /// Its launcher, then the process itself, a moment later.
+    LauncherFirst,
+    /// The process, then its launcher at once.
+    LauncherLast,
+    /// The process group a person started.
+    Group,
+    /// The launcher alone: the process is to end by itself, or to go on.
+    LauncherOnly,
+}
+
+/// What is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Command {
+    Run,
+    /// A watch, killed after a save.
+    Watch,
+}
+
+/// Numbers that look random and are the same for the same seed (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.roll() % end.max(1)
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::try_from(self.below(from.len() as u64)).expect("it is below a length")]
+    }
+
+    fn moment(&mut self, longest: Duration) -> Duration {
+        Duration::from_micros(self.below(u64::try_from(longest.as_micros()).expect("a run is short")))
+    }
+}
+
+/// One project, what was checked of it, and how long its run takes at each level.
+struct Target {
+    project: Project,
+    lengths: BTreeMap<&'static str, Duration>,
+    checked: usize,
+}
+
+#[test]
+fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_green() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let kills = number("PROCTOR_KILLS").map_or(KILLS, |kills| u32::try_from(kills).expect("a number of rounds"));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let seed = number("PROCTOR_KILLS_SEED").unwrap_or(u64::from(now.subsec_nanos()));
+    println!("PROCTOR_KILLS={kills} PROCTOR_KILLS_SEED={seed}");
+    let mut dice = Dice(seed);
+    let mut tally: BTreeMap<String, u32> = BTreeMap::new();
+    let mut target = Target::new();
+    for round in 0..kills {
+        if round > 0 && round % KILLS_OF_A_PROJECT == 0 {
+            target = Target::new();
+        }
+        let victim = dice.pick(&[
+            Victim::Proctor,
+            Victim::Proctor,
+            Victim::LauncherFirst,
+            Victim::LauncherLast,
+            Victim::Group,
+            Victim::LauncherOnly,
+        ]);
+        let command = dice.pick(&[Command::Run, Command::Run, Command::Watch]);
+        let level = dice.pick(LEVELS);
+        let fate = target.round(round, (command, victim, level), &mut dice);
+        *tally.entry(format!("{command:?}")).or_default() += 1;
+        *tally.entry(format!("{victim:?}")).or_default() += 1;
+        *tally.entry(level.to_owned()).or_default() += 1;
+        *tally.entry(format!("the run: {fate}")).or_default() += 1;
+    }
+    println!("{kills} kills: {tally:#?}");
+}
+
+#[test]
+fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
+    for level in LEVELS {
+        let project = Project::new();
+        let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
+        let script = format!("#!/bin/sh\n{daemons}touch ready\nsleep 600\n");
+        let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
+        let project = project.toml(settings).file("check.sh", &script);
+        let started = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).watch();
+        poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
+        let family = family_of(started.id());
+        for launcher in children_of(started.id()) {
+            kill(Pid::from_raw(launcher), Signal::SIGKILL).expect("it is not reaped");
+        }
+        let ended = started.ended();
+        assert_eq!(processes_of(project.root()), [], "{level}: {}", ended.snapshot());
+        expect_all_to_be_gone(&family);
+    }
+}
+
+impl Target {
+    #[track_caller]
+    fn new() -> Self {
+        let project = Project::new();
+        let cookie = project.root().to_str().expect("a temporary path is text").to_owned();
+        let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\", \"COOKIE\"]\n\
+                        [[cleanup]]\nname = \"tidy up\"\ncommand = [\"/bin/true\"]\n";
+        let project = project
+            .toml(&settings.replace("COOKIE", &cookie))
+            .file("check.sh", &CHECK.replace("FAKE_TOOL", fake_tool().to_str().expect("the build directory is text")))
+            .file("saved.txt", "0\n");
+        let mut target = Self { project, lengths: BTreeMap::new(), checked: 0 };
+        target.project.proctor(["run"]).success();
+        for level in LEVELS.iter().copied() {
+            let begun = Instant::now();
+            target.project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
+            target.lengths.insert(level, begun.elapsed());
+        }
+        target.checked = target.kept().check().len();
+        target
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::only(&self.project.root().join("state/proctor"))
+    }
+
+    /// Kills one, looks at what is left, and runs again. Returns what became of the run.
+    #[track_caller]
+    fn round(&mut self, round: u32, (command, victim, level): (Command, Victim, &str), dice: &mut Dice) -> &'static str {
+        let arguments: &[&str] = match command {
+            Command::Run => &["run"],
+            Command::Watch => &["watch", "."],
+        };
+        let mut started = self.project.proctor(arguments).env("PROCTOR_TEST_ISOLATION", level).own_group().watch();
+        if command == Command::Watch && dice.below(2) == 0 {
+            started.wait_for_line("idleness", BOUND, |line| line.starts_with("watching"));
+            self.project.save("saved.txt", &format!("{round}\n"));
+        }
+        let moment = dice.moment(self.lengths[level] * 6 / 5);
+        thread::sleep(moment);
+        let what = format!("round {round}: {command:?} at level {level}, {victim:?} killed after {moment:?}");
+        let family = family_of(started.id());
+        strike(victim, &mut started, dice);
+        if victim == Victim::LauncherOnly {
+            // What it was doing has failed, or will begin anew with another launcher; then it is killed as well.
+            thread::sleep(dice.moment(self.lengths[level]));
+            let _ended_by_itself = kill(Pid::from_raw(started.id()), Signal::SIGKILL);
+        }
+        started.ended();
+        self.expect_nothing_alive(&what, &family);
+        let at_death = self.kept().check_after(self.checked);
+        self.expect_no_unsealed_run_is_listed(&what, &at_death);
+        let unsealed = self.kept().unsealed(&at_death);
+        assert!(unsealed.len() <= 1, "{what}: {unsealed:?}");
+
+        let next = self.project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).any_status();
+        assert_eq!(next.status, 0, "{what}:\n{}", next.snapshot());
+        self.expect_nothing_alive(&what, &[]);
+        let after = self.kept().check_after(self.checked);
+        self.checked = after.len();
+        self.expect_all_to_be_settled(&what, &after);
+        let cut_short = after[at_death.len()..].iter().filter(|run| run.status == "INTERRUPTED").count();
+        assert!(cut_short <= unsealed.len(), "{what}: {after:?}");
+        match (unsealed.len(), cut_short) {
+            (_, 1) => "cut short, sealed as INTERRUPTED by the next",
+            (1, _) => "had no record yet, removed by the next",
+            (_, _) => "had not begun, or was committed",
+        }
+    }
+
+    /// No process of the run is alive, by argument, environment or place; nothing is mounted for it.
+    #[track_caller]
+    fn expect_nothing_alive(&self, what: &str, family: &[i32]) {
+        let root = self.project.root();
+        poll(BOUND, &format!("everything to be dead; {what}"), || {
+            let alive = processes_of(root);
+            if alive.is_empty() { Ok(()) } else { Err(format!("{alive:#?}")) }
+        });
+        expect_all_to_be_gone(family);
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("/proc is mounted");
+        let own: Vec<&str> = mounts.lines().filter(|line| line.contains(root.to_str().expect("text"))).collect();
+        assert!(own.is_empty(), "{what}: {own:#?}");
+    }
+
+    /// People see committed runs and nothing else, also before anybody has dealt with what was left.
+    #[track_caller]
+    fn expect_no_unsealed_run_is_listed(&self, what: &str, committed: &[Committed]) {
+        let log = self.project.proctor(["log", "--limit", "1000"]).success();
+        assert_eq!(log.stdout.lines().count(), committed.len(), "{what}: {}", log.stdout);
+        for (line, run) in log.stdout.lines().zip(committed.iter().rev()) {
+            assert!(line.contains(&run.run_id), "{what}: {line} is not {run:?}");
+        }
+        let latest = self.kept().latest().expect("there was a run");
+        assert!(committed.iter().any(|run| run.run_id == latest && run.status != "INTERRUPTED"), "{what}: {latest}");
+    }
+
+    /// After the next run every run is sealed, `latest` is that one, and nothing lies about.
+    #[track_caller]
+    fn expect_all_to_be_settled(&self, what: &str, committed: &[Committed]) {
+        let last = committed.last().expect("it was just run");
+        assert_eq!(last.status, "SUCCESS", "{what}");
+        assert_eq!(self.kept().latest().as_ref(), Some(&last.run_id), "{what}");
+        assert_eq!(self.kept().unsealed(committed), Vec::<String>::new(), "{what}");
+        let state = self.project.root().join("state/proctor");
+        let outputs = fs::read_dir(state.join("out")).expect("it was run").flatten();
+        let scratch: Vec<_> = outputs.flat_map(|entry| fs::read_dir(entry.path()).expect("ours").flatten()).collect();
+        assert!(scratch.is_empty(), "{what}: {scratch:?}");
+        let mut names: Vec<_> = fs::read_dir(self.project.path())
+            .expect("the project is there")
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["check.sh", "evidence", "proctor.toml", "saved.txt"], "{what}");
+    }
+}
+
+/// Kills the victim. What it is to hit may have ended by itself, or not be there yet.
+fn strike(victim: Victim, started: &mut Watch<'_>, dice: &mut Dice) {
+    let id = started.id();
+    let send = |id: i32| {
+        let _gone = kill(Pid::from_raw(id), Signal::SIGKILL);
+    };
+    // A child that was not reaped keeps its number, and nobody but the process itself reaps its launcher.
+    let launchers = children_of(id);
+    match victim {
+        Victim::Proctor => send(id),
+        Victim::Group => send(-id),
+        Victim::LauncherOnly => launchers.into_iter().for_each(send),
+        Victim::LauncherFirst => {
+            launchers.into_iter().for_each(send);
+            thread::sleep(dice.moment(Duration::from_millis(3)));
+            send(id);
+        }
+        Victim::LauncherLast => {
+            send(id);
+            launchers.into_iter().for_each(send);
+        }
+    }
+}
+
+/// A check that leaves one process of every kind behind: in its group, in a session of its own, a daemon that heeds no signal and
+/// whose parent is gone, one without environment and place. All but the last hold its output; each has the cookie somewhere.
+const CHECK: &str = r#"#!/bin/sh
+cookie=$1
+sh -c 'sleep 600; :' "$cookie" &
+setsid sh -c 'sleep 600; :' "$cookie" &
+(setsid sh -c 'trap "" HUP INT TERM; sleep 600; :' "$cookie" &)
+(cd / && exec env -i setsid FAKE_TOOL --env "$cookie" --ignore-term --sleep 600000 </dev/null >/dev/null 2>&1 &)
+number=0
+while [ $number -lt 20 ]; do
+  echo "line $number"
+  echo "$number" >"$TMPDIR/written.$number"
+  echo "$number" >"$PROCTOR_OUT/written.$number"
+  number=$((number + 1))
+done
+sleep 0.05
+"#;
