@@ -153,6 +153,13 @@ impl<'d> Section<'d> {
         self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(Placed::unwritten)
     }
 
+    /// Reports a key that may not stand here, where it does.
+    pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: Wrong) {
+        if let Some(value) = self.written_value(key) {
+            document.report(&self.key_path(key), &value.span(), wrong);
+        }
+    }
+
     /// Reads a key that has a default.
     pub(super) fn setting<T>(
         &self,

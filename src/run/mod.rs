@@ -14,6 +14,7 @@ mod cycle;
 mod denied_write;
 mod environment;
 mod error;
+mod health;
 mod hints;
 mod interrupted;
 mod isolation;
