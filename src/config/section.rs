@@ -98,6 +98,11 @@ impl<'d> Section<'d> {
         joined(&self.path, key)
     }
 
+    /// Returns whether it is written, as a table.
+    pub(super) fn is_written(&self) -> bool {
+        self.written.is_some()
+    }
+
     /// Returns whether a key is written.
     pub(super) fn has(&self, key: &str) -> bool {
         self.written_value(key).is_some()

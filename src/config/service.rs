@@ -48,12 +48,12 @@ pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -
         let wrong = Wrong::new("`ready` is missing: without it nobody knows when the checks may start");
         document.report_absent(section, "ready", wrong.hint(format!("say what to look at, for example `{EXAMPLE}`")));
     }
-    read_ready(&ready, section.has("ready"), document)
+    read_ready(&ready, document)
 }
 
-fn read_ready(ready: &Section<'_>, is_written: bool, document: &mut Document<'_>) -> Option<Service> {
+fn read_ready(ready: &Section<'_>, document: &mut Document<'_>) -> Option<Service> {
     let said: Vec<&str> = LOOKS.iter().copied().filter(|key| ready.has(key)).collect();
-    if is_written && said.is_empty() {
+    if ready.is_written() && said.is_empty() {
         let wrong = Wrong::new("one of `url`, `port` and `command` says what to look at");
         document.report_absent(ready, "port", wrong.hint(format!("for example `{EXAMPLE}`")));
     }
@@ -156,7 +156,7 @@ mod tests {
           for example `ready = { port = 4173 }`
         ");
         insta::assert_snapshot!(said("service = true\nready = { port = 1, url = \"http://localhost/\" }"), @"
-        proctor.toml:5:11: prerequisite[1].ready.port: `url` says already what to look at
+        proctor.toml:5:18: prerequisite[1].ready.port: `url` says already what to look at
           keep one of `url`, `port` and `command`
         ");
         insta::assert_snapshot!(said("ready = { port = 1 }"), @"
@@ -184,6 +184,9 @@ mod tests {
         proctor.toml:5:21: prerequisite[1].ready.command: `|` is a pipe and needs a shell, but commands run without one
           add `shell = true`, or write the command as a list of words
         ");
-        insta::assert_snapshot!(said("4173"), @"");
+        insta::assert_snapshot!(said("4173"), @"
+        proctor.toml:5:9: prerequisite[1].ready: expected a table, found an integer
+          write `[prerequisite.ready]`
+        ");
     }
 }

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Project, poll, processes_of};
-use crate::run::{beside, check, cleanup, exists, prerequisite, project, result};
+use crate::run::{check, cleanup, exists, prerequisite, result};
 
 const LATE: Duration = Duration::from_secs(60);
 const LONG: &str = "600000";
@@ -17,6 +17,17 @@ const LONG: &str = "600000";
 fn free_port() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("it is bound").port().to_string()
+}
+
+/// A project whose commands leave marks in a directory that is no part of its tree.
+fn project(toml: &str) -> Project {
+    let project = crate::run::project(toml).file(".gitignore", "/marks\n");
+    fs::create_dir(project.path().join("marks")).expect("the project is ours");
+    project
+}
+
+fn mark(project: &Project, name: &str) -> String {
+    project.path().join("marks").join(name).to_string_lossy().into_owned()
 }
 
 /// A service that runs `fake-tool`, with what `ready` says.
@@ -53,6 +64,7 @@ fn the_checks_of_a_run_reach_a_service_that_is_ready_and_its_log_is_evidence() {
         let project = project(&toml);
         let output = project.proctor(["run"]).success();
         assert_eq!(processes_of(project.root()), [], "nothing is left of it");
+        assert!(!output.stdout.contains("note:"), "{}", output.snapshot());
         let report = output.report();
         let server = result(&report, "PREREQ.1");
         assert_eq!((&server["status"], code(&report, "PREREQ.1").as_str()), (&"SUCCESS".into(), "SERVED"));
@@ -62,7 +74,17 @@ fn the_checks_of_a_run_reach_a_service_that_is_ready_and_its_log_is_evidence() {
         assert!(log.starts_with("starting\n") && log.ends_with("GET /a\n"), "{log}");
         assert!(server["result"]["stdout"].as_str().is_some_and(|said| said.contains("GET /a")), "{server:#}");
         if ready.starts_with("port") {
-            insta::assert_snapshot!(output.snapshot(), @"");
+            insta::assert_snapshot!(output.snapshot(), @r#"
+        exit status: 0
+        --- stdout
+        proctor 0.1.0 · project · tree <digest>
+          ✓ PREREQ.1  server               ready <time>
+          ✓ STEP.1    asks                 done <time>
+        PASSED · evidence/default/execution-report.json
+        --- stderr
+        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        "#);
         }
     }
 }
@@ -126,7 +148,20 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
         );
         assert_eq!(result(&report, "STEP.1")["skipReason"], "prerequisite-failed");
         if exit == "3" {
-            insta::assert_snapshot!(output.snapshot(), @"");
+            insta::assert_snapshot!(output.snapshot(), @r#"
+        exit status: 1
+        --- stdout
+        proctor 0.1.0 · project · tree <digest>
+          ✗ PREREQ.1  server               ended with exit 3 <time> blocks · CRITICAL
+               The service ended by itself before it was ready: exit status 3; the last it said: no database
+               │ no database
+               all of its output: `proctor show --log PREREQ.1`
+          - STEP.1    never                skipped: a prerequisite failed
+        FAILED · 1 blocking · evidence/default/execution-report.json
+        --- stderr
+        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        "#);
         }
     }
 }
@@ -135,7 +170,7 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
 fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
     let port = free_port();
     let project = project("");
-    let cleaned = beside(&project, "cleaned");
+    let cleaned = mark(&project, "cleaned");
     let toml = serving(&port)
         + &check("crashes it", &["--get", &port, "/crash", "--sleep", LONG])
         + &check("next", &[])
@@ -144,7 +179,23 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
     let output = project.proctor(["run"]).failure();
     assert_eq!(processes_of(project.root()), []);
     assert!(exists(&cleaned), "clean-up always runs");
-    insta::assert_snapshot!(output.snapshot(), @"");
+    insta::assert_snapshot!(output.snapshot(), @r#"
+        exit status: 1
+        --- stdout
+        proctor 0.1.0 · project · tree <digest>
+          ✓ PREREQ.1  server               ready <time>
+          - STEP.1    crashes it           stopped <time>
+          - STEP.2    next                 skipped: a prerequisite failed
+          ✗ PREREQ.1  server               ended with exit 3 <time> blocks · CRITICAL
+               The service ended by itself while it was needed: exit status 3; the last it said: out of memory
+               │ out of memory
+               all of its output: `proctor show --log PREREQ.1`
+          ✓ CLEANUP.1 tidy up              done <time>
+        FAILED · 2 blocking · evidence/default/execution-report.json
+        --- stderr
+        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        "#);
     let report = output.report();
     assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");
     assert_eq!(
@@ -159,12 +210,23 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
 }
 
 #[test]
+fn a_check_that_passes_while_its_service_dies_is_no_verdict_in_its_favour() {
+    let port = free_port();
+    let project = project(&(serving(&port) + &check("crashes it", &["--get", &port, "/crash"])));
+    for _ in 0..5 {
+        let report = project.proctor(["run"]).failure().report();
+        assert_eq!(code(&report, "PREREQ.1"), "SERVICE_ENDED");
+        assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");
+    }
+}
+
+#[test]
 fn a_port_that_somebody_holds_is_no_ready_service_and_the_holder_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let own = format!("(pid {}, user ", std::process::id());
     let project = project("");
-    let started = beside(&project, "started");
+    let started = mark(&project, "started");
     let server = ["--touch", started.as_str(), "--sleep", LONG];
     for ready in [format!("port = {port}"), format!("url = \"http://localhost:{port}/\"")] {
         project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
@@ -234,7 +296,7 @@ fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
     for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGKILL, 137)] {
         let port = free_port();
         let project = project("");
-        let running = beside(&project, "running");
+        let running = mark(&project, "running");
         project.save("proctor.toml", &(serving(&port) + &check("slow", &["--touch", &running, "--sleep", LONG])));
         let mut run = project.proctor(["run"]).watch();
         poll(LATE, "the check to run", || exists(&running).then_some(()));
@@ -254,7 +316,7 @@ fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
 #[test]
 fn an_interruption_while_it_starts_is_heeded_at_once() {
     let project = project("");
-    let started = beside(&project, "started");
+    let started = mark(&project, "started");
     let server = ["--touch", started.as_str(), "--sleep", LONG];
     let ready = format!("port = {}, timeout = \"10m\", interval = \"1m\"", free_port());
     project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
@@ -270,7 +332,7 @@ fn an_interruption_while_it_starts_is_heeded_at_once() {
 fn a_save_stops_the_checks_and_the_service_and_starts_both_anew() {
     let port = free_port();
     let project = project("");
-    let hold = beside(&project, "hold");
+    let hold = mark(&project, "hold");
     let script = format!("#!/bin/sh\nfake-tool --get {port} / || exit 1\necho asked\nwhile [ -e {hold} ]; do sleep 0.01; done\n");
     fs::write(&hold, "").unwrap();
     let project = project.executable("asks", &script);

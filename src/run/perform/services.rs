@@ -17,8 +17,9 @@ use crate::model::{
     Action, ActionEnd, ActionLimits, ActionPhase, CommandLine, DurationMs, Ended, PlanNote, ReadyCheck, ResultType, Sandbox,
     Service, SpawnFailure, StopReason, ToolReport,
 };
+use crate::process::clock::{self, Monotonic};
 use crate::process::{
-    Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_holders, read_port_strangers,
+    Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, read_port_holders, read_port_strangers,
     supervise,
 };
 use crate::report::ActionFiles;
@@ -33,6 +34,9 @@ use crate::tools::{self, ServiceInput, ServiceLife};
 
 /// How long a look at a port before the start takes at most; on this machine a connection is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
+
+/// How long a look after the checks takes at most, and how long a service that is not there any more gets to end.
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// How much a command that looks at a service may print.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
@@ -87,6 +91,18 @@ impl RunningService {
             }
         }
         true
+    }
+
+    /// Takes a last look at where it was ready. One that is not there any more is ending: the check that was its end may be heard of
+    /// before its own, and stopping it now would hide that it ended by itself.
+    fn take_last_look(&mut self) {
+        let ready = &self.scene.service.ready;
+        let look = Look { timeout: LAST_LOOK, is_stopped: &|| false };
+        let is_gone = ready.port().is_some() && look_at_port(&ready.addresses(), &look) != Health::Healthy;
+        if is_gone && !self.has_ended(LAST_LOOK) {
+            let message = "it did not accept connections any more when the checks were over".to_owned();
+            self.notes.push(PlanNote { subject: self.scene.action.name.clone(), message });
+        }
     }
 
     /// Stops it, if it goes on, and returns how it ended. A person who asks again has it killed at once.
@@ -165,6 +181,8 @@ impl Performer<'_, '_> {
     /// Stops services that were ready, the last one first, and returns them in the order of their start. All are stopped, also when
     /// one of them cannot be: the first fault is returned at the end.
     pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<Performed>, RunError> {
+        let mut running = running;
+        running.iter_mut().for_each(RunningService::take_last_look);
         let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
         ended.into_iter().rev().collect()
     }
@@ -222,6 +240,7 @@ impl Performer<'_, '_> {
     /// Looks at a service until it is ready, over, or late.
     fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, RunError> {
         let (begun, service) = (clock::monotonic(), running.scene.service.clone());
+        let mut last = None;
         loop {
             let left = service.timeout.saturating_sub(clock::monotonic().since(begun));
             let health = self.look_at(&running.scene, service.attempt_timeout.min(left), output)?;
@@ -232,14 +251,16 @@ impl Performer<'_, '_> {
             if let Some(reason) = self.stop_request() {
                 return Ok(ServiceLife::Stopped(reason));
             }
-            let last = match health {
-                Health::Healthy => return Ok(ServiceLife::Ready),
-                Health::Unhealthy(why) => why,
-            };
+            match (health, &last) {
+                (Health::Healthy, _) => return Ok(ServiceLife::Ready),
+                // A look that was cut short by the end of the time says less than the one before it.
+                (Health::Unhealthy(_), Some(_)) if left < service.attempt_timeout && is_late(begun, &service) => {}
+                (Health::Unhealthy(why), _) => last = Some(why),
+            }
             let looked = clock::monotonic();
             while clock::monotonic().since(looked) < service.interval && self.stop_request().is_none() {
-                if clock::monotonic().since(begun) >= service.timeout {
-                    return Ok(ServiceLife::NotReady(last));
+                if is_late(begun, &service) {
+                    return Ok(ServiceLife::NotReady(last.unwrap_or_default()));
                 }
                 let rest = service.interval.saturating_sub(clock::monotonic().since(looked));
                 if running.has_ended(rest.min(SLICE)) {
@@ -335,6 +356,10 @@ impl Performer<'_, '_> {
 
 fn over(performed: Performed) -> Started {
     Started::Over(Box::new(performed))
+}
+
+fn is_late(begun: Monotonic, service: &Service) -> bool {
+    clock::monotonic().since(begun) >= service.timeout
 }
 
 /// Returns why a service may not be started: somebody listens where it is expected, and would answer in its place.
