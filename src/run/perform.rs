@@ -1,6 +1,7 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
 //! What is different for one that goes on while others run is in `services`.
 
+mod running_service;
 mod services;
 
 use std::collections::BTreeSet;
@@ -31,7 +32,8 @@ use crate::run::workspace::Workspace;
 use crate::tools::{self, ReportRequest};
 use crate::verdict;
 
-pub(crate) use self::services::{RunningService, Started};
+pub(crate) use self::running_service::RunningService;
+pub(crate) use self::services::Started;
 
 /// A report a tool wrote is taken up to this size.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;

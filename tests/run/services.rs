@@ -293,11 +293,18 @@ fn one_that_does_not_end_when_it_is_asked_is_killed_and_that_is_noted() {
 
 #[test]
 fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
-    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGKILL, 137)] {
+    let ends = [
+        (Signal::SIGINT, 130, "auto"),
+        (Signal::SIGTERM, 143, "auto"),
+        (Signal::SIGKILL, 137, "auto"),
+        (Signal::SIGKILL, 137, "off"),
+    ];
+    for (signal, status, mode) in ends {
         let port = free_port();
+        let sandbox = format!("[sandbox]\nmode = \"{mode}\"\n");
         let project = project("");
         let running = mark(&project, "running");
-        project.save("proctor.toml", &(serving(&port) + &check("slow", &["--touch", &running, "--sleep", LONG])));
+        project.save("proctor.toml", &(serving(&port) + &check("slow", &["--touch", &running, "--sleep", LONG]) + &sandbox));
         let mut run = project.proctor(["run"]).watch();
         poll(LATE, "the check to run", || exists(&running).then_some(()));
         run.signal(signal);

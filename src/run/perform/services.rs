@@ -6,27 +6,20 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::Duration;
-
-use nix::unistd::Pid;
 
 use crate::evidence::OutputDirectory;
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, CommandLine, DurationMs, Ended, PlanNote, ReadyCheck, ResultType, Sandbox,
-    Service, SpawnFailure, StopReason, ToolReport,
+    Action, ActionLimits, ActionPhase, CommandLine, DurationMs, Ended, ReadyCheck, ResultType, Sandbox, Service, SpawnFailure,
+    StopReason, ToolReport,
 };
 use crate::process::clock::{self, Monotonic};
-use crate::process::{
-    Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, read_port_holders, read_port_strangers,
-    supervise,
-};
+use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
 use crate::report::ActionFiles;
 use crate::run::carry_out::{heeded, skip_reason};
-use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
+use crate::run::perform::running_service::{RunningService, SLICE, Scene};
 use crate::run::perform::{Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::run::queue::{Answer, Turn};
@@ -35,20 +28,8 @@ use crate::tools::{self, ServiceInput, ServiceLife};
 /// How long a look at a port before the start takes at most; on this machine a connection is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// How long a look after the checks takes at most, and how long a service that is not there any more gets to end.
-const LAST_LOOK: Duration = Duration::from_secs(1);
-
 /// How much a command that looks at a service may print.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
-
-/// So long nobody looks whether the run was stopped.
-const SLICE: Duration = Duration::from_millis(20);
-
-/// Stopping a service takes its `grace`, and this long beside it before it is given up.
-const STOP_MARGIN: Duration = Duration::from_secs(20);
-
-/// What only the end of the checks stops: everything else is asked of the run, which then ends the service itself.
-const HEEDED: &[StopReason] = &[StopReason::ChecksOver];
 
 /// What came of starting a service.
 pub(crate) enum Started {
@@ -56,88 +37,6 @@ pub(crate) enum Started {
     Ready(Box<RunningService>),
     /// It is over, or was not started.
     Over(Box<Performed>),
-}
-
-/// A service that goes on.
-pub(crate) struct RunningService {
-    scene: Scene,
-    control: ControlHandle,
-    ended: Receiver<Result<Ended, SuperviseError>>,
-    outcome: Option<Result<Ended, SuperviseError>>,
-    thread: Option<thread::JoinHandle<()>>,
-    launcher: Pid,
-    sandbox: Option<Sandbox>,
-    ready_after: Option<DurationMs>,
-    notes: Vec<PlanNote>,
-}
-
-/// What a service is started with, and what is kept of it.
-struct Scene {
-    action: Action,
-    service: Service,
-    names: ActionFiles,
-    environment: ChildEnvironment,
-    waited: Option<DurationMs>,
-}
-
-impl RunningService {
-    /// Returns whether it has ended, waiting for that.
-    fn has_ended(&mut self, wait: Duration) -> bool {
-        if self.outcome.is_none() {
-            match self.ended.recv_timeout(wait) {
-                Ok(outcome) => self.outcome = Some(outcome),
-                Err(RecvTimeoutError::Timeout) => return false,
-                Err(RecvTimeoutError::Disconnected) => self.outcome = Some(Err(SuperviseError::LauncherGone)),
-            }
-        }
-        true
-    }
-
-    /// Takes a last look at where it was ready. One that is not there any more is ending: the check that was its end may be heard of
-    /// before its own, and stopping it now would hide that it ended by itself.
-    fn take_last_look(&mut self) {
-        let ready = &self.scene.service.ready;
-        let look = Look { timeout: LAST_LOOK, is_stopped: &|| false };
-        let is_gone = ready.port().is_some() && look_at_port(&ready.addresses(), &look) != Health::Healthy;
-        if is_gone && !self.has_ended(LAST_LOOK) {
-            let message = "it did not accept connections any more when the checks were over".to_owned();
-            self.notes.push(PlanNote { subject: self.scene.action.name.clone(), message });
-        }
-    }
-
-    /// Stops it, if it goes on, and returns how it ended. A person who asks again has it killed at once.
-    fn stop(&mut self, run: &Control) -> Result<Ended, RunError> {
-        let (begun, action) = (clock::monotonic(), &self.scene.action);
-        let (bound, name) = (action.grace + STOP_MARGIN, action.name.clone());
-        let mut may_insist = run.requested().is_none();
-        if !self.has_ended(Duration::ZERO) {
-            self.control.stop(StopReason::ChecksOver);
-        }
-        while !self.has_ended(SLICE) {
-            let insists = || run.requested().is_some_and(|reason| heeded(ActionPhase::Cleanup).contains(&reason));
-            if may_insist && insists() {
-                may_insist = false;
-                self.control.stop(StopReason::ChecksOver);
-            }
-            if clock::monotonic().since(begun) > bound {
-                return Err(RunError::ServiceStuck { action: name });
-            }
-        }
-        // It tells of its end after it has handed it over: nothing may be told after this.
-        if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_panicked| RunError::ServiceStuck { action: name.clone() })?;
-        }
-        let outcome = self.outcome.take().expect("it has ended");
-        outcome.map_err(|source| RunError::Supervise { action: name, source })
-    }
-}
-
-impl Drop for RunningService {
-    /// Where the run failed nobody has stopped it: it is killed, and its launcher ends with this process at the latest.
-    fn drop(&mut self) {
-        self.control.stop(StopReason::ChecksOver);
-        self.control.stop(StopReason::ChecksOver);
-    }
 }
 
 impl Performer<'_, '_> {
@@ -165,7 +64,7 @@ impl Performer<'_, '_> {
             Err(failure) => return self.service_over(scene, not_started(failure), &ServiceLife::EndedBefore).map(over),
         };
         self.directory.begin_sync();
-        let mut running = self.spawn_service(scene, request, sinks)?;
+        let mut running = RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.course.request.control)?;
         let begun = clock::monotonic();
         let life = self.await_ready(&mut running, &output)?;
         if life != ServiceLife::Ready {
@@ -173,7 +72,7 @@ impl Performer<'_, '_> {
         }
         let after = DurationMs::from(clock::monotonic().since(begun));
         running.ready_after = Some(after);
-        running.notes.extend(strangers(&running));
+        running.note_strangers();
         (self.show)(Progress::ServiceReady { action: Box::new(action.clone()), after });
         Ok(Started::Ready(Box::new(running)))
     }
@@ -202,39 +101,6 @@ impl Performer<'_, '_> {
     fn sinks_of(&self, scene: &Scene) -> Result<Sinks, RunError> {
         let create = |name: &str| self.directory.create_file(name).map_err(RunError::Evidence);
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
-    }
-
-    /// Starts a service through a launcher of its own: the run's own launcher is asked for one action at a time.
-    fn spawn_service(&mut self, scene: Scene, request: LaunchRequest, sinks: Sinks) -> Result<RunningService, RunError> {
-        let mut launcher = LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)?;
-        let process = launcher.process_id();
-        let failed = |source| RunError::ServiceThread { action: scene.action.name.clone(), source };
-        let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
-        let (alarm, limits) = (self.course.request.control.handle(), limits_of(&scene.action));
-        let sandbox = request.isolation.sandbox.clone();
-        let (tell, ended) = channel();
-        let supervising = move || {
-            let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, HEEDED);
-            // Nothing of it is alive when its end is told: the launcher takes everything with it.
-            drop(launcher);
-            let was_asked = outcome.as_ref().is_ok_and(|ended| matches!(ended.end, ActionEnd::Stopped { .. }));
-            let _nobody_waits = tell.send(outcome);
-            if !was_asked {
-                alarm.stop(StopReason::ServiceEnded);
-            }
-        };
-        let thread = thread::Builder::new().name("service".to_owned()).spawn(supervising).map_err(failed)?;
-        Ok(RunningService {
-            scene,
-            control,
-            ended,
-            outcome: None,
-            thread: Some(thread),
-            launcher: process,
-            sandbox,
-            ready_after: None,
-            notes: Vec::new(),
-        })
     }
 
     /// Looks at a service until it is ready, over, or late.
@@ -307,9 +173,12 @@ impl Performer<'_, '_> {
         let limits = ActionLimits { timeout, idle: None, output: Some(LOOK_OUTPUT), ..limits_of(&scene.action) };
         let control = self.course.request.control;
         let heeded = heeded(scene.action.phase);
-        let ended = supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded)
-            .map_err(|source| RunError::Supervise { action: name.clone(), source })?;
-        Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy))
+        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+            Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
+            // Nothing was started, and the next look is taken through a new one.
+            Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
+            Err(source) => Err(RunError::Supervise { action: name.clone(), source }),
+        }
     }
 
     fn judge_service(
@@ -369,15 +238,4 @@ fn held_port(service: &Service) -> Option<SpawnFailure> {
     let look = Look { timeout: FIRST_LOOK, is_stopped: &|| false };
     let is_held = !holders.is_empty() || look_at_port(&service.ready.addresses(), &look) == Health::Healthy;
     is_held.then_some(SpawnFailure::PortHeld { port, holders })
-}
-
-/// Returns a note about whoever listens on a service's port and is none of its processes: a container's proxy, for example.
-fn strangers(running: &RunningService) -> Option<PlanNote> {
-    let port = running.scene.service.ready.port()?;
-    let strangers = read_port_strangers(port, running.launcher);
-    let names = strangers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    (!strangers.is_empty()).then(|| PlanNote {
-        subject: running.scene.action.name.clone(),
-        message: format!("port {port} is answered by {names}, which the service did not start itself"),
-    })
 }
