@@ -40,7 +40,10 @@ impl ProgressScreen {
                 | Progress::Recovered { .. }
                 | Progress::Note(_),
             ) => self.note(progress),
-            (Audience::Nobody, Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ActionEnded(_)) => {}
+            (
+                Audience::Nobody,
+                Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_),
+            ) => {}
             (Audience::Terminal | Audience::Plain, _) => self.show_to_person(progress),
         }
     }
@@ -60,6 +63,12 @@ impl ProgressScreen {
                     let line = format!("  … {:<9} {}", action.id.as_str(), action.name);
                     render::live(&self.style.paint(Tone::Quiet, &line));
                 }
+            }
+            Progress::ServiceReady { action, after } => {
+                if self.audience == Audience::Terminal {
+                    render::end_live();
+                }
+                render::line(&screen::service_ready(action, *after, self.style));
             }
             Progress::ActionEnded(result) => {
                 if self.audience == Audience::Terminal {
@@ -83,7 +92,7 @@ impl ProgressScreen {
                 runs.iter().for_each(|run| render::note(&format!("run {run} had been cut short; it is kept as INTERRUPTED")));
             }
             Progress::Note(text) => render::note(&format!("note: {text}")),
-            Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ActionEnded(_) => {}
+            Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_) => {}
         }
     }
 }

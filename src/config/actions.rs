@@ -8,6 +8,7 @@ use crate::config::paths::{glob, inner_file, inner_path};
 use crate::config::policy::read_override;
 use crate::config::problem::Placed;
 use crate::config::section::{Document, Section};
+use crate::config::service::read_service;
 use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite};
 use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
 use crate::model::{ByteSize, CoverageTarget, OnSurvivors, Once, Tool};
@@ -103,7 +104,8 @@ fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, default
         when_changed: when_changed.map(|placed| placed.value).unwrap_or_default(),
         creates: creates.map(|placed| placed.value).unwrap_or_default(),
     };
-    Some(Prerequisite { action: action?, once })
+    let service = read_service(section, document);
+    Some(Prerequisite { action: action?, once, service })
 }
 
 fn read_action(

@@ -81,8 +81,11 @@ pub(super) const TABLES: &[KnownTable] = &[
             "on_survivors",
             "when_changed",
             "creates",
+            "service",
+            "ready",
         ],
     },
+    KnownTable { name: "prerequisite.ready", keys: &["url", "port", "command", "timeout", "interval", "attempt_timeout"] },
     KnownTable {
         name: "cleanup",
         keys: &[
@@ -133,6 +136,7 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    Stranger { table: "prerequisite", key: "health", message: None, nearest: Some("ready"), hint: None },
     Stranger { table: "cleanup", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "cleanup", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },

@@ -14,6 +14,7 @@ mod problem;
 mod read;
 mod sandbox;
 mod section;
+mod service;
 mod settings;
 mod shell;
 #[cfg(test)]

@@ -98,6 +98,11 @@ impl<'d> Section<'d> {
         joined(&self.path, key)
     }
 
+    /// Returns whether it is written, as a table.
+    pub(super) fn is_written(&self) -> bool {
+        self.written.is_some()
+    }
+
     /// Returns whether a key is written.
     pub(super) fn has(&self, key: &str) -> bool {
         self.written_value(key).is_some()
@@ -151,6 +156,13 @@ impl<'d> Section<'d> {
             }
         }
         self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(Placed::unwritten)
+    }
+
+    /// Reports a key that may not stand here, where it does.
+    pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: Wrong) {
+        if let Some(value) = self.written_value(key) {
+            document.report(&self.key_path(key), &value.span(), wrong);
+        }
     }
 
     /// Reads a key that has a default.

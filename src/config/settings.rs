@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::problem::Placed;
-use crate::model::{BlockOn, ByteSize, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Tool};
+use crate::model::{BlockOn, ByteSize, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Service, Tool};
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +101,8 @@ pub struct Prerequisite {
     pub action: ActionSettings,
     /// When it need not run again.
     pub once: Once,
+    /// What makes it a service; none: it is done when its command ends.
+    pub service: Option<Service>,
 }
 
 /// `[watch]`: what a save is and what it does.

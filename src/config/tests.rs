@@ -271,7 +271,10 @@ fn the_examples_of_the_default_file_are_right_and_say_the_defaults_where_there_a
     assert_eq!(shown.policy, least.policy);
     assert_eq!(shown.action.expected_exit_codes.as_ref().map(|codes| codes.value.clone()), Some(vec![0]));
     assert_eq!(sample.watch, plain.watch);
-    assert_eq!((sample.prerequisites.len(), sample.cleanup.len()), (1, 1));
+    assert_eq!((sample.prerequisites.len(), sample.cleanup.len()), (2, 1));
+    let service = "[[prerequisite]]\nname = \"s\"\ncommand = \"x\"\nservice = true\nready.url = \"http://127.0.0.1:4173/\"\n";
+    assert_eq!(sample.prerequisites[1].service, configuration(service).prerequisites[0].service);
+    assert_eq!(sample.prerequisites[0].service, None);
 }
 
 #[test]
@@ -290,14 +293,14 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
         previous = line;
     }
     let is_table = |name: &str| TABLES.iter().any(|known| known.name == name);
-    for known in TABLES.iter().filter(|known| !known.name.starts_with("check.")) {
+    for known in TABLES.iter().filter(|known| !known.name.starts_with("check.") && known.name != "prerequisite.ready") {
         for key in known.keys.iter().filter(|key| !is_table(key) && !is_table(&format!("{}.{key}", known.name))) {
             let here = (known.name.to_owned(), (*key).to_owned());
             assert!(explained.contains(&here), "`{key}` of [{}] is not in default.toml", known.name);
         }
     }
-    for key in ["coverage", "policy"] {
-        assert!(explained.contains(&("check".to_owned(), key.to_owned())), "`{key}`");
+    for (table, key) in [("check", "coverage"), ("check", "policy"), ("prerequisite", "ready")] {
+        assert!(explained.contains(&(table.to_owned(), key.to_owned())), "`{key}`");
     }
 }
 

@@ -66,6 +66,14 @@ pub enum CategoryCode {
     OutputTooLarge,
     /// Processes were left behind and `on_survivors = "fail"`.
     SurvivorsLeft,
+    /// A service was ready in time and went on until it was stopped.
+    Served,
+    /// A service ended before it was stopped.
+    ServiceEnded,
+    /// A service was not ready within its start-up time-out.
+    ServiceNotReady,
+    /// Somebody else listens on the port of a service.
+    PortHeld,
 }
 
 /// How one test ended.

@@ -17,6 +17,7 @@ mod policy;
 mod process;
 mod route;
 mod run;
+mod service;
 mod size;
 mod time;
 mod tree;
@@ -53,6 +54,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
+pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use size::ByteSize;
 pub use time::{DurationMs, Timestamp};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};

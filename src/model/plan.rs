@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, ByteSize, LimitKind, TaskId, ToolPolicy};
+use crate::model::{ActionId, ByteSize, LimitKind, Service, TaskId, ToolPolicy};
 
 /// A tool whose reports proctor can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -126,6 +126,9 @@ pub struct Action {
     pub paths: Vec<String>,
     /// Set on prerequisites only.
     pub once: Option<Once>,
+    /// Set on prerequisites that go on while the checks run. `timeout` is then that of its start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
     /// How findings are judged; set for validation tools.
     pub policy: Option<ToolPolicy>,
     /// The coverage that is required, where the check names a report to read it from (E4).

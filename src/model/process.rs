@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Digest, DurationMs, Kept, Timestamp};
+use crate::model::{Digest, DurationMs, Kept, PortHolder, Timestamp};
 
 /// What bounds one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,10 @@ pub enum LimitKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StopReason {
+    /// A service the run depends on has ended.
+    ServiceEnded,
+    /// A service is not needed any more: the checks are over.
+    ChecksOver,
     /// A newer save made the run pointless.
     Superseded,
     /// proctor was asked to end by SIGINT or `q`.
@@ -88,6 +92,13 @@ pub enum SpawnFailure {
     DirectoryNotFound {
         /// The directory.
         directory: String,
+    },
+    /// Somebody listens on the port the service is expected at: whoever answers there would not be it.
+    PortHeld {
+        /// The port.
+        port: u16,
+        /// Who listens, as far as that can be read.
+        holders: Vec<PortHolder>,
     },
     /// It could not be kept apart as it must be; nothing was started.
     NotIsolated {
@@ -317,6 +328,14 @@ impl StopStage {
 }
 
 impl ActionEnd {
+    /// Returns whether it was started and ended without our doing.
+    pub fn is_of_its_own(&self) -> bool {
+        match self {
+            Self::Exited { .. } | Self::Signalled { .. } => true,
+            Self::TimedOut { .. } | Self::Stopped { .. } | Self::NotStarted(_) | Self::Lost { .. } => false,
+        }
+    }
+
     /// Returns the raw exit code, where the process ended by itself.
     pub fn exit_code(&self) -> Option<i32> {
         match self {

@@ -21,7 +21,8 @@ const TAKEN_AT_ONCE: usize = 64;
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
 /// Every reason, the weakest first: a stronger one replaces a weaker one as the reason of a stop. Its place is its byte.
-const REASONS: [StopReason; 3] = [StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
+const REASONS: [StopReason; 5] =
+    [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 
 /// The receiving side: whoever supervises looks at it.
 #[derive(Debug)]
@@ -101,6 +102,12 @@ impl Control {
         self.in_force.store(0, Ordering::SeqCst);
     }
 
+    /// Forgets requests for one reason; a stronger one that was asked for stays in force.
+    pub fn forget(&self, reason: StopReason) {
+        let _noted_as_in_force = self.take_requests();
+        let _another_is_in_force = self.in_force.compare_exchange(strength(reason), 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
     /// Returns the reason in force without looking at the descriptors.
     pub(super) fn in_force(&self) -> Option<StopReason> {
         reason_at(self.in_force.load(Ordering::SeqCst))
@@ -135,8 +142,8 @@ impl Control {
 }
 
 impl ControlHandle {
-    /// Asks for a stop. The first request begins the stop ladder, a further one kills at once (a further `Superseded` does
-    /// not: saves may come in numbers).
+    /// Asks for a stop. The first request begins the stop ladder, a further one kills at once (a further `Superseded` or
+    /// `ServiceEnded` does not: they may come in numbers).
     pub fn stop(&self, reason: StopReason) {
         // A full pipe holds thousands of requests that nobody has read yet: one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);
@@ -155,9 +162,11 @@ pub(super) fn stronger(one: StopReason, other: StopReason) -> StopReason {
 
 fn strength(reason: StopReason) -> u8 {
     match reason {
-        StopReason::Superseded => 1,
-        StopReason::Interrupted => 2,
-        StopReason::Terminated => 3,
+        StopReason::ServiceEnded => 1,
+        StopReason::ChecksOver => 2,
+        StopReason::Superseded => 3,
+        StopReason::Interrupted => 4,
+        StopReason::Terminated => 5,
     }
 }
 
@@ -193,6 +202,18 @@ mod tests {
         assert_eq!(control.requested(), Some(StopReason::Terminated));
         control.acknowledge();
         assert_eq!(control.requested(), None);
+    }
+
+    #[test]
+    fn one_reason_is_forgotten_and_a_stronger_one_is_not() {
+        let (control, handle) = Control::new().expect("pipes");
+        handle.stop(StopReason::ServiceEnded);
+        control.forget(StopReason::ServiceEnded);
+        assert_eq!(control.requested(), None);
+        handle.stop(StopReason::ServiceEnded);
+        handle.stop(StopReason::Superseded);
+        control.forget(StopReason::ServiceEnded);
+        assert_eq!(control.requested(), Some(StopReason::Superseded));
     }
 
     #[test]

@@ -146,8 +146,8 @@ impl<'limits> Progress<'limits> {
             stop.cause = Cause::Request(stronger(known, reason));
         }
         let is_insisting = match reason {
-            StopReason::Superseded => false,
-            StopReason::Interrupted | StopReason::Terminated => stop.requests > 1,
+            StopReason::Superseded | StopReason::ServiceEnded => false,
+            StopReason::ChecksOver | StopReason::Interrupted | StopReason::Terminated => stop.requests > 1,
         };
         if is_insisting {
             stop.ladder.hurry();

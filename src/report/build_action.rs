@@ -91,6 +91,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         signal: ending.signal,
         killed: ending.killed,
         error: ending.error,
+        ready_after: executed.ready_after,
         timeout: time_limit.map(DurationMs::from),
         actual_duration: hit_limit.then_some(ended.duration),
         partial_output: hit_limit.then(|| plain_text(&String::from_utf8_lossy(&ended.captured.log_tail))),

@@ -77,6 +77,7 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         SpawnFailure::DirectoryNotFound { directory } => {
             error(Errno::ENOENT, format!("the working directory `{directory}` does not exist"))
         }
+        SpawnFailure::PortHeld { port, .. } => error(Errno::EADDRINUSE, format!("port {port} is held by another process")),
         SpawnFailure::NotIsolated { why } => {
             SpawnErrorV2 { code: "NOT_ISOLATED".to_owned(), errno: None, message: format!("it could not be kept apart: {why}") }
         }

@@ -94,6 +94,8 @@ pub struct ExecutedFacts {
     pub ended: Ended,
     /// What its tool's interpreter found.
     pub interpretation: Interpretation,
+    /// For a service: how long its start took; none where it was never ready.
+    pub ready_after: Option<DurationMs>,
     /// Its errors and warnings, as the policy left them (C24).
     pub diagnostics: Vec<Diagnostic>,
     /// Counts over them; none where nothing was looked for.

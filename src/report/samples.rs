@@ -52,6 +52,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,
+        service: None,
         policy: None,
         coverage: (tool.class() == ToolClass::Test)
             .then(|| CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() }),
@@ -99,6 +100,7 @@ fn executed(
     let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
     let executed = ExecutedFacts {
         ended,
+        ready_after: None,
         diagnostics: interpretation.diagnostics.clone(),
         summary: looked.then(|| DiagnosticSummary::of(&interpretation.diagnostics)),
         interpretation,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, Digest, Phase, ResultType, RunId, StopReason, SupersededRecord, TddState, Timestamp, TreeComparison,
-    TreeDigest, TreeIssue,
+    Action, ActionPhase, Digest, Phase, ResultType, RunId, Service, StopReason, SupersededRecord, TddState, Timestamp,
+    TreeComparison, TreeDigest, TreeIssue,
 };
-use crate::process::clock;
+use crate::process::{Control, clock};
 use crate::report::SkipReason;
 use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::error::RunError;
-use crate::run::perform::{Performed, Performer};
+use crate::run::perform::{Performed, Performer, RunningService, Started};
 use crate::run::prerequisite;
 use crate::run::progress::Progress;
 use crate::run::records;
@@ -170,7 +170,8 @@ struct Carrying {
 /// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
 fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result<Carrying, RunError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
-    let carried = perform_prerequisites(course, performer, &mut performed).and_then(|met| {
+    let mut services = Services::default();
+    let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
         // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
         let survey = performer.survey();
         perform_steps(course, performer, met, &mut performed)?;
@@ -178,11 +179,30 @@ fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result
     });
     // What was asked for so far stops the checks, not the cleanup; a further request does.
     let control = course.request.control;
-    let stopped = control.take();
+    let stopped = control.take().filter(is_of_the_run);
+    let served = services.end(performer, &mut performed);
+    control.forget(StopReason::ServiceEnded);
     let cleaned = perform_cleanup(course, performer, &mut performed);
     let survey = carried?;
-    cleaned?;
+    served.and(cleaned)?;
     Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+}
+
+/// Services that go on, each with its place among all actions that were performed.
+#[derive(Default)]
+struct Services {
+    places: Vec<usize>,
+    running: Vec<RunningService>,
+}
+
+impl Services {
+    /// Ends them, because the checks are over, and puts what became of them where it belongs.
+    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<Performed>) -> Result<(), RunError> {
+        let ended = performer.end_services(self.running)?;
+        // Each place counts the services before it.
+        self.places.into_iter().zip(ended).for_each(|(place, one)| performed.insert(place, one));
+        Ok(())
+    }
 }
 
 /// Whether every prerequisite is met.
@@ -196,12 +216,22 @@ fn perform_prerequisites(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<Performed>,
+    services: &mut Services,
 ) -> Result<Prerequisites, RunError> {
     let root = &course.request.scope.root;
     let mut so_far = Prerequisites::Met;
     for action in &course.request.plan.prerequisites {
         let one = if so_far == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
+        } else if let Some(service) = &action.service {
+            match start_or_skip(course, performer, action, service)? {
+                Started::Over(one) => *one,
+                Started::Ready(running) => {
+                    services.places.push(performed.len() + services.running.len());
+                    services.running.push(*running);
+                    continue;
+                }
+            }
         } else if prerequisite::is_unchanged(root, action, &course.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
@@ -255,17 +285,53 @@ fn perform_cleanup(
 }
 
 fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<Performed, RunError> {
-    if course.request.control.requested().is_some_and(|reason| heeded(action.phase).contains(&reason)) {
-        return Ok(performer.skip(action, SkipReason::Stopped));
+    if is_stopped(course, action) {
+        return Ok(performer.skip(action, skip_reason(course.request.control)));
     }
     performer.perform(action)
 }
 
-/// Returns the requests that stop an action of a phase: a newer save stops checks, never prerequisites or cleanup.
+fn start_or_skip(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    action: &Action,
+    service: &Service,
+) -> Result<Started, RunError> {
+    if is_stopped(course, action) {
+        return Ok(Started::Over(Box::new(performer.skip(action, skip_reason(course.request.control)))));
+    }
+    performer.start_service(action, service)
+}
+
+fn is_stopped(course: &Course<'_>, action: &Action) -> bool {
+    course.request.control.requested().is_some_and(|reason| heeded(action.phase).contains(&reason))
+}
+
+/// Returns why an action is not reached: a service that ended is a prerequisite that failed, anything else stops the run.
+pub(crate) fn skip_reason(control: &Control) -> SkipReason {
+    match control.requested() {
+        Some(StopReason::ServiceEnded) => SkipReason::PrerequisiteFailed,
+        Some(StopReason::ChecksOver | StopReason::Superseded | StopReason::Interrupted | StopReason::Terminated) | None => {
+            SkipReason::Stopped
+        }
+    }
+}
+
+/// Returns whether a request stops the run as a whole, which then has no verdict.
+fn is_of_the_run(reason: &StopReason) -> bool {
+    match reason {
+        StopReason::ServiceEnded | StopReason::ChecksOver => false,
+        StopReason::Superseded | StopReason::Interrupted | StopReason::Terminated => true,
+    }
+}
+
+/// Returns the requests that stop an action of a phase: a newer save stops checks, never prerequisites or cleanup; the end of a
+/// service stops everything but the cleanup.
 pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
     match phase {
-        ActionPhase::Step => &[StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
-        ActionPhase::Prerequisite | ActionPhase::Cleanup => &[StopReason::Interrupted, StopReason::Terminated],
+        ActionPhase::Step => &[StopReason::ServiceEnded, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
+        ActionPhase::Prerequisite => &[StopReason::ServiceEnded, StopReason::Interrupted, StopReason::Terminated],
+        ActionPhase::Cleanup => &[StopReason::Interrupted, StopReason::Terminated],
     }
 }
 

@@ -94,8 +94,11 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let flow = match concluding.stopped {
         Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
         Some(StopReason::Superseded) => RunFlow::Superseded,
-        None if concluding.comparison.moved.is_empty() => RunFlow::Finished,
-        None => RunFlow::Moved,
+        // Its prerequisite failed: that is judged like any other result.
+        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if concluding.comparison.moved.is_empty() => {
+            RunFlow::Finished
+        }
+        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) => RunFlow::Moved,
     };
     let selected = concluding.performed.iter().filter(|one| skip_of(one) != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(run_result).collect();
@@ -148,6 +151,10 @@ fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict)
 /// Routes the first TEST action that did not pass, else the last (R1); none without a TEST action that was carried out (R2).
 fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
     let course = concluding.course;
+    // A check whose prerequisite failed beside it, a service, shows nothing about the code.
+    if concluding.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
+        return (None, course.tdd.clone());
+    }
     let tests: Vec<_> = concluding.performed.iter().filter_map(executed_test).collect();
     let passed = |facts: &&&ExecutedFacts| facts.classification.category == ResultType::Success;
     let chosen = tests.iter().find(|facts| !passed(facts)).or(tests.last());

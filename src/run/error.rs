@@ -55,6 +55,21 @@ pub enum RunError {
         #[source]
         source: SuperviseError,
     },
+    /// A service did not end when it was stopped, and nothing said why.
+    #[error("gave up waiting for the end of the service `{action}`")]
+    ServiceStuck {
+        /// The service.
+        action: String,
+    },
+    /// Nobody could be found to supervise a service.
+    #[error("failed to supervise the service `{action}`")]
+    ServiceThread {
+        /// The service.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A descriptor of an action's files could not be had.
     #[error("failed to open the files of `{action}`")]
     Descriptor {
@@ -101,7 +116,9 @@ impl RunError {
         match self {
             Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } => CommandExit::NoFreshVerdict,
             Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
-            Self::StoppedWaiting(StopReason::Interrupted | StopReason::Superseded) => CommandExit::Interrupted,
+            Self::StoppedWaiting(
+                StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
+            ) => CommandExit::Interrupted,
             Self::Cycle(_) => CommandExit::Usage,
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
@@ -113,6 +130,8 @@ impl RunError {
             | Self::Launcher(_)
             | Self::Sandbox(_)
             | Self::Supervise { .. }
+            | Self::ServiceStuck { .. }
+            | Self::ServiceThread { .. }
             | Self::Descriptor { .. }
             | Self::Project { .. }
             | Self::OldReport { .. } => CommandExit::OwnFault,
@@ -132,6 +151,10 @@ impl RunError {
             Self::Tree(error) => error.hint(),
             Self::Sandbox(error) => error.hint().to_owned(),
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::ServiceStuck { .. } => {
+                "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
+            }
+            Self::ServiceThread { .. } => "check the limits on processes and open files (`ulimit -u -n`)".to_owned(),
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),

@@ -15,6 +15,7 @@ mod denied_write;
 mod environment;
 mod error;
 mod examination;
+mod health;
 mod hints;
 mod interrupted;
 mod isolation;

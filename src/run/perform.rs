@@ -1,4 +1,8 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
+//! What is different for one that goes on while others run is in `services`.
+
+mod running_service;
+mod services;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,12 +12,12 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Slot, is_our_link, take_artifact};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote, ResultType,
-    Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
+    Action, ActionEnd, ActionLimits, Captured, CategoryCode, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote,
+    ResultType, Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
-use crate::run::carry_out::Course;
+use crate::run::carry_out::{Course, skip_reason};
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::hints::FailedAction;
@@ -27,6 +31,9 @@ use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
 use crate::tools::{self, ReportRequest};
 use crate::verdict;
+
+pub(crate) use self::running_service::RunningService;
+pub(crate) use self::services::Started;
 
 /// A report a tool wrote is taken up to this size.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
@@ -106,7 +113,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let Answer { turn, waited } = self.take_turn(action)?;
         let performed = match turn {
             Turn::Given(slot) => self.perform_in(slot, action)?,
-            Turn::Stopped => self.skip(action, SkipReason::Stopped),
+            Turn::Stopped => self.skip(action, skip_reason(self.course.request.control)),
         };
         Ok(Performed { waited, ..performed })
     }
@@ -168,7 +175,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         } else {
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let facts = self.over(action, ended, interpretation, &mut outcome);
+        let facts = self.over(action, ended, interpretation, &mut outcome, None);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
     }
@@ -180,10 +187,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         ended: Ended,
         interpretation: Interpretation,
         outcome: &mut verdict::Outcome,
+        ready_after: Option<DurationMs>,
     ) -> ActionFacts {
         let executed = ExecutedFacts {
             ended,
             interpretation: Interpretation { diagnostics: Vec::new(), ..interpretation },
+            ready_after,
             diagnostics: std::mem::take(&mut outcome.diagnostics),
             summary: outcome.summary,
             classification: outcome.classification.clone(),
@@ -192,7 +201,10 @@ impl<'w, 'c> Performer<'w, 'c> {
             agent_action: outcome.agent_action.clone(),
         };
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
-        self.tell(&facts);
+        // That it was ready was told when it was.
+        if outcome.classification.code != CategoryCode::Served {
+            self.tell(&facts);
+        }
         facts
     }
 
@@ -227,19 +239,9 @@ impl<'w, 'c> Performer<'w, 'c> {
     ) -> Result<Supervised, RunError> {
         let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
-        let directory = self.working_directory(action);
-        let path_variable = environment.variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
-        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &path_variable) {
-            Ok(program) => program,
+        let request = match self.launch_request(action, argv, environment, output)? {
+            Ok(request) => request,
             Err(failure) => return Ok(Supervised { ended: not_started(failure), sandbox: None }),
-        };
-        let isolation = self.isolation(action, &program, &directory, environment, output)?;
-        let request = LaunchRequest {
-            program,
-            argv: argv.into_iter().map(OsString::from).collect(),
-            environment: environment.variables.clone().into_iter().collect(),
-            directory,
-            isolation,
         };
         let limits = limits_of(action);
         let heeded = crate::run::carry_out::heeded(action.phase);
@@ -257,6 +259,30 @@ impl<'w, 'c> Performer<'w, 'c> {
             outcome => outcome.map_err(failed),
         };
         Ok(Supervised { ended: outcome?, sandbox: request.isolation.sandbox })
+    }
+
+    /// Returns what the launcher is asked for; a program that is not there is a value.
+    fn launch_request(
+        &self,
+        action: &Action,
+        argv: Vec<String>,
+        environment: &ChildEnvironment,
+        output: &OutputDirectory,
+    ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
+        let directory = self.working_directory(action);
+        let path_variable = environment.variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
+        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &path_variable) {
+            Ok(program) => program,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let isolation = self.isolation(action, &program, &directory, environment, output)?;
+        Ok(Ok(LaunchRequest {
+            program,
+            argv: argv.into_iter().map(OsString::from).collect(),
+            environment: environment.variables.clone().into_iter().collect(),
+            directory,
+            isolation,
+        }))
     }
 
     fn hints(&self, action: &Action, ended: &Ended, environment: &ChildEnvironment, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
@@ -365,7 +391,8 @@ fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
 
 fn limits_of(action: &Action) -> ActionLimits {
     ActionLimits {
-        timeout: action.timeout,
+        // The start of a service is bounded by whoever waits for it; then it goes on as long as the checks, which are bounded.
+        timeout: if action.service.is_some() { Duration::MAX } else { action.timeout },
         idle: action.idle_timeout,
         output: action.max_output.map(|size| size.0),
         grace: action.grace,

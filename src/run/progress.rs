@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Action, RunId, TreeDigest, TreeIssue};
+use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 
 /// Something to show.
@@ -42,6 +42,13 @@ pub enum Progress {
     },
     /// An action has been started.
     ActionStarted(Box<Action>),
+    /// A service can be used; it goes on.
+    ServiceReady {
+        /// Which.
+        action: Box<Action>,
+        /// How long its start took.
+        after: DurationMs,
+    },
     /// An action is over, or was not needed.
     ActionEnded(Box<ActionResultV2>),
 }

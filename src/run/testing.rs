@@ -25,6 +25,7 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,
+        service: None,
         policy: None,
         coverage: None,
         expected_exit_codes: vec![0],

@@ -125,6 +125,11 @@ impl Workspace {
         self.ambient.get(OsStr::new("PATH")).cloned().unwrap_or_default()
     }
 
+    /// Returns the program that is a launcher when it is told to be one.
+    pub(crate) fn executable(&self) -> &Path {
+        &self.executable
+    }
+
     /// Returns the launcher; one that died is replaced.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
         if self.launcher.is_lost() {

@@ -32,6 +32,7 @@ pub(super) fn plain_action(
         grace: defaults.grace,
         paths: Vec::new(),
         once: None,
+        service: None,
         policy: None,
         coverage: None,
         // Success without a word about exit codes is zero alone.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
-use crate::model::{Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, Tool, ToolPolicy};
+use crate::model::{
+    Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Service, Tool, ToolPolicy,
+};
 use crate::spec::discover::tool_word;
 
 /// Returns the text of a `proctor.toml` that says what a plan does; `notes` stand at its top as comments.
@@ -46,8 +48,11 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         let variables = action.environment.iter().map(|(name, value)| format!("{name} = {}", quoted(value)));
         line(text, "environment", format!("{{ {} }}", variables.collect::<Vec<_>>().join(", ")));
     }
-    duration_line(text, "timeout", action.timeout, defaults.timeout);
-    if action.idle_timeout != defaults.idle_timeout {
+    match &action.service {
+        Some(service) => service_lines(text, service),
+        None => duration_line(text, "timeout", action.timeout, defaults.timeout),
+    }
+    if action.service.is_none() && action.idle_timeout != defaults.idle_timeout {
         line(text, "idle_timeout", quoted(&action.idle_timeout.map_or_else(|| "off".to_owned(), duration_text)));
     }
     if action.max_output != defaults.max_output {
@@ -74,6 +79,18 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     if let Some(policy) = &action.policy {
         policy_lines(text, action.tool, policy);
     }
+}
+
+fn service_lines(text: &mut String, service: &Service) {
+    let look = match &service.ready {
+        ReadyCheck::Url(url) => format!("url = {}", quoted(url.as_str())),
+        ReadyCheck::Port(port) => format!("port = {port}"),
+        ReadyCheck::Command(command) => format!("command = {}", quoted_list(&command.argv)),
+    };
+    let durations = [("timeout", service.timeout), ("interval", service.interval), ("attempt_timeout", service.attempt_timeout)];
+    let durations = durations.map(|(key, duration)| format!("{key} = {}", quoted(&duration_text(duration))));
+    line(text, "service", "true".to_owned());
+    line(text, "ready", format!("{{ {look}, {} }}", durations.join(", ")));
 }
 
 fn command_lines(text: &mut String, command: &CommandLine) {

@@ -4,8 +4,8 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Placed, Problem};
-use crate::model::{Action, ActionPhase, CommandLine, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
+use crate::config::{Check, Configuration, Placed, Prerequisite, Problem};
+use crate::model::{Action, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
 use crate::spec::files::ProjectFiles;
@@ -217,8 +217,7 @@ impl<'c> Resolver<'c> {
             let settings = &prerequisite.action;
             let plain =
                 configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::Generic, command(&settings.command));
-            let once = Some(prerequisite.once.clone());
-            Action { once, ..plain }
+            as_said(plain, prerequisite)
         });
         let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
             configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::Generic, command(&settings.command))
@@ -232,6 +231,21 @@ impl<'c> Resolver<'c> {
             cleanup: cleanup.collect(),
             notes: self.notes,
         })
+    }
+}
+
+/// Adds when a prerequisite need not run again, or what makes it a service: such a one goes on as long as the run.
+fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
+    match &prerequisite.service {
+        None => Action { once: Some(prerequisite.once.clone()), ..plain },
+        Some(service) => Action {
+            service: Some(service.clone()),
+            timeout: service.timeout,
+            idle_timeout: None,
+            on_survivors: OnSurvivors::Report,
+            description: format!("goes on while the checks run: `{}`", plain.command.display),
+            ..plain
+        },
     }
 }
 

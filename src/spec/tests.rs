@@ -358,7 +358,9 @@ proptest! {
             "[[check]]\nname = \"a\"\ntool = \"generic\"\ncommand = {command}\n{settings}\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"make a | tee 'x y'\"\n{settings}\n\
              [[check]]\nname = \"c\"\ncommand = \"pytest\"\ncoverage = {{ minimum = 85.05, report = \"c.json\" }}\n\
              [[check]]\nname = \"d\"\ncommand = \"eslint .\"\npolicy = {{ max_warnings = {limit}, ignored_rules = [\"x\"], enabled = {} }}\n\
-             [[prerequisite]]\nname = \"p\"\ncommand = \"npm ci\"\ncreates = [\"x\"]\n[[cleanup]]\nname = \"q\"\ncommand = \"true\"\n",
+             [[prerequisite]]\nname = \"p\"\ncommand = \"npm ci\"\ncreates = [\"x\"]\n\
+             [[prerequisite]]\nname = \"s\"\ncommand = \"serve\"\nservice = true\ngrace = \"9s\"\nready = {{ url = \"http://localhost:1/\", timeout = \"8s\" }}\n\
+             [[prerequisite]]\nname = \"t\"\ncommand = \"serve\"\nservice = true\nready = {{ command = [\"is\", \"it\"], interval = 1 }}\n[[cleanup]]\nname = \"q\"\ncommand = \"true\"\n",
             limit % 2 == 0
         );
         let plan = resolved(&text, &quotes());

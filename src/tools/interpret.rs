@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
-use crate::tools::{eslint, generic, pytest, signals, tsc};
+use crate::tools::{eslint, generic, pytest, service, signals, tsc};
 
 /// Everything that is known of an action that is over.
 #[derive(Debug, Clone, Copy)]
@@ -139,6 +139,8 @@ fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
     let why = match reason {
+        StopReason::ServiceEnded => "a service it needs has ended",
+        StopReason::ChecksOver => "the checks were over",
         StopReason::Superseded => "a newer save made this run pointless",
         StopReason::Interrupted => "proctor was interrupted",
         StopReason::Terminated => "proctor was asked to end",
@@ -168,6 +170,10 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
         SpawnFailure::DirectoryNotFound { directory } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("The check's directory `{directory}` does not exist; create it or correct `directory`"),
+        ),
+        SpawnFailure::PortHeld { port, holders } => Interpretation::plain(
+            CategoryCode::PortHeld,
+            format!("{}; end it, or let the service use another port", service::held(*port, holders)),
         ),
         SpawnFailure::NotIsolated { why } => Interpretation::plain(
             CategoryCode::NotStarted,

@@ -19,12 +19,14 @@ mod prepare;
 mod pytest;
 mod recognise;
 mod script;
+mod service;
 mod signals;
 mod tsc;
 
 pub use interpret::{Input, interpret};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
+pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 
 #[cfg(test)]
 mod fixture_tests;

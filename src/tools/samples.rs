@@ -32,6 +32,7 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         grace: Duration::from_secs(5),
         paths: Vec::new(),
         once: None,
+        service: None,
         policy: None,
         coverage: None,
         expected_exit_codes: vec![0],
@@ -88,6 +89,11 @@ impl Returned {
 
     /// Interprets it.
     pub(super) fn interpret(&self) -> Interpretation {
+        self.with_input(interpret)
+    }
+
+    /// Hands it over as an interpreter gets it.
+    pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,
             end: &self.end,

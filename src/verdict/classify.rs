@@ -12,6 +12,7 @@ use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::rows::{Row, ToolWork, row_of};
+use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
 /// Everything a judgement of one action may look at.
@@ -61,6 +62,9 @@ pub fn classify(facts: &ActionFacts<'_>) -> Outcome {
 /// Returns the interpreter's category, or what contradicts it, with the sentence that says so.
 fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
     let said = facts.interpretation.category;
+    if let Some(proven) = services::proven(facts.action, facts.end, said) {
+        return proven;
+    }
     let contradicted = match facts.end {
         ActionEnd::TimedOut { .. } => (said != CategoryCode::TimedOut)
             .then(|| (CategoryCode::TimedOut, "The action hit its limit and was stopped".to_owned())),
@@ -69,8 +73,10 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
         }
         ActionEnd::Lost { why } => (said != CategoryCode::StatusLost)
             .then(|| (CategoryCode::StatusLost, format!("The exit status could not be learnt: {why}"))),
-        ActionEnd::NotStarted(_) => (!matches!(said, CategoryCode::ToolNotFound | CategoryCode::NotStarted))
-            .then(|| (CategoryCode::NotStarted, "The command could not be started".to_owned())),
+        ActionEnd::NotStarted(_) => {
+            (!matches!(said, CategoryCode::ToolNotFound | CategoryCode::NotStarted | CategoryCode::PortHeld))
+                .then(|| (CategoryCode::NotStarted, "The command could not be started".to_owned()))
+        }
         ActionEnd::Signalled { signal } => presumes_an_exit(said)
             .then(|| (CategoryCode::Signalled, format!("Signal {signal} ended the command before its result could count"))),
         ActionEnd::Exited { code } => contradicted_exit(facts, *code),

@@ -13,6 +13,7 @@ mod exit;
 mod limits;
 mod policy;
 mod rows;
+mod services;
 #[cfg(test)]
 mod tests;
 mod wording;

@@ -91,7 +91,7 @@ const UNPROVEN: Row = Row {
 };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 29] = [
+const ROWS: [Row; 33] = [
     Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
@@ -278,11 +278,42 @@ const ROWS: [Row; 29] = [
         causes: &["A server or worker was started and not stopped"],
         ..EXECUTION_ERROR
     },
+    Row { code: CategoryCode::Served, ..SUCCESS },
+    Row {
+        code: CategoryCode::ServiceEnded,
+        error_type: Some("SERVICE_ENDED"),
+        title: "Service Ended Early",
+        agent: AgentWord::FixCode,
+        message: "A service the checks need ended by itself. Its log says why.",
+        causes: &["It crashed", "Its port is held by another process", "Its command starts something in the background and ends"],
+        recoverable: Some("Read the service's log"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::ServiceNotReady,
+        result: ResultType::Timeout,
+        debt: Ok((DebtCategory::PerformanceIssue, Severity::Medium)),
+        title: "Service Not Ready in Time",
+        agent: AgentWord::FixCode,
+        message: "A service the checks need was not ready in time. Its log and the reason say how far it came.",
+        causes: &["It needs longer to start", "It listens elsewhere than `ready` looks", "It waits for something"],
+        recoverable: Some("Read the service's log; correct `ready` or raise its `timeout`"),
+        ..EXECUTION_ERROR
+    },
+    Row {
+        code: CategoryCode::PortHeld,
+        error_type: Some("PORT_HELD"),
+        title: "Port Held by Another Process",
+        message: "Another process holds the port of a service. A person should end it or choose another port.",
+        causes: &["The service was started by hand and still runs", "Another project uses the same port"],
+        recoverable: Some("End the process the reason names, or let the service use another port"),
+        ..EXECUTION_ERROR
+    },
 ];
 
 /// [`row_of`] indexes by the code's place in its enum.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::SurvivorsLeft as usize + 1);
+    assert!(ROWS.len() == CategoryCode::PortHeld as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -328,8 +359,9 @@ mod tests {
             C::ReportIncomplete | C::Inconsistent | C::FailedOutsideTests | C::UnknownExit | C::Signalled => {}
             C::TimedOut | C::Stopped | C::StatusLost | C::Findings | C::Clean | C::ExpectedExit => {}
             C::UnexpectedExit | C::OutputTooLarge | C::SurvivorsLeft => {}
+            C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
         }
-        C::SurvivorsLeft
+        C::PortHeld
     }
 
     #[test]

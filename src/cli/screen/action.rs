@@ -2,7 +2,7 @@
 
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::style::{Style, Tone};
-use crate::model::{CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure};
+use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 
 /// How many of the last lines of a failed command's output are shown, and how much of each.
@@ -13,6 +13,9 @@ const SHOWN_OUTPUT_WIDTH: usize = 160;
 const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
 
+/// What is said of a service that does what it is there for.
+const READY: &str = "ready";
+
 /// Returns the lines of an action that is over: the line itself, then what it found.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     if result.skip_reason == Some(SkipReason::Stopped) {
@@ -20,18 +23,28 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
         return Vec::new();
     }
     let (mark, tone) = mark(result);
-    let time = result.duration.map(seconds).unwrap_or_default();
-    let remark = remark(result);
-    let line = format!(
-        "  {} {:<9} {:<NAME_WIDTH$} {:<SUMMARY_WIDTH$} {time:>9}   {remark}",
-        style.paint(tone, mark),
-        result.action_id.as_str(),
-        result.name,
-        summary(result),
-    );
-    let mut lines = vec![line.trim_end().to_owned()];
+    // Of a service it is interesting when it was ready, not how long the checks took.
+    let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
+    let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
+    let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
+    let mut lines = vec![line(head, &summary(result), time, &remark(result))];
     lines.extend(findings(result).into_iter().map(|finding| format!("       {finding}")));
     lines
+}
+
+/// Returns the line of a service that is ready.
+pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> String {
+    line((style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name), READY, Some(after), "")
+}
+
+fn line((mark, id, name): (String, &str, &str), summary: &str, time: Option<DurationMs>, remark: &str) -> String {
+    let time = time.map(seconds).unwrap_or_default();
+    let line = format!("  {mark} {id:<9} {name:<NAME_WIDTH$} {summary:<SUMMARY_WIDTH$} {time:>9}   {remark}");
+    line.trim_end().to_owned()
+}
+
+fn was_served(result: &ActionResultV2) -> bool {
+    result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Served)
 }
 
 /// Returns a duration for people: `1.31 s`, `2 m 05 s`.
@@ -122,6 +135,9 @@ fn code_words(result: &ActionResultV2) -> String {
     let exit = result.result.as_ref().and_then(|outcome| outcome.exit_code);
     match classification.code {
         CategoryCode::ExpectedExit => "done".to_owned(),
+        CategoryCode::Served => READY.to_owned(),
+        CategoryCode::ServiceNotReady => "not ready in time".to_owned(),
+        CategoryCode::ServiceEnded => exit.map_or_else(|| "ended".to_owned(), |code| format!("ended with exit {code}")),
         CategoryCode::Clean => "clean".to_owned(),
         CategoryCode::UnexpectedExit => exit.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}")),
         CategoryCode::Signalled => {
@@ -157,7 +173,8 @@ fn code_words(result: &ActionResultV2) -> String {
         | CategoryCode::StatusLost
         | CategoryCode::Findings
         | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft => code_name(classification.code),
+        | CategoryCode::SurvivorsLeft
+        | CategoryCode::PortHeld => code_name(classification.code),
     }
 }
 
@@ -236,6 +253,8 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::FailedOutsideTests
         | CategoryCode::UnknownExit
         | CategoryCode::Signalled
+        | CategoryCode::ServiceEnded
+        | CategoryCode::ServiceNotReady
         | CategoryCode::Findings => true,
         CategoryCode::ExpectedExit
         | CategoryCode::Clean
@@ -250,7 +269,9 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::Stopped
         | CategoryCode::StatusLost
         | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft => false,
+        | CategoryCode::SurvivorsLeft
+        | CategoryCode::Served
+        | CategoryCode::PortHeld => false,
     }
 }
 

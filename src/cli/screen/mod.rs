@@ -4,7 +4,7 @@ mod action;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::action::action;
+pub(crate) use self::action::{action, service_ready};
 use crate::cli::style::{Style, Tone};
 use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};

@@ -110,6 +110,9 @@ pub struct ActionOutcomeV2 {
     /// Why it could not be started, or why its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SpawnErrorV2>,
+    /// For a service: how long its start took; absent where it was never ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_after: Option<DurationMs>,
     /// The limit it hit, where it is one of time: `classification.limit` says which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<DurationMs>,

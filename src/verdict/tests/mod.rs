@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs, FindingLevel,
-    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, StopReason, StopStage, TestFailure, TestResults, Tool,
-    ToolPolicy,
+    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Service, StopReason, StopStage, TestFailure,
+    TestResults, Tool, ToolPolicy,
 };
 use crate::verdict::{ActionFacts, Outcome, classify};
 
@@ -35,11 +35,23 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         grace: Duration::from_secs(2),
         paths: Vec::new(),
         once: None,
+        service: None,
         policy: None,
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
     }
+}
+
+/// A prerequisite that goes on while the checks run.
+pub(in crate::verdict) fn service() -> Action {
+    let service = Service {
+        ready: ReadyCheck::Port(1),
+        timeout: Duration::from_secs(30),
+        interval: Duration::from_millis(100),
+        attempt_timeout: Duration::from_secs(5),
+    };
+    Action { service: Some(service), ..action(Tool::Generic, ActionPhase::Prerequisite) }
 }
 
 fn with_policy(tool: Tool, policy: ToolPolicy) -> Action {

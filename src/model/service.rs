@@ -1,0 +1,208 @@
+//! Services: prerequisites that go on while the checks run, how they are known to be ready, and who holds a port.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::CommandLine;
+
+/// What makes a prerequisite a service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Service {
+    /// What says that it is ready.
+    pub ready: ReadyCheck,
+    /// How long it may take until it is.
+    pub timeout: Duration,
+    /// How long after a look that failed the next one is taken.
+    pub interval: Duration,
+    /// How long one look may take.
+    pub attempt_timeout: Duration,
+}
+
+/// What says that a service is ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadyCheck {
+    /// A GET is answered with a status from 200 to 399.
+    Url(HealthUrl),
+    /// A TCP connection is accepted on 127.0.0.1 or ::1.
+    Port(u16),
+    /// A command exits with 0.
+    Command(CommandLine),
+}
+
+/// An `http://` URL of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
+pub struct HealthUrl {
+    text: String,
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// Says what is wrong with a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HealthUrlError {
+    /// It is of another scheme, or none.
+    #[error("only `http://` is spoken")]
+    Scheme,
+    /// It names another machine.
+    #[error("only this machine is asked: `localhost`, 127.0.0.1 or [::1]")]
+    Host,
+    /// Its port is none.
+    #[error("its port is no number from 1 to 65535")]
+    Port,
+    /// Something in it cannot be part of a request.
+    #[error("it has a character that a request cannot have: a space, `#`, or one beyond ASCII")]
+    Character,
+}
+
+/// A process that listens on a port, as far as it can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortHolder {
+    /// Its process id; none where its descriptors cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pid: Option<i32>,
+    /// Its argument vector, lossily decoded; empty where it is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub argv: Vec<String>,
+    /// The user it belongs to: the name, or the number where there is none.
+    pub user: String,
+}
+
+impl ReadyCheck {
+    /// Returns the port on this machine that the service is expected at, where that is known.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Url(url) => Some(url.port),
+            Self::Port(port) => Some(*port),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// Returns where to connect to, in the order to try; nothing for a command.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        match self {
+            Self::Url(url) => match url.host.trim_matches(['[', ']']).parse::<IpAddr>() {
+                Ok(address) => vec![SocketAddr::new(address, url.port)],
+                Err(_) => both.map(|address| SocketAddr::new(address, url.port)).to_vec(),
+            },
+            Self::Port(port) => both.map(|address| SocketAddr::new(address, *port)).to_vec(),
+            Self::Command(_) => Vec::new(),
+        }
+    }
+}
+
+impl HealthUrl {
+    /// Returns the URL as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns host and port as a request's `Host` header has them.
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Returns path and query.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl TryFrom<&str> for HealthUrl {
+    type Error = HealthUrlError;
+
+    fn try_from(text: &str) -> Result<Self, HealthUrlError> {
+        let rest = text.strip_prefix("http://").ok_or(HealthUrlError::Scheme)?;
+        if !rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+            return Err(HealthUrlError::Character);
+        }
+        let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port.parse().ok().filter(|port| *port != 0)),
+            Some(_) | None => (authority, Some(80)),
+        };
+        let address = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(host) => host.parse().ok().map(IpAddr::V6),
+            None => host.parse().ok().map(IpAddr::V4),
+        };
+        let named = host == "localhost" || host.strip_suffix(".localhost").is_some_and(is_host_name);
+        if !named && !address.is_some_and(|address| address.is_loopback()) {
+            return Err(HealthUrlError::Host);
+        }
+        let port = port.ok_or(HealthUrlError::Port)?;
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        Ok(Self { text: text.to_owned(), host: host.to_owned(), port, path })
+    }
+}
+
+fn is_host_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
+}
+
+impl From<HealthUrl> for String {
+    fn from(url: HealthUrl) -> Self {
+        url.text
+    }
+}
+
+impl std::fmt::Display for PortHolder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.pid, &self.argv[..]) {
+            (None, _) => write!(formatter, "a process of user {} that may not be looked at", self.user),
+            (Some(pid), []) => write!(formatter, "pid {pid} of user {}", self.user),
+            (Some(pid), argv) => write!(formatter, "`{}` (pid {pid}, user {})", argv.join(" "), self.user),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_of_this_machine_is_taken_apart() {
+        for (text, authority, path) in [
+            ("http://127.0.0.1:4173/healthz", "127.0.0.1:4173", "/healthz"),
+            ("http://localhost", "localhost:80", "/"),
+            ("http://app.localhost:8080?deep=1", "app.localhost:8080", "/?deep=1"),
+            ("http://[::1]:9/a?b", "[::1]:9", "/a?b"),
+            ("http://[::1]/", "[::1]:80", "/"),
+        ] {
+            let url = HealthUrl::try_from(text).unwrap();
+            assert_eq!((url.authority().as_str(), url.path()), (authority, path), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_its_reason() {
+        for (text, error) in [
+            ("https://localhost/", HealthUrlError::Scheme),
+            ("localhost:80", HealthUrlError::Scheme),
+            ("http://example.com/", HealthUrlError::Host),
+            ("http://localhost@example.com/", HealthUrlError::Host),
+            ("http://10.0.0.1:80/", HealthUrlError::Host),
+            ("http:///x", HealthUrlError::Host),
+            ("http://localhost:0/", HealthUrlError::Port),
+            ("http://localhost:70000/", HealthUrlError::Port),
+            ("http://localhost/\r\nHost: x", HealthUrlError::Character),
+            ("http://localhost/#top", HealthUrlError::Character),
+        ] {
+            assert_eq!(HealthUrl::try_from(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_for_on_both_loopback_addresses_and_an_address_on_itself() {
+        let addresses = |text| ReadyCheck::Url(HealthUrl::try_from(text).unwrap()).addresses();
+        assert_eq!(addresses("http://localhost:5/"), ReadyCheck::Port(5).addresses());
+        assert_eq!(addresses("http://[::1]:5/").len(), 1);
+        assert_eq!(addresses("http://127.0.0.1:5/"), ["127.0.0.1:5".parse().unwrap()]);
+    }
+}

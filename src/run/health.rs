@@ -1,0 +1,181 @@
+//! One look at a service over TCP: whether it accepts a connection, and what it answers to a GET.
+//!
+//! Of an answer the status line alone is read. Redirects, names of other machines and TLS have no part in it, which is why no HTTP
+//! library does: a `command` can ask anything else. Every look is bounded, and given up as soon as the run is stopped.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::model::HealthUrl;
+use crate::process::clock::{self, Monotonic};
+
+/// A status line is no longer than this.
+const LONGEST_LINE: usize = 1024;
+
+/// So long nobody looks whether the run was stopped.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What one look at a service showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It can be used.
+    Healthy,
+    /// It cannot, or not yet; why.
+    Unhealthy(String),
+}
+
+/// Bounds one look.
+pub(crate) struct Look<'a> {
+    /// How long it may take.
+    pub(crate) timeout: Duration,
+    /// Whether it is of no interest any more.
+    pub(crate) is_stopped: &'a dyn Fn() -> bool,
+}
+
+/// Looks whether a connection is accepted at one of some addresses.
+pub(crate) fn look_at_port(addresses: &[SocketAddr], look: &Look<'_>) -> Health {
+    match connect(addresses, clock::monotonic(), look) {
+        Ok(_connection) => Health::Healthy,
+        Err(why) => Health::Unhealthy(why),
+    }
+}
+
+/// Asks a URL and looks at the status of the answer.
+pub(crate) fn look_at_url(url: &HealthUrl, addresses: &[SocketAddr], look: &Look<'_>) -> Health {
+    let begun = clock::monotonic();
+    let answered = connect(addresses, begun, look).and_then(|connection| ask(connection, url, begun, look));
+    match answered {
+        Ok(status) if (200..400).contains(&status) => Health::Healthy,
+        Ok(status) => Health::Unhealthy(format!("{} answered with status {status}", url.as_str())),
+        Err(why) => Health::Unhealthy(why),
+    }
+}
+
+fn connect(addresses: &[SocketAddr], begun: Monotonic, look: &Look<'_>) -> Result<TcpStream, String> {
+    let mut refusals = Vec::new();
+    for address in addresses {
+        match TcpStream::connect_timeout(address, left(begun, look)) {
+            Ok(connection) => return Ok(connection),
+            Err(error) => refusals.push(format!("{address}: {}", words(&error))),
+        }
+    }
+    Err(refusals.join(", "))
+}
+
+/// Returns the status of the answer to a GET.
+fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, look: &Look<'_>) -> Result<u16, String> {
+    let failed = |error: io::Error| format!("{} did not answer: {}", url.as_str(), words(&error));
+    connection.set_write_timeout(Some(left(begun, look))).map_err(failed)?;
+    connection.set_read_timeout(Some(SLICE)).map_err(failed)?;
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: proctor/{}\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+        url.path(),
+        url.authority(),
+        env!("CARGO_PKG_VERSION")
+    );
+    connection.write_all(request.as_bytes()).map_err(failed)?;
+    let mut line = [0_u8; LONGEST_LINE];
+    let mut length = 0;
+    while length < line.len() && !line[..length].contains(&b'\n') {
+        if clock::monotonic().since(begun) >= look.timeout || (look.is_stopped)() {
+            return Err(format!("{} did not answer within {} s", url.as_str(), look.timeout.as_secs_f64()));
+        }
+        match connection.read(&mut line[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if is_only_late(&error) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    parse_status(&line[..length]).ok_or_else(|| format!("{} did not answer as HTTP servers do", url.as_str()))
+}
+
+/// Returns the status of a status line, `HTTP/1.1 200 OK`.
+fn parse_status(answer: &[u8]) -> Option<u16> {
+    let line = std::str::from_utf8(answer.split(|byte| *byte == b'\n').next()?).ok()?;
+    let mut words = line.split_ascii_whitespace();
+    words.next().filter(|version| version.starts_with("HTTP/"))?;
+    let status = words.next().filter(|status| status.len() == 3)?;
+    status.parse().ok().filter(|status| *status >= 100)
+}
+
+fn is_only_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+/// Returns what is left of the time, and never nothing: that would mean no bound.
+fn left(begun: Monotonic, look: &Look<'_>) -> Duration {
+    look.timeout.saturating_sub(clock::monotonic().since(begun)).max(Duration::from_millis(1))
+}
+
+fn words(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::ConnectionRefused { "nobody listens".to_owned() } else { error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    const PATIENT: Look<'_> = Look { timeout: Duration::from_secs(20), is_stopped: &|| false };
+
+    /// Answers one connection with some bytes and closes it, or keeps it open where there are none.
+    fn answering(answer: &'static [u8]) -> (HealthUrl, Vec<SocketAddr>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        thread::spawn(move || {
+            let (mut connection, _) = listener.accept().expect("somebody asks");
+            let mut request = [0_u8; 4096];
+            let count = connection.read(&mut request).expect("a request");
+            assert!(request[..count].starts_with(b"GET /healthz?x=1 HTTP/1.1\r\nHost: 127.0.0.1:"), "{request:?}");
+            connection.write_all(answer).expect("it is read");
+            if answer.is_empty() {
+                let _closed = connection.read(&mut request);
+            }
+        });
+        (HealthUrl::try_from(format!("http://{address}/healthz?x=1").as_str()).expect("a URL"), vec![address])
+    }
+
+    #[test]
+    fn a_status_from_200_to_399_is_healthy_and_nothing_else_is() {
+        for (answer, is_healthy) in [
+            (&b"HTTP/1.0 200 OK\r\n\r\n"[..], true),
+            (b"HTTP/1.1 204\r\n", true),
+            (b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", true),
+            (b"HTTP/1.1 404 Not Found\r\n\r\n", false),
+            (b"HTTP/1.1 503 Busy\r\n\r\n", false),
+            (b"SSH-2.0-OpenSSH_9\r\n", false),
+            (b"HTTP/1.1 2000\r\n", false),
+            (b"\xff\xfe\n", false),
+        ] {
+            let (url, addresses) = answering(answer);
+            let health = look_at_url(&url, &addresses, &PATIENT);
+            assert_eq!(health == Health::Healthy, is_healthy, "{health:?} for {:?}", String::from_utf8_lossy(answer));
+        }
+    }
+
+    #[test]
+    fn a_server_that_never_answers_costs_no_more_than_the_time_of_one_look() {
+        let (url, addresses) = answering(b"");
+        let look = Look { timeout: Duration::from_millis(120), ..PATIENT };
+        let health = look_at_url(&url, &addresses, &look);
+        assert!(matches!(&health, Health::Unhealthy(why) if why.ends_with("did not answer within 0.12 s")), "{health:?}");
+        let (url, addresses) = answering(b"");
+        let stopped = Look { is_stopped: &|| true, ..PATIENT };
+        assert!(matches!(look_at_url(&url, &addresses, &stopped), Health::Unhealthy(_)));
+    }
+
+    #[test]
+    fn a_port_is_healthy_when_somebody_listens_on_one_of_the_addresses() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let unused: SocketAddr = "[::1]:1".parse().expect("an address");
+        assert_eq!(look_at_port(&[unused, address], &PATIENT), Health::Healthy);
+        drop(listener);
+        let health = look_at_port(&[address], &PATIENT);
+        assert_eq!(health, Health::Unhealthy(format!("{address}: nobody listens")));
+    }
+}

@@ -1,0 +1,241 @@
+//! Services: prerequisites that go on while the checks run. Each has a launcher and a thread of its own, which supervises it.
+//!
+//! It takes its turn in the machine-wide queue for its start and gives it back when it is ready: whoever waits for a slot waits for
+//! actions that end. It ends when the checks are over, before the clean-up, so that every end that was not asked for is one that
+//! came too early: it is told to the run's control, which stops the check under way.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::time::Duration;
+
+use crate::evidence::OutputDirectory;
+use crate::model::{
+    Action, ActionLimits, ActionPhase, CommandLine, DurationMs, Ended, ReadyCheck, ResultType, Sandbox, Service, SpawnFailure,
+    StopReason, ToolReport,
+};
+use crate::process::clock::{self, Monotonic};
+use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
+use crate::report::ActionFiles;
+use crate::run::carry_out::{heeded, skip_reason};
+use crate::run::error::RunError;
+use crate::run::health::{Health, Look, look_at_port, look_at_url};
+use crate::run::perform::running_service::{RunningService, SLICE, Scene};
+use crate::run::perform::{Performed, Performer, limits_of, not_started};
+use crate::run::progress::Progress;
+use crate::run::queue::{Answer, Turn};
+use crate::tools::{self, ServiceInput, ServiceLife};
+
+/// How long a look at a port before the start takes at most; on this machine a connection is accepted or refused at once.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+
+/// How much a command that looks at a service may print.
+const LOOK_OUTPUT: u64 = 1024 * 1024;
+
+/// What came of starting a service.
+pub(crate) enum Started {
+    /// It is ready and goes on.
+    Ready(Box<RunningService>),
+    /// It is over, or was not started.
+    Over(Box<Performed>),
+}
+
+impl Performer<'_, '_> {
+    /// Starts a service when its turn has come, and returns when it is ready or over.
+    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
+        let Answer { turn, waited } = self.take_turn(action)?;
+        let _slot = match turn {
+            Turn::Given(slot) => slot,
+            Turn::Stopped => {
+                return Ok(over(Performed { waited, ..self.skip(action, skip_reason(self.course.request.control)) }));
+            }
+        };
+        (self.show)(Progress::ActionStarted(Box::new(action.clone())));
+        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
+        let environment = self.environment(action, output.path());
+        let names = ActionFiles::of(action);
+        let scene = Scene { action: action.clone(), service: service.clone(), names, environment, waited };
+        let sinks = self.sinks_of(&scene)?;
+        let request = match held_port(service) {
+            Some(failure) => Err(failure),
+            None => self.launch_request(action, action.command.argv.clone(), &scene.environment, &output)?,
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(failure) => return self.service_over(scene, not_started(failure), &ServiceLife::EndedBefore).map(over),
+        };
+        self.directory.begin_sync();
+        let mut running = RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.course.request.control)?;
+        let begun = clock::monotonic();
+        let life = self.await_ready(&mut running, &output)?;
+        if life != ServiceLife::Ready {
+            return self.end_service(running, &life).map(over);
+        }
+        let after = DurationMs::from(clock::monotonic().since(begun));
+        running.ready_after = Some(after);
+        running.note_strangers();
+        (self.show)(Progress::ServiceReady { action: Box::new(action.clone()), after });
+        Ok(Started::Ready(Box::new(running)))
+    }
+
+    /// Stops services that were ready, the last one first, and returns them in the order of their start. All are stopped, also when
+    /// one of them cannot be: the first fault is returned at the end.
+    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<Performed>, RunError> {
+        let mut running = running;
+        running.iter_mut().for_each(RunningService::take_last_look);
+        let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
+        ended.into_iter().rev().collect()
+    }
+
+    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<Performed, RunError> {
+        let ended = running.stop(self.course.request.control)?;
+        let (notes, sandbox) = (std::mem::take(&mut running.notes), running.sandbox.take());
+        let ready_after = running.ready_after;
+        self.judge_service(&running.scene, ended, life, ready_after, sandbox.as_ref())
+            .map(|performed| Performed { notes: [notes, performed.notes].concat(), ..performed })
+    }
+
+    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<Performed, RunError> {
+        self.judge_service(&scene, ended, life, None, None)
+    }
+
+    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, RunError> {
+        let create = |name: &str| self.directory.create_file(name).map_err(RunError::Evidence);
+        Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
+    }
+
+    /// Looks at a service until it is ready, over, or late.
+    fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, RunError> {
+        let (begun, service) = (clock::monotonic(), running.scene.service.clone());
+        let mut last = None;
+        loop {
+            let left = service.timeout.saturating_sub(clock::monotonic().since(begun));
+            let health = self.look_at(&running.scene, service.attempt_timeout.min(left), output)?;
+            // Whoever answered, it was not the service, if that has ended.
+            if running.has_ended(Duration::ZERO) {
+                return Ok(ServiceLife::EndedBefore);
+            }
+            if let Some(reason) = self.stop_request() {
+                return Ok(ServiceLife::Stopped(reason));
+            }
+            match (health, &last) {
+                (Health::Healthy, _) => return Ok(ServiceLife::Ready),
+                // A look that was cut short by the end of the time says less than the one before it.
+                (Health::Unhealthy(_), Some(_)) if left < service.attempt_timeout && is_late(begun, &service) => {}
+                (Health::Unhealthy(why), _) => last = Some(why),
+            }
+            let looked = clock::monotonic();
+            while clock::monotonic().since(looked) < service.interval && self.stop_request().is_none() {
+                if is_late(begun, &service) {
+                    return Ok(ServiceLife::NotReady(last.unwrap_or_default()));
+                }
+                let rest = service.interval.saturating_sub(clock::monotonic().since(looked));
+                if running.has_ended(rest.min(SLICE)) {
+                    return Ok(ServiceLife::EndedBefore);
+                }
+            }
+        }
+    }
+
+    /// Returns why the start of a service is to be given up. That a service has ended is found out by looking at that service.
+    fn stop_request(&self) -> Option<StopReason> {
+        let is_heeded = |reason: &StopReason| heeded(ActionPhase::Prerequisite).contains(reason);
+        self.course.request.control.requested().filter(is_heeded)
+    }
+
+    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, RunError> {
+        let ready = &scene.service.ready;
+        let is_stopped = || self.stop_request().is_some();
+        let look = Look { timeout, is_stopped: &is_stopped };
+        match ready {
+            ReadyCheck::Url(url) => Ok(look_at_url(url, &ready.addresses(), &look)),
+            ReadyCheck::Port(_) => Ok(look_at_port(&ready.addresses(), &look)),
+            ReadyCheck::Command(command) => self.look_by_command(scene, command, timeout, output),
+        }
+    }
+
+    /// Carries out the command that says whether a service is ready, where and as the service itself runs. What it prints is shown
+    /// when the service is never ready, and not kept.
+    fn look_by_command(
+        &mut self,
+        scene: &Scene,
+        command: &CommandLine,
+        timeout: Duration,
+        output: &OutputDirectory,
+    ) -> Result<Health, RunError> {
+        let name = &scene.action.name;
+        let request = match self.launch_request(&scene.action, command.argv.clone(), &scene.environment, output)? {
+            Ok(request) => request,
+            Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
+        };
+        let nothing = || File::options().write(true).open("/dev/null");
+        let lost = |source| RunError::Descriptor { action: name.clone(), source };
+        let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
+        let limits = ActionLimits { timeout, idle: None, output: Some(LOOK_OUTPUT), ..limits_of(&scene.action) };
+        let control = self.course.request.control;
+        let heeded = heeded(scene.action.phase);
+        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+            Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
+            // Nothing was started, and the next look is taken through a new one.
+            Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
+            Err(source) => Err(RunError::Supervise { action: name.clone(), source }),
+        }
+    }
+
+    fn judge_service(
+        &mut self,
+        scene: &Scene,
+        ended: Ended,
+        life: &ServiceLife,
+        ready_after: Option<DurationMs>,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Performed, RunError> {
+        let Scene { action, service, names, environment, waited } = scene;
+        let captured = &ended.captured;
+        let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
+        // It is over: whoever holds its port now is another one.
+        let holders = port.filter(|_| ended.end.is_of_its_own()).map(|port| (port, read_port_holders(port)));
+        let interpretation = tools::interpret_service(&ServiceInput {
+            action: tools::Input {
+                action,
+                end: &ended.end,
+                stdout: &captured.stdout,
+                stderr: &captured.stderr,
+                report: &ToolReport::NotRequested,
+                coverage: &ToolReport::NotRequested,
+                report_channel: None,
+                project_root: &self.course.request.scope.root,
+                survivors: ended.survivors.len(),
+            },
+            service,
+            life,
+            held: holders.as_ref().map(|(port, holders)| (*port, &holders[..])),
+        });
+        let mut outcome = self.classify(action, &ended, &interpretation);
+        let mut files = self.keep_streams(action, &ended, names)?;
+        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, names)?);
+        self.directory.begin_sync();
+        let has_served = outcome.classification.category == ResultType::Success;
+        let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
+        let facts = self.over(action, ended, interpretation, &mut outcome, ready_after);
+        let environment_names: BTreeSet<_> =
+            environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: *waited, met: None })
+    }
+}
+
+fn over(performed: Performed) -> Started {
+    Started::Over(Box::new(performed))
+}
+
+fn is_late(begun: Monotonic, service: &Service) -> bool {
+    clock::monotonic().since(begun) >= service.timeout
+}
+
+/// Returns why a service may not be started: somebody listens where it is expected, and would answer in its place.
+fn held_port(service: &Service) -> Option<SpawnFailure> {
+    let port = service.ready.port()?;
+    let holders = read_port_holders(port);
+    let look = Look { timeout: FIRST_LOOK, is_stopped: &|| false };
+    let is_held = !holders.is_empty() || look_at_port(&service.ready.addresses(), &look) == Health::Healthy;
+    is_held.then_some(SpawnFailure::PortHeld { port, holders })
+}
