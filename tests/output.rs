@@ -10,7 +10,7 @@ use proctor::model::Digest;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::common::{Project, fake_tool, poll, proctor};
+use crate::common::{Project, WRITES_TO_SHARED, fake_tool, poll, proctor};
 
 const LOG: &str = "STEP.1-terminal-output.log";
 const FRAMES: &str = "STEP.1-terminal-output.frames";
@@ -24,7 +24,7 @@ const FLOOD_BOUND: Duration = Duration::from_secs(110);
 #[test]
 fn two_gibibytes_of_output_are_kept_exactly_in_thirty_two_mebibytes_of_memory() {
     let project = Project::new();
-    let (started, go) = (project.root().join("started"), project.root().join("go"));
+    let (started, go) = (project.shared("started"), project.shared("go"));
     let flood = FLOOD_BYTES.to_string();
     let words = ["--touch", text_of(&started), "--wait-for", text_of(&go), "--stdout-bytes", &flood];
     let project = project.toml(&check_of(&words));
@@ -71,7 +71,7 @@ fn no_output_of_a_tool_costs_more_than_thirty_two_mebibytes_to_interpret() {
 /// Has a tool print the same again and again, holds the memory that takes against the bound, and returns what came of it.
 fn flood(tool: &str, unit: &[u8]) -> Value {
     let project = Project::new();
-    let (begun, go) = (project.root().join("begun"), project.root().join("go"));
+    let (begun, go) = (project.shared("begun"), project.shared("go"));
     let printed = hexadecimal(unit);
     let words = ["--touch", text_of(&begun), "--wait-for", text_of(&go), "--repeated-bytes", "20000000", &printed, "--exit", "1"];
     let project = project.toml(&check_of(&words).replace("name = \"check\"", &format!("name = \"check\"\ntool = \"{tool}\"")));
@@ -89,7 +89,7 @@ fn flood(tool: &str, unit: &[u8]) -> Value {
 #[test]
 fn whatever_bytes_a_command_prints_are_in_the_log_and_the_frames_tell_the_streams_apart() {
     let project = Project::new();
-    let (long_line, progress) = (project.root().join("long-line"), project.root().join("progress"));
+    let (long_line, progress) = (project.shared("long-line"), project.shared("progress"));
     let line: Vec<u8> = (b'a'..=b'z').cycle().take(10_000_000).chain(*b"\n").collect();
     let bar: String = (0..=1000)
         .map(|per_mille| format!("\r{:>5.1} % {}", f64::from(per_mille) / 10.0, "#".repeat(per_mille as usize / 20)))
@@ -130,7 +130,7 @@ fn whatever_bytes_a_command_prints_are_in_the_log_and_the_frames_tell_the_stream
             (Some(bytes.len() as u64), Some(&*Digest::of(&bytes).hex()))
         );
     }
-    let copied = project.root().join("copied");
+    let copied = project.shared("copied");
     let script = format!("{} show --log STEP.1 >{}", text_of(proctor()), text_of(&copied));
     project.command(Path::new("/bin/sh"), ["-c", &script]).success();
     assert!(fs::read(copied).unwrap() == log, "`show --log` prints the log as it is");
@@ -140,7 +140,7 @@ fn whatever_bytes_a_command_prints_are_in_the_log_and_the_frames_tell_the_stream
 fn the_report_shows_both_ends_of_a_stream_and_says_which_bytes_they_are() {
     let project = Project::new();
     let lines: String = (0..20_000).map(|number| format!("line {number:05}\n")).collect();
-    let printed = project.root().join("printed");
+    let printed = project.shared("printed");
     fs::write(&printed, &lines).unwrap();
     let project = project.toml(&check_of(&["--cat", text_of(&printed), "--stderr", "a word\n"]));
     let report = project.proctor(["run"]).success().report();
@@ -159,7 +159,7 @@ fn the_report_shows_both_ends_of_a_stream_and_says_which_bytes_they_are() {
 fn check_of(arguments: &[&str]) -> String {
     let command: Vec<&str> = [text_of(fake_tool())].into_iter().chain(arguments.iter().copied()).collect();
     let words = serde_json::to_string(&command).expect("words are JSON");
-    format!("[[check]]\nname = \"check\"\ncommand = {words}\n")
+    format!("{WRITES_TO_SHARED}[[check]]\nname = \"check\"\ncommand = {words}\n")
 }
 
 fn text_of(path: &Path) -> &str {

@@ -14,7 +14,7 @@ use proctor::model::Timestamp;
 use proctor::tree::Index;
 use serde_json::Value;
 
-use crate::common::{Project, Watch, poll};
+use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};
 
 /// The bound of every wait. No test is meant to come near it.
 const LATE: Duration = Duration::from_secs(60);
@@ -24,28 +24,28 @@ const A_WHILE: Duration = Duration::from_millis(1500);
 
 /// A check that says that it has begun, waits while there is `hold`, and succeeds when `state.txt` says `ok`.
 const CHECK: &str =
-    "#!/bin/sh\necho check >> \"$TMPDIR/steps\"\nwhile [ -e \"$TMPDIR/hold\" ]; do sleep 0.01; done\ngrep -q ok state.txt\n";
+    "#!/bin/sh\necho check >> \"../shared/steps\"\nwhile [ -e \"../shared/hold\" ]; do sleep 0.01; done\ngrep -q ok state.txt\n";
 
 /// A project with the one check above, and `settings` after it.
 #[track_caller]
 fn project(settings: &str) -> Project {
     let check = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n";
-    Project::new().toml(&format!("{check}{settings}")).file("check.sh", CHECK).file("state.txt", "ok\n")
+    Project::new().toml(&format!("{WRITES_TO_SHARED}{check}{settings}")).file("check.sh", CHECK).file("state.txt", "ok\n")
 }
 
 /// Lets every check that is begun from now on wait.
 fn hold(project: &Project) {
-    fs::write(project.root().join("tmp/hold"), "").expect("the directory is ours");
+    fs::write(project.shared("hold"), "").expect("the directory is ours");
 }
 
 /// Lets them go on.
 fn release(project: &Project) {
-    fs::remove_file(project.root().join("tmp/hold")).expect("they were held");
+    fs::remove_file(project.shared("hold")).expect("they were held");
 }
 
 /// Returns what the actions have written down, in order.
 fn steps(project: &Project) -> Vec<String> {
-    let text = fs::read_to_string(project.root().join("tmp/steps")).unwrap_or_default();
+    let text = fs::read_to_string(project.shared("steps")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 

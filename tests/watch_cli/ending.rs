@@ -46,7 +46,7 @@ fn signals_during_a_run_stop_it_seal_it_and_leave_no_process() {
 
 #[test]
 fn a_second_signal_kills_what_does_not_want_to_end() {
-    let script = "trap '' INT TERM\necho check >> \"$TMPDIR/steps\"\nwhile :; do sleep 0.05; done\n";
+    let script = "trap '' INT TERM\necho check >> \"../shared/steps\"\nwhile :; do sleep 0.05; done\n";
     let project = project("[defaults]\ngrace = \"10m\"\n").file("check.sh", script);
     let mut watch = project.watch(["."]);
     wait_for_steps(&project, 1);
@@ -78,7 +78,7 @@ fn a_command_can_be_watched_instead_of_the_projects_checks() {
         .arguments(["--", "/bin/sh", "other.sh"])
         .directory("../tmp");
     let mut watch = {
-        project.save("other.sh", "echo other >> \"$TMPDIR/steps\"\ntest -e wanted\n");
+        project.save("other.sh", "echo other >> \"../shared/steps\"\ntest -e wanted\n");
         watch = watch.env("NO_COLOR", "1");
         watch.watch()
     };

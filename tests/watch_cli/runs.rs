@@ -36,7 +36,7 @@ fn a_save_during_a_run_stops_the_checks_and_starts_them_again_on_the_new_tree() 
 #[test]
 fn a_save_never_stops_prerequisites_and_a_finished_one_is_not_done_again() {
     let prerequisite = "[[prerequisite]]\nname = \"prepare\"\ncommand = [\"/bin/sh\", \"prepare.sh\"]\n";
-    let script = "echo prepare >> \"$TMPDIR/steps\"\nwhile [ -e \"$TMPDIR/hold\" ]; do sleep 0.01; done\necho prepared >> \"$TMPDIR/steps\"\n";
+    let script = "echo prepare >> \"../shared/steps\"\nwhile [ -e \"../shared/hold\" ]; do sleep 0.01; done\necho prepared >> \"../shared/steps\"\n";
     let project = project(prerequisite).file("prepare.sh", script);
     hold(&project);
     let mut watch = project.watch(["."]);
@@ -56,9 +56,9 @@ fn a_save_never_stops_prerequisites_and_a_finished_one_is_not_done_again() {
 #[test]
 fn a_save_never_stops_the_cleanup() {
     let cleanup = "[[cleanup]]\nname = \"tidy\"\ncommand = [\"/bin/sh\", \"tidy.sh\"]\n";
-    let script = "echo tidy >> \"$TMPDIR/steps\"\nwhile [ -e \"$TMPDIR/hold-tidy\" ]; do sleep 0.01; done\necho tidied >> \"$TMPDIR/steps\"\n";
+    let script = "echo tidy >> \"../shared/steps\"\nwhile [ -e \"../shared/hold-tidy\" ]; do sleep 0.01; done\necho tidied >> \"../shared/steps\"\n";
     let project = project(cleanup).file("tidy.sh", script);
-    let gate = project.root().join("tmp/hold-tidy");
+    let gate = project.shared("hold-tidy");
     fs::write(&gate, "").expect("the directory is ours");
     let mut watch = project.watch(["."]);
     assert_eq!(wait_for_steps(&project, 2), ["check", "tidy"]);
@@ -73,7 +73,7 @@ fn a_save_never_stops_the_cleanup() {
 #[test]
 fn a_save_during_a_check_stops_it_and_the_cleanup_still_runs() {
     let cleanup = "[[cleanup]]\nname = \"tidy\"\ncommand = [\"/bin/sh\", \"tidy.sh\"]\n";
-    let project = project(cleanup).file("tidy.sh", "echo tidy >> \"$TMPDIR/steps\"\n");
+    let project = project(cleanup).file("tidy.sh", "echo tidy >> \"../shared/steps\"\n");
     hold(&project);
     let mut watch = project.watch(["."]);
     wait_for_steps(&project, 1);
@@ -166,9 +166,9 @@ enum Written {
 fn writer(written: Written, pause: &str, settings: &str) -> Project {
     let text = match written {
         Written::Same => "echo the same",
-        Written::Other => "wc -l < \"$TMPDIR/steps\"",
+        Written::Other => "wc -l < \"../shared/steps\"",
     };
-    let script = format!("echo check >> \"$TMPDIR/steps\"\n{text} > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
+    let script = format!("echo check >> \"../shared/steps\"\n{text} > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
     project(settings).file("check.sh", &script).file("out.txt", "the same\n")
 }
 

@@ -7,7 +7,7 @@ const KEYS: &str = "watching (Enter run again, f failed only, a all, c clear, q 
 #[test]
 fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
     let second = "[[check]]\nname = \"second\"\ncommand = [\"/bin/sh\", \"second.sh\"]\n";
-    let project = project(second).file("second.sh", "echo second >> \"$TMPDIR/steps\"\n").env("TERM", "xterm");
+    let project = project(second).file("second.sh", "echo second >> \"../shared/steps\"\n").env("TERM", "xterm");
     let mut terminal = project.proctor(["watch"]).at_terminal();
     let cooked = terminal.modes();
     terminal.wait_for(KEYS, LATE);

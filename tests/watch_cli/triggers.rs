@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, poll};
+use crate::common::{Project, WRITES_TO_SHARED, poll};
 use crate::watch_cli::{
     LATE, expect_no_further_run, project, report_of, status_of, steps, tree_digest, wait_for_verdict_on_the_tree,
     wait_until_it_watches,
@@ -149,13 +149,13 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
 fn with_paths() -> Project {
     let check =
         |name: &str, paths: &str| format!("[[check]]\nname = \"{name}\"\ncommand = [\"/bin/sh\", \"{name}.sh\"]\n{paths}");
-    let script = |name: &str| format!("echo {name} >> \"$TMPDIR/steps\"\ngrep -q ok state.txt\n");
+    let script = |name: &str| format!("echo {name} >> \"../shared/steps\"\ngrep -q ok state.txt\n");
     let checks = [
         check("python", "paths = [\"**/*.py\"]\n"),
         check("web", "paths = [\"web/**\"]\n"),
         check("any", "paths = [\"state.txt\", \"**/*.py\", \"web/**\"]\n"),
     ];
-    let project = Project::new().toml(&checks.concat()).file("state.txt", "ok\n").file("web/a.ts", "").file("a.py", "");
+    let project = Project::new().toml(&format!("{WRITES_TO_SHARED}{}", checks.concat())).file("state.txt", "ok\n").file("web/a.ts", "").file("a.py", "");
     ["python", "web", "any"].into_iter().fold(project, |project, name| project.file(&format!("{name}.sh"), &script(name)))
 }
 
@@ -206,7 +206,7 @@ fn what_did_not_succeed_is_run_at_every_save_until_it_does() {
 #[test]
 fn a_check_whose_run_was_stopped_is_triggered_again_by_the_next_save() {
     let project = with_paths();
-    let held = "echo web >> \"$TMPDIR/steps\"\nwhile [ -e \"$TMPDIR/hold\" ]; do sleep 0.01; done\n";
+    let held = "echo web >> \"../shared/steps\"\nwhile [ -e \"../shared/hold\" ]; do sleep 0.01; done\n";
     project.save("web.sh", held);
     let mut watch = project.watch(["."]);
     wait_until_it_watches(&mut watch);
