@@ -157,7 +157,7 @@ fn pytest_passes_with_workers_coverage_processes_and_sockets() {
     });
     for report in reports {
         let results = report["stepExecution"]["results"].as_array().expect("three checks").clone();
-        let passed: Vec<_> = results.iter().map(|result| &result["result"]["summary"]["passed"]).collect();
+        let passed: Vec<_> = results.iter().map(|result| &result["result"]["testResults"]["passed"]).collect();
         assert!(passed.iter().all(|count| **count == 8), "{passed:?}");
     }
 }

@@ -36,15 +36,20 @@ impl KernelSwitches {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
     fn a_switch_that_is_not_there_is_none() {
         let root = tempfile::tempdir().expect("a directory");
         assert_eq!(KernelSwitches::read_below(root.path()), KernelSwitches::default());
-        let directory = root.path().join("proc/sys/user");
-        fs::create_dir_all(&directory).and_then(|()| fs::copy("/dev/null", directory.join("other"))).expect("a file");
-        fs::create_dir_all(directory.join("max_user_namespaces")).expect("a directory is no switch");
+        fs::create_dir_all(root.path().join("proc/sys/user")).expect("a directory");
+        let bound = || File::create(root.path().join("proc/sys/user/max_user_namespaces"));
+        bound().and_then(|mut file| file.write_all(b"0\n")).expect("a file");
+        assert_eq!(KernelSwitches::read_below(root.path()).max_user_namespaces, Some(0));
+        bound().and_then(|mut file| file.write_all(b"many\n")).expect("a file");
         assert_eq!(KernelSwitches::read_below(root.path()).max_user_namespaces, None);
     }
 
