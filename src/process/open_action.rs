@@ -76,7 +76,7 @@ impl KeeperHandle {
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
         match self.await_event()? {
             KeeperEvent::Unready(obstacle) => Err(obstacle),
-            event => {
+            event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. }) => {
                 self.heard.push(event);
                 Ok(())
             }

@@ -165,7 +165,9 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
             let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
             let attribute = match place.access {
                 Access::ReadOnly => MountAttribute::ReadOnlyWithoutDevices,
-                _ => MountAttribute::WithoutDevices,
+                Access::Writable | Access::Hidden | Access::Private { .. } | Access::Overlay { .. } | Access::Memory => {
+                    MountAttribute::WithoutDevices
+                }
             };
             restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
             Some(copy)
