@@ -3,7 +3,6 @@
 //!
 //! `PROCTOR_KILLS` is the number of rounds (50), `PROCTOR_KILLS_SEED` repeats a storm; both are printed. By hand, 1,000 kills of the
 //! release build: `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
-#![expect(clippy::print_stdout, reason = "a storm that fails can be repeated by what it prints")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -236,6 +235,7 @@ impl Target {
         assert_eq!(last.status, "SUCCESS", "{what}");
         assert_eq!(self.kept().latest().as_ref(), Some(&last.run_id), "{what}");
         assert_eq!(self.kept().unsealed(committed), Vec::<String>::new(), "{what}");
+        assert_eq!(self.kept().half_made_links(), Vec::<String>::new(), "{what}");
         let state = self.project.root().join("state/proctor");
         let outputs = fs::read_dir(state.join("out")).expect("it was run").flatten();
         let scratch: Vec<_> = outputs.flat_map(|entry| fs::read_dir(entry.path()).expect("ours").flatten()).collect();

@@ -2,7 +2,6 @@
 //!
 //! `PROCTOR_SOAK` is the number of runs (30). By hand, 2,000 runs of the release build:
 //! `PROCTOR_SOAK=2000 cargo test --release --test integration soak:: -- --nocapture`.
-#![expect(clippy::print_stdout, reason = "the figures are what a soak is for")]
 
 use std::fs;
 use std::time::Duration;

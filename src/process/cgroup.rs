@@ -343,7 +343,8 @@ mod tests {
     fn a_cgroup_with_anybody_else_in_it_is_not_ours() {
         let (root, _) = stand_in(&[("cgroup.kill", ""), ("cgroup.procs", "")]);
         let with = |members: String| {
-            fs::write(root.path().join("cgroup.procs"), members).expect("ours");
+            let mut file = File::create(root.path().join("cgroup.procs")).expect("ours");
+            file.write_all(members.as_bytes()).expect("ours");
             is_held_alone(root.path())
         };
         let (own, parent) = (Pid::this(), getppid());

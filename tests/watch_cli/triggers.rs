@@ -155,7 +155,11 @@ fn with_paths() -> Project {
         check("web", "paths = [\"web/**\"]\n"),
         check("any", "paths = [\"state.txt\", \"**/*.py\", \"web/**\"]\n"),
     ];
-    let project = Project::new().toml(&format!("{WRITES_TO_SHARED}{}", checks.concat())).file("state.txt", "ok\n").file("web/a.ts", "").file("a.py", "");
+    let project = Project::new()
+        .toml(&format!("{WRITES_TO_SHARED}{}", checks.concat()))
+        .file("state.txt", "ok\n")
+        .file("web/a.ts", "")
+        .file("a.py", "");
     ["python", "web", "any"].into_iter().fold(project, |project, name| project.file(&format!("{name}.sh"), &script(name)))
 }
 
