@@ -242,9 +242,13 @@ fn make_removable(root: &Path) {
     }
 }
 
+/// What whoever tried the bundled project has left in it is not part of it.
+const MADE_BY_RUNS: &[&str] = &[".venv", "node_modules", "evidence"];
+
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("it lies in a temporary directory");
-    for entry in fs::read_dir(from).expect("a fixture can be read").flatten() {
+    let is_ours = |entry: &fs::DirEntry| !MADE_BY_RUNS.iter().any(|name| entry.file_name() == *name);
+    for entry in fs::read_dir(from).expect("a fixture can be read").flatten().filter(is_ours) {
         let target = to.join(entry.file_name());
         if entry.file_type().expect("a fixture can be read").is_dir() {
             copy_tree(&entry.path(), &target);
