@@ -100,10 +100,9 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
         }
     }
     keeper.tell(&KeeperEvent::Ready)?;
-    if let Some((start, descriptors)) = start {
-        keeper.start(start, descriptors)?;
-    }
-    let outcome = keeper.follow();
+    // A launcher that was killed meanwhile cannot be told that the leader was started: what was started is killed all the same.
+    let started = start.map_or(Ok(()), |(start, descriptors)| keeper.start(start, descriptors));
+    let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
         keeper.kill_all();
     }
