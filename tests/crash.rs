@@ -113,6 +113,11 @@ fn a_kill_during_a_check_takes_its_processes_along_and_the_run_becomes_interrupt
     let project = project_that_waits();
     let mut run = project.proctor(["run"]).watch();
     poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
+    poll(BOUND, "what it says to be read", || {
+        let runs = fs::read_dir(kept(&project).task.join("runs")).ok()?.flatten();
+        let mut logs = runs.filter_map(|run| fs::read(run.path().join("STEP.1-terminal-output.log")).ok());
+        logs.any(|log| log == b"waiting\n").then_some(())
+    });
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ended().status, KILLED);
     poll(BOUND, "every process of the run to end", || {

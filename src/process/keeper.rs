@@ -107,11 +107,12 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
             Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
         }
     }
-    match start {
-        Some((start, descriptors)) => keeper.start(start, descriptors)?,
-        None => keeper.tell(&KeeperEvent::Ready)?,
-    }
-    let outcome = keeper.follow();
+    // A launcher that was killed meanwhile cannot be told that the leader was started: what was started is killed all the same.
+    let started = match start {
+        Some((start, descriptors)) => keeper.start(start, descriptors),
+        None => keeper.tell(&KeeperEvent::Ready).map_err(KeeperError::Channel),
+    };
+    let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
         keeper.kill_all();
     }

@@ -1,7 +1,8 @@
 //! Finding processes that a test left behind (house style T14).
 //!
 //! A process belongs to a test's directory when its working directory or executable lies in it, or when the directory stands
-//! in the environment it was started with: proctor hands `HOME` and `TMPDIR` to checks, so a check's descendants carry it too.
+//! in its arguments or in the environment it was started with: proctor hands `HOME` and `TMPDIR` to checks, so a check's descendants
+//! carry it too.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -49,11 +50,11 @@ fn belongs(id: i32, root: &Path) -> bool {
     let links = ["cwd", "exe"];
     let lies_in = |link| fs::read_link(format!("/proc/{id}/{link}")).is_ok_and(|target| target.starts_with(root));
     let needle = root.as_os_str().as_bytes();
-    let carries = || {
-        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        environment.windows(needle.len()).any(|window| window == needle)
+    let carries = |file| {
+        let bytes = fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
+        bytes.windows(needle.len()).any(|window| window == needle)
     };
-    links.into_iter().any(lies_in) || carries()
+    links.into_iter().any(lies_in) || ["environ", "cmdline"].into_iter().any(carries)
 }
 
 fn command_line(id: i32) -> String {

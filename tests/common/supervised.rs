@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs::{self, File, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, ChildStdin, Command, Stdio};
@@ -192,7 +193,11 @@ impl Supervised {
         let mut command = self.user.command(&self.tool);
         command.arg("__supervise-job").arg(path("json"));
         command.stdin(Stdio::piped()).stdout(create("out")).stderr(create("err"));
-        let mut process = command.spawn().expect("the supervisor starts");
+        // While another thread forks, its child may hold the descriptor by which the tool was copied: it is then busy for a moment.
+        let mut process = poll(PATIENCE, "the supervisor to start", || match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => Err(error.to_string()),
+            spawned => Ok(spawned.expect("the supervisor starts")),
+        });
         let stdin = process.stdin.take();
         let begun = std::time::Instant::now();
         loop {
