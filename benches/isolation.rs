@@ -91,9 +91,7 @@ impl Bench {
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
-        let begun = Instant::now();
-        let ended = self.supervise(&request, &control);
-        let took = begun.elapsed();
+        let (ended, took) = self.supervise(&request, &control);
         assert_eq!(ended.end, ActionEnd::Exited { code: 0 });
         assert_eq!(ended.kept.expect("it was started").level, level);
         took
@@ -116,13 +114,13 @@ impl Bench {
             handle.stop(StopReason::Interrupted);
             begun
         });
-        let ended = self.supervise(&request, &control);
+        let (ended, _) = self.supervise(&request, &control);
         let took = killer.join().expect("no panic").elapsed();
         assert!(matches!(ended.end, ActionEnd::Stopped { stage: StopStage::Sigkill, .. }), "{:?}", ended.end);
         took
     }
 
-    fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> Ended {
+    fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> (Ended, Duration) {
         self.runs += 1;
         let sink = |kind: &str| File::create_new(self.root.path().join(format!("{}.{kind}", self.runs))).expect("a file");
         let sinks = Sinks { log: sink("log"), frames: sink("frames") };
@@ -133,7 +131,10 @@ impl Bench {
             grace: Duration::from_secs(5),
             ladder: vec![StopStage::Sigterm],
         };
-        supervise(&mut self.launcher, request, &limits, sinks, control, ALL_REASONS).expect("supervised")
+        // The files are evidence's affair and are there before an action is started.
+        let begun = Instant::now();
+        let ended = supervise(&mut self.launcher, request, &limits, sinks, control, ALL_REASONS).expect("supervised");
+        (ended, begun.elapsed())
     }
 
     fn request(&self, level: IsolationLevel, program: &str, arguments: &[&str]) -> LaunchRequest {

@@ -237,7 +237,8 @@ impl Target {
         assert_eq!(self.kept().unsealed(committed), Vec::<String>::new(), "{what}");
         assert_eq!(self.kept().half_made_links(), Vec::<String>::new(), "{what}");
         let state = self.project.root().join("state/proctor");
-        let outputs = fs::read_dir(state.join("out")).expect("it was run").flatten();
+        let outputs =
+            ["out", "scratch"].into_iter().flat_map(|name| fs::read_dir(state.join(name)).expect("it was run").flatten());
         let scratch: Vec<_> = outputs.flat_map(|entry| fs::read_dir(entry.path()).expect("ours").flatten()).collect();
         assert!(scratch.is_empty(), "{what}: {scratch:?}");
         let mut names: Vec<_> = fs::read_dir(self.project.path())

@@ -10,9 +10,6 @@ use crate::evidence::files::{DIRECTORY_MODE, create_directories, create_director
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
-/// No action's id is this: they are numbered.
-const SCRATCH_NAME: &str = "scratch";
-
 /// The directory an action may leave files in: `out/<project-id>/<run-id>/<action-id>`.
 #[derive(Debug)]
 pub struct OutputDirectory {
@@ -34,12 +31,6 @@ impl OutputDirectory {
         &self.path
     }
 
-    /// Returns a directory for what the run's actions share while it is under way (its `/tmp`): it goes with the output directories.
-    /// It is made by whoever needs it.
-    pub fn scratch_of_the_run(&self) -> PathBuf {
-        self.path.with_file_name(SCRATCH_NAME)
-    }
-
     /// Takes a file the action left in it, after its last process has ended.
     pub fn take(&self, relative: &Path, cap: u64) -> Result<Artifact, Refused> {
         take_artifact(&self.path, relative, cap)
@@ -58,7 +49,7 @@ pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), Evidence
     leftovers.iter().try_for_each(|entry| remove_tree(&entry.path()))
 }
 
-fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
+pub(super) fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
     let remove = || if_there(std::fs::remove_dir_all(path).map_err(failed(FileOperation::Remove, path))).map(drop);
     match remove() {
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {

@@ -95,6 +95,11 @@ impl Store {
         self.every_output_directory().join(project.as_str())
     }
 
+    /// Returns the directory of what the actions of a project's run share while it is under way.
+    pub(super) fn scratch_directory(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("scratch").join(project.as_str())
+    }
+
     /// Returns whether a path is, with every link resolved, a directory in which an action that is under way may write.
     pub fn is_output_directory(&self, path: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().ok();

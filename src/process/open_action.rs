@@ -13,7 +13,7 @@ use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
-use crate::process::protocol::{ActionNumber, Event, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Start};
+use crate::process::protocol::{ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Start};
 
 /// How long a keeper gets to become ready, in milliseconds; it takes about one.
 const READY_MS: u16 = 10_000;
@@ -76,7 +76,9 @@ impl KeeperHandle {
     /// Gives a parked keeper its action, and waits until that was started or could not be.
     pub(super) fn run(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
-        let request = KeeperRequest::Run(Box::new(start.clone()));
+        // It is staged already: its sandbox need not be told again.
+        let isolation = Isolation { sandbox: None, ..start.isolation.clone() };
+        let request = KeeperRequest::Run(Box::new(Start { isolation, ..start.clone() }));
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
         self.await_start()
     }

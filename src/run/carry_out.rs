@@ -94,7 +94,11 @@ impl Workspace {
             tree: before,
             issues: index.issues().to_vec(),
         });
+        self.parking.open(&lock)?;
         let result = self.run_in_directory(course, &lock, &mut ledger, &index, show);
+        if self.has_runs_ahead() {
+            self.park_for_the_next_run(&lock)?;
+        }
         if self.tree_is_unknown() {
             // No second look was taken. What was begun and not sealed is closed by the next holder of the lock.
             self.keep_tree(&request.scope.root, index);

@@ -64,7 +64,10 @@ impl Workspace {
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
-        let removed = remove_outputs_of_run(lock, &course.run_id);
+        let mut removed = remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence);
+        if !self.has_runs_ahead() {
+            removed = removed.and(self.parking.close());
+        }
         let sealed =
             seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
         self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
@@ -74,7 +77,7 @@ impl Workspace {
             observer(DurableStep::LatestLinked);
         }
         lock.note_published();
-        removed.map_err(RunError::Evidence)?;
+        removed?;
         let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
         observer(DurableStep::Published);
         Ok(match decided.verdict.overall_status {

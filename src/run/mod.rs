@@ -20,6 +20,7 @@ mod hints;
 mod interrupted;
 mod isolation;
 mod old_report;
+mod parking;
 mod perform;
 mod prerequisite;
 mod progress;

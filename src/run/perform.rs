@@ -10,10 +10,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Slot, is_our_link, take_artifact};
+use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Scratch, Slot, is_our_link, take_artifact};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, Captured, CategoryCode, Digest, DurationMs, Ended, EvidenceFile, Interpretation, PlanNote,
-    ResultType, Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
+    Action, ActionEnd, ActionLimits, ActionPhase, Captured, CategoryCode, Digest, DurationMs, Ended, EvidenceFile,
+    Interpretation, PlanNote, ResultType, Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
@@ -243,6 +243,9 @@ impl<'w, 'c> Performer<'w, 'c> {
             Ok(request) => request,
             Err(failure) => return Ok(Supervised { ended: not_started(failure), sandbox: None }),
         };
+        if action.phase == ActionPhase::Step {
+            self.workspace.parking.note_step(&request.isolation);
+        }
         let limits = limits_of(action);
         let heeded = crate::run::carry_out::heeded(action.phase);
         let control = self.course.request.control;
@@ -258,7 +261,12 @@ impl<'w, 'c> Performer<'w, 'c> {
             }
             outcome => outcome.map_err(failed),
         };
-        Ok(Supervised { ended: outcome?, sandbox: request.isolation.sandbox })
+        let ended = outcome?;
+        // The next action of the run is probably kept apart in the same way.
+        if self.course.request.plan.actions().last().is_some_and(|last| last.id != action.id) {
+            self.workspace.park(&request.isolation)?;
+        }
+        Ok(Supervised { ended, sandbox: request.isolation.sandbox })
     }
 
     /// Returns what the launcher is asked for; a program that is not there is a value.
@@ -312,7 +320,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
             store: self.workspace.store.root(),
-            scratch: &output.scratch_of_the_run(),
+            scratch: self.workspace.parking.scratch().map_or(output.path(), Scratch::path),
             action,
             directory,
             program,

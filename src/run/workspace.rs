@@ -13,6 +13,7 @@ use crate::report::ProgramFacts;
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::interrupted;
+use crate::run::parking::Parking;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope};
 use crate::run::selection::Checks;
@@ -43,6 +44,7 @@ pub struct Workspace {
     digests: KnownDigests,
     opening_notes: Vec<String>,
     runs_ahead: RunsAhead,
+    pub(crate) parking: Parking,
 }
 
 /// Whether another run follows the next one.
@@ -78,6 +80,7 @@ impl Workspace {
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
             runs_ahead: RunsAhead::Many,
+            parking: Parking::default(),
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)
@@ -96,6 +99,11 @@ impl Workspace {
     /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
     pub fn expect_one_run(&mut self) {
         self.runs_ahead = RunsAhead::One;
+    }
+
+    /// Returns whether another run follows: what it needs is then made ready.
+    pub(crate) fn has_runs_ahead(&self) -> bool {
+        self.runs_ahead == RunsAhead::Many
     }
 
     pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
