@@ -26,7 +26,7 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
     OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
     OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },
-    OpenChannel { name: "set-user-id programs outlive the search for what is left", from: IsolationLevel::Landlock },
+    OpenChannel { name: "set-user-id programs outlive the search for what is left", from: IsolationLevel::ProcessGroup },
     OpenChannel { name: "the files of the user, the evidence store included", from: IsolationLevel::ProcessGroup },
     OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
 ];
