@@ -158,7 +158,9 @@ fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
 
 fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
-    there.map(|path| Ok((path, clone_mount(None, path, Extent::Tree).map_err(|error| broken("copy", path, &error))?))).collect()
+    let copy =
+        |path| clone_mount(None, path, Extent::Tree).map_err(|error| lasting("cannot copy a device for root's commands", &error));
+    there.map(|path| Ok((path, copy(path)?))).collect()
 }
 
 /// Copies what every place shows. Copies of HOME are laid last: below one, a place is not the file it was when it was named.
@@ -325,7 +327,7 @@ fn mount_terminals() -> Result<(), Obstacle> {
     }
     mount(Some("devpts"), terminals, Some("devpts"), flags, Some("newinstance,ptmxmode=0666,mode=620"))
         .and_then(|()| mount(Some("/dev/pts/ptmx"), multiplexer, None::<&str>, MsFlags::MS_BIND, None::<&str>))
-        .map_err(|errno| broken("mount terminals at", terminals, &errno.into()))
+        .map_err(|errno| lasting("cannot mount terminals for root's commands", &errno.into()))
 }
 
 fn guard_kernel_switches() -> Result<(), Obstacle> {
