@@ -205,7 +205,8 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
         // Nobody hears of the end, and nobody carries out the kill, until the launcher is given up with its supervisor.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        (Strike::Stops, Ending::TimesOut) => deaf(Fate::Alive, Verdict::TimedOut),
+        // Whether the keeper was stopped before or after it had killed.
+        (Strike::Stops, Ending::TimesOut) => deaf(Fate::Either, Verdict::TimedOut),
         // Only root may trace what is not dumpable, and a tracer that has ended traces nobody.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::Alive, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),

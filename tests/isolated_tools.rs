@@ -90,16 +90,18 @@ def test_sqlite_with_a_write_ahead_log(tmp_path):
     os.remove("data.db")
 "#;
 
-/// Returns everybody who can reach a program: the build directory may lie where an unprivileged user may not go.
+/// Returns everybody who can reach a program and the projects: the build directory and the temporary one may lie where an unprivileged
+/// user may not go.
 fn users_who_reach(program: &Path) -> Vec<User> {
-    let reaches = |user: &User| {
-        let there = user.command(Path::new("test")).arg("-x").arg(program).status().is_ok_and(|status| status.success());
+    let reaches = |user: User, path: &Path| {
+        let there = user.command(Path::new("test")).arg("-x").arg(path).status().is_ok_and(|status| status.success());
         if !there {
-            println!("{user} cannot reach `{}`: not tried", program.display());
+            println!("{user} cannot reach `{}`: not tried", path.display());
         }
         there
     };
-    User::all().into_iter().filter(reaches).collect()
+    let projects = std::env::temp_dir();
+    User::all().into_iter().filter(|user| reaches(*user, program) && reaches(*user, &projects)).collect()
 }
 
 /// Runs `proctor run --json` in a project that is given to a user for it.

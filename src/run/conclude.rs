@@ -64,9 +64,9 @@ impl Workspace {
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
-        let mut removed = remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence);
+        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence);
         if !self.has_runs_ahead() {
-            removed = removed.and(self.parking.close());
+            self.parking.close();
         }
         let sealed =
             seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;

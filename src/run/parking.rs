@@ -38,16 +38,17 @@ impl Parking {
     }
 
     /// Removes the directory of a run that is over.
-    pub(crate) fn close(&mut self) -> Result<(), RunError> {
-        self.scratch.take().map_or(Ok(()), Scratch::remove).map_err(RunError::Evidence)
+    pub(crate) fn close(&mut self) {
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove();
+        }
     }
 }
 
 /// What was made for a run that never came.
 impl Drop for Parking {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the project's next run.
-        let _left = self.close();
+        self.close();
     }
 }
 
@@ -56,7 +57,7 @@ impl Workspace {
     pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
         let first_step = self.parking.first_step.take();
         let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
-        self.parking.close()?;
+        self.parking.close();
         self.parking.open(lock)?;
         if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.parking.scratch()) {
             for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
