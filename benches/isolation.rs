@@ -1,6 +1,7 @@
 //! What it costs to run `true` isolated, supervised and captured, beside other ways to run it: `cargo bench --bench isolation`.
 //!
-//! All ways take turns in one run, so that whatever else the machine does falls on all. `PROCTOR_BENCH_ROUNDS` says how often.
+//! All ways take turns in one run, so that whatever else the machine does falls on all. `PROCTOR_BENCH_ROUNDS` says how often,
+//! `PROCTOR_BENCH_WAYS=namespace/landlock` which ways (and then nothing is killed).
 //! The launcher is warm and the sandbox is of the usual size. Then: how long killing 200 processes takes.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
@@ -21,35 +22,44 @@ const ROUNDS: usize = 300;
 const BOMBS: usize = 20;
 const BOMB: usize = 200;
 
+/// A way to run `true`.
+type Way = (&'static str, fn(&mut Bench) -> Duration);
+
+const WAYS: [Way; 7] = [
+    ("bare", |_| run_bare(&["true"])),
+    ("timeout 10", |_| run_bare(&["timeout", "10", "true"])),
+    ("unshare -Urpmf", |_| run_bare(&["unshare", "-Urpmf", "true"])),
+    ("process-group", |bench| bench.run(IsolationLevel::ProcessGroup, Parking::No)),
+    ("landlock", |bench| bench.run(IsolationLevel::Landlock, Parking::No)),
+    ("namespace", |bench| bench.run(IsolationLevel::Namespace, Parking::No)),
+    ("namespace, parked", |bench| bench.run(IsolationLevel::Namespace, Parking::Yes)),
+];
+
 fn main() {
     let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
+    let only = std::env::var("PROCTOR_BENCH_WAYS").ok();
+    let is_wanted = |name: &str| only.as_ref().is_none_or(|names| name == "bare" || names.split('/').any(|one| one == name));
     let mut bench = Bench::new();
-    let mut ways: Vec<(&str, Vec<Duration>)> =
-        ["bare", "timeout 10", "unshare -Urpmf", "process-group", "landlock", "namespace", "namespace, parked"]
-            .into_iter()
-            .map(|name| (name, Vec::with_capacity(rounds)))
-            .collect();
+    let mut ways: Vec<(Way, Vec<Duration>)> =
+        WAYS.into_iter().filter(|(name, _)| is_wanted(name)).map(|way| (way, Vec::with_capacity(rounds))).collect();
     for round in 0..rounds + 5 {
-        let took = [
-            run_bare(&["true"]),
-            run_bare(&["timeout", "10", "true"]),
-            run_bare(&["unshare", "-Urpmf", "true"]),
-            bench.run(IsolationLevel::ProcessGroup, Parking::No),
-            bench.run(IsolationLevel::Landlock, Parking::No),
-            bench.run(IsolationLevel::Namespace, Parking::No),
-            bench.run(IsolationLevel::Namespace, Parking::Yes),
-        ];
-        // The first rounds fill caches.
-        for ((_, times), took) in ways.iter_mut().zip(took).filter(|_| round >= 5) {
-            times.push(took);
+        for ((_, run), times) in &mut ways {
+            let took = run(&mut bench);
+            // The first rounds fill caches.
+            if round >= 5 {
+                times.push(took);
+            }
         }
     }
     println!("{rounds} rounds of `true`, milliseconds");
     println!("{:<20} {:>8} {:>8} {:>10}", "", "median", "p95", "over bare");
     let bare = percentile(&mut ways[0].1, 50);
-    for (name, times) in &mut ways {
+    for ((name, _), times) in &mut ways {
         let (median, late) = (percentile(times, 50), percentile(times, 95));
         println!("{name:<20} {:>8.2} {:>8.2} {:>10.2}", ms(median), ms(late), ms(median) - ms(bare));
+    }
+    if only.is_some() {
+        return;
     }
     let mut kills: Vec<Duration> = (0..BOMBS).map(|_| bench.kill_bomb()).collect();
     println!(

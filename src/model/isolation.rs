@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::os_text;
+
 /// What keeps the commands of a run apart, the strongest first (architecture, Processes at run time).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,6 +64,7 @@ pub struct Sandbox {
     /// The places that differ, no two of one path, each after the places it lies in.
     pub places: Vec<Place>,
     /// The directory of proctor's own files: hidden but for the action's output directory, which lies below it.
+    #[serde(with = "os_text")]
     pub store: PathBuf,
 }
 
@@ -70,6 +73,7 @@ pub struct Sandbox {
 pub struct Place {
     /// Where: absolute, without links, and there. What is to be seen below a place that hides it may itself be a link: then what it
     /// leads to is seen at its path, and the identity is that of what it leads to.
+    #[serde(with = "os_text")]
     pub path: PathBuf,
     /// What is done with it.
     pub access: Access,
@@ -89,11 +93,13 @@ pub enum Access {
     /// See and write another directory in its place.
     Private {
         /// That directory; it is made if it is missing, and belongs to the run.
+        #[serde(with = "os_text")]
         source: PathBuf,
     },
     /// See it as it is and write to a copy that goes with the run (overlayfs).
     Overlay {
         /// An empty directory of the run, for what is written and for the kernel's own use.
+        #[serde(with = "os_text")]
         scratch: PathBuf,
     },
     /// A file system in memory, empty at the start.

@@ -10,6 +10,7 @@ mod finding;
 mod ids;
 mod isolation;
 mod ledger;
+pub mod os_text;
 mod outcome;
 mod path;
 mod plan;

@@ -12,7 +12,7 @@ use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 
 use crate::model::{Access, Sandbox};
-use crate::process::system_calls::drop_capabilities;
+use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
 
 /// The newest rights this program knows; an older kernel offers what it has (Linux 6.12 and later offer all of it).
 const KNOWN: ABI = ABI::V6;
@@ -41,18 +41,24 @@ pub(super) enum ConfineError {
     NoLandlock,
 }
 
-/// Confines this process in its namespaces: files are the mounts' affair, Landlock keeps it from signals and abstract sockets.
+/// Confines this process in its namespaces, but for the capabilities it has there: files are the mounts' affair, Landlock keeps it
+/// from signals and abstract sockets. Nothing that is executed from here on has a capability.
 pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
-    drop_capabilities().map_err(ConfineError::Capabilities)?;
+    drop_bounding_set().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
-    // A kernel without scopes leaves abstract sockets open; the report says so.
+    // A kernel without scopes leaves abstract sockets open; the report says so. It restricts no files, so mounts can still be made.
     let _best_effort = scopes()?.create()?.restrict_self()?;
     Ok(())
 }
 
+/// Gives up the capabilities of this process, when nothing is left to be mounted.
+pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
+    drop_capabilities().map_err(ConfineError::Capabilities)
+}
+
 /// Confines this process without namespaces: what it may write and what it may not read are rules of Landlock.
 pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
-    drop_capabilities().map_err(ConfineError::Capabilities)?;
+    drop_bounding_set().and_then(|()| drop_capabilities()).map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
     let Some(sandbox) = sandbox else {
         return enforced(scopes()?.create()?.restrict_self()?.ruleset);

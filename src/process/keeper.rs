@@ -4,9 +4,8 @@
 //! everything in it. At the others it is the subreaper of its descendants and ends them itself. It is a fork of the launcher,
 //! speaks with nobody else, and cannot be looked into by what it runs: it is not dumpable before anything of the action exists.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use nix::errno::Errno;
@@ -20,12 +19,12 @@ use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::child::{spawn_child, spawn_confined};
-use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle};
+use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
 use crate::process::group::{Group, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
-use crate::process::protocol::{KeeperEvent, KeeperRequest, Obstacle, Start};
+use crate::process::protocol::{KeeperEvent, KeeperRequest, Obstacle, Others, Start};
 use crate::process::stage::{Identity, Staged, stage};
-use crate::process::system_calls::{Reaping, close_all_but, wait_child};
+use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
 /// How often those who are left are looked for by name; whoever forks and ends faster than that is killed without one.
 const LOOKS: usize = 50;
@@ -63,6 +62,8 @@ enum Stand {
     Running(Group),
     /// The leader has ended, others have not. Its zombie stays, so its group id is nobody else's (P2).
     Lingering(Group),
+    /// Nobody is left, and the launcher knows: it ends this process, when nobody waits for that any more.
+    Told,
     /// Nobody is left, or nothing was started.
     Over,
 }
@@ -102,7 +103,8 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
         return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     if level == IsolationLevel::Namespace {
-        match stage(identity, sandbox) {
+        let confine = || confine_in_namespaces().map_err(|error| Obstacle::Place(to_line(&error)));
+        match stage(identity, sandbox).and_then(|staged| confine().map(|()| staged)) {
             Ok(staged) => keeper.staged = Some(staged),
             Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
         }
@@ -143,8 +145,12 @@ impl Keeper {
     }
 
     fn follow(&mut self) -> Result<(), KeeperError> {
+        // The leader may have ended while it was started, when nobody was told.
+        let mut has_news = true;
         loop {
-            self.look_at_children()?;
+            if has_news {
+                self.look_at_children()?;
+            }
             if matches!(self.stand, Stand::Over) {
                 return Ok(());
             }
@@ -156,7 +162,10 @@ impl Keeper {
             }
             let has_requests = watched[0].any().unwrap_or(true);
             // What it says does not matter: every look is at all children.
-            while let Ok(Some(_)) = self.children.read_signal() {}
+            has_news = has_requests;
+            while let Ok(Some(_)) = self.children.read_signal() {
+                has_news = true;
+            }
             if has_requests {
                 self.take_requests()?;
             }
@@ -167,7 +176,7 @@ impl Keeper {
         let arrival = self.channel.receive()?;
         while let Some((request, descriptors)) = self.channel.next_message::<KeeperRequest>()? {
             match request {
-                KeeperRequest::Run(start) => self.start(&start, descriptors)?,
+                KeeperRequest::Run(start) => self.start_if_current(&start, descriptors)?,
                 KeeperRequest::Signal(stage) => self.signal(stage),
             }
         }
@@ -177,11 +186,16 @@ impl Keeper {
         }
     }
 
-    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
+    /// Starts what this keeper was parked for, unless a place has been replaced since.
+    fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = Stand::Over;
             return Ok(self.tell(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
+        self.start(start, descriptors)
+    }
+
+    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
         // What is blocked here would be blocked in every child. A child that ends meanwhile is seen at the next look.
         let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
         let spawned = self.spawn(start, descriptors);
@@ -189,9 +203,7 @@ impl Keeper {
         match spawned {
             Ok(group) => {
                 self.stand = Stand::Running(group);
-                let namespace = self.mount_namespace();
-                let held: Vec<BorrowedFd<'_>> = namespace.iter().map(AsFd::as_fd).collect();
-                self.channel.send(&KeeperEvent::Started, &held)?;
+                self.tell(&KeeperEvent::Started)?;
             }
             Err(failure) => {
                 self.stand = Stand::Over;
@@ -199,12 +211,6 @@ impl Keeper {
             }
         }
         Ok(())
-    }
-
-    /// Returns the mount namespace, for the launcher to hold: taking it down takes a while, which the end of the action need not wait
-    /// for. Nobody in it is alive by then.
-    fn mount_namespace(&self) -> Option<File> {
-        self.staged.as_ref().and_then(|_| File::open("/proc/self/ns/mnt").ok())
     }
 
     /// Starts the leader under the restrictions of the level.
@@ -216,7 +222,7 @@ impl Keeper {
         match self.level {
             // Nobody in the namespace can signal its first process, so that may share the leader's restrictions.
             IsolationLevel::Namespace => {
-                confine_in_namespaces().map_err(|error| not_isolated(&error))?;
+                renounce_capabilities().map_err(|error| not_isolated(&error))?;
                 spawn_child(start, descriptors)
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
@@ -251,15 +257,19 @@ impl Keeper {
     /// Looks whether the leader has ended or everybody has, and reaps whoever came to this process.
     fn look_at_children(&mut self) -> Result<(), KeeperError> {
         match self.stand {
-            Stand::Waiting | Stand::Over => {}
+            Stand::Waiting | Stand::Told | Stand::Over => {}
             Stand::Running(group) => {
-                self.reap_orphans();
                 let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
+                    self.reap_orphans();
                     return Ok(());
                 };
-                let survivors = self.survivors();
-                self.stand = if survivors.is_empty() { Stand::Over } else { Stand::Lingering(group) };
-                self.tell(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, survivors })?;
+                let others = self.others();
+                self.stand = match others {
+                    Others::Nobody => Stand::Told,
+                    Others::NoneFound => Stand::Over,
+                    Others::Alive(_) => Stand::Lingering(group),
+                };
+                self.tell(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, others })?;
             }
             Stand::Lingering(_) => {
                 self.reap_orphans();
@@ -271,8 +281,14 @@ impl Keeper {
         Ok(())
     }
 
-    fn survivors(&self) -> Vec<Survivor> {
-        self.alive().iter().take(NAMED_CAP).map(read_survivor).collect()
+    /// Looks who is there beside the leader, which has ended.
+    fn others(&self) -> Others {
+        // Its group id is reused by nobody but the action: at this level the leader need not stay a zombie.
+        if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
+            return Others::Nobody;
+        }
+        let survivors: Vec<Survivor> = self.alive().iter().take(NAMED_CAP).map(read_survivor).collect();
+        if survivors.is_empty() { Others::NoneFound } else { Others::Alive(survivors) }
     }
 
     /// Returns everybody of the action who is alive, the leader not counted; empty only if that is certain.
@@ -295,7 +311,7 @@ impl Keeper {
     fn leader(&self) -> Option<Pid> {
         match self.stand {
             Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
-            Stand::Waiting | Stand::Over => None,
+            Stand::Waiting | Stand::Told | Stand::Over => None,
         }
     }
 
@@ -308,6 +324,10 @@ impl Keeper {
 }
 
 fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
+    SpawnFailure::NotIsolated { why: to_line(error) }
+}
+
+fn to_line(error: &dyn std::error::Error) -> String {
     let cause = error.source().map_or(String::new(), |source| format!(": {source}"));
-    SpawnFailure::NotIsolated { why: format!("{error}{cause}") }
+    format!("{error}{cause}")
 }

@@ -18,8 +18,8 @@ use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, chdir, getppid, read, setsid};
 use signal_hook::consts::signal;
-use signal_hook::low_level::{pipe, unregister};
-use signal_hook::{SigId, flag};
+use signal_hook::flag;
+use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, Sandbox, SpawnFailure, StopStage};
 use crate::process::cgroup::{Cgroup, Delegation};
@@ -32,7 +32,8 @@ use crate::process::process_table::read_own_children;
 use crate::process::protocol::{ActionNumber, Event, Isolation, Obstacle, Request, Start};
 use crate::process::stage::Identity;
 use crate::process::system_calls::{
-    Forked, Reaping, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from, wait_child,
+    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
+    wait_child,
 };
 
 /// Signals that do nothing to the launcher. They are caught rather than ignored, because what is caught is at its default again
@@ -68,7 +69,6 @@ const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 struct Launcher {
     channel: Channel,
     wake: OwnedFd,
-    registered: Vec<SigId>,
     supervisor: Pid,
     identity: Identity,
     levels: Levels,
@@ -113,10 +113,9 @@ impl Launcher {
     /// Makes this process what a launcher must be, before anything is started.
     fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
         let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
-        let mut registered = Vec::new();
         for number in WAKING {
             let waker = waker.try_clone().map_err(ServeError::Prepare)?;
-            registered.push(pipe::register(number, waker).map_err(ServeError::Prepare)?);
+            pipe::register(number, waker).map_err(ServeError::Prepare)?;
         }
         let nothing = Arc::new(AtomicBool::new(false));
         for number in CAUGHT {
@@ -126,7 +125,6 @@ impl Launcher {
         Ok(Self {
             channel: Channel::new(UnixStream::from(socket)),
             wake: wake.into(),
-            registered,
             supervisor,
             identity: Identity::own(),
             levels: Levels::default(),
@@ -306,9 +304,7 @@ impl Launcher {
             Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
             Forked::Child => {
                 // What wakes the launcher must not wake it from here, by a descriptor that will be another's.
-                for id in self.registered.drain(..) {
-                    let _was_registered = unregister(id);
-                }
+                WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
                 end_forked(run_keeper(Commission { level, identity: self.identity, sandbox, group, socket: theirs, start }))
@@ -337,9 +333,13 @@ impl Launcher {
             return;
         };
         // Always: nothing of an action outlives its release.
-        action.kill();
+        if action.keeper.level != IsolationLevel::Namespace {
+            action.kill();
+        }
         self.discard(action.keeper.process);
-        self.kill_strays();
+        if action.keeper.level != IsolationLevel::Namespace {
+            self.kill_strays();
+        }
     }
 
     /// Takes what a keeper has said.

@@ -13,7 +13,9 @@ use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
-use crate::process::protocol::{ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Start};
+use crate::process::protocol::{
+    ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Others, Start,
+};
 
 /// How long a keeper gets to become ready, in milliseconds; it takes about one.
 const READY_MS: u16 = 10_000;
@@ -26,8 +28,6 @@ pub(super) struct KeeperHandle {
     channel: Channel,
     /// What it said while something else was waited for.
     heard: Vec<KeeperEvent>,
-    /// The action's mount namespace: it is taken down when the action is released, not while somebody waits for its end.
-    namespace: Option<OwnedFd>,
 }
 
 /// An action that was started and not yet released: its keeper, and what that has said.
@@ -56,7 +56,7 @@ enum Told {
 impl KeeperHandle {
     /// Returns the handle of a keeper.
     pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
-        Self { process, level, channel: Channel::new(socket), heard: Vec::new(), namespace: None }
+        Self { process, level, channel: Channel::new(socket), heard: Vec::new() }
     }
 
     /// Returns what to wait for.
@@ -102,8 +102,7 @@ impl KeeperHandle {
     fn await_event(&mut self) -> Result<KeeperEvent, Obstacle> {
         loop {
             let message = self.channel.next_message().map_err(|error| silent(&error.to_string()))?;
-            if let Some((event, mut descriptors)) = message {
-                self.namespace = descriptors.pop().or(self.namespace.take());
+            if let Some((event, _)) = message {
                 return Ok(event);
             }
             let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
@@ -199,15 +198,24 @@ impl OpenAction {
                 let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
                 Some(Event::NotStarted { number, failure })
             }
-            KeeperEvent::Ended { status, usage, survivors } if survivors.is_empty() => {
-                self.told = Told::EndPending { status, usage };
-                None
-            }
-            KeeperEvent::Ended { status, usage, survivors } => {
-                self.told = Told::Ended;
-                Some(Event::Ended { number, status, usage, survivors, group: None })
-            }
+            KeeperEvent::Ended { status, usage, others } => self.note_end(number, status, usage, others),
         }
+    }
+
+    fn note_end(&mut self, number: ActionNumber, status: LeaderStatus, usage: Usage, others: Others) -> Option<Event> {
+        let ended = |survivors| Event::Ended { number, status, usage, survivors, group: None };
+        let (told, event) = match others {
+            Others::Alive(survivors) => (Told::Ended, Some(ended(survivors))),
+            // What a cgroup has to say of all of it is read when the keeper is out of it.
+            Others::Nobody if self.group.is_none() => (Told::Over, Some(ended(Vec::new()))),
+            Others::Nobody => {
+                self.kill();
+                (Told::EndPending { status, usage }, None)
+            }
+            Others::NoneFound => (Told::EndPending { status, usage }, None),
+        };
+        self.told = told;
+        event
     }
 
     /// Notes that the keeper has ended and nobody of the action is left, and returns what the supervisor is to be told.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage};
+use crate::model::{GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage, os_text};
 
 /// Which of a launcher's actions a message is about; never used twice in a launcher's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,18 +23,22 @@ pub(super) enum DescriptorRole {
     Stderr,
 }
 
-/// A child to be started. `OsString` is written as its bytes, so nothing is lost of names that are not UTF-8.
+/// A child to be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start {
     /// The action.
     pub(super) number: ActionNumber,
     /// The absolute path of the program.
+    #[serde(with = "os_text")]
     pub(super) program: OsString,
     /// The argument vector, its own name first.
+    #[serde(with = "os_text::list")]
     pub(super) argv: Vec<OsString>,
     /// The whole environment.
+    #[serde(with = "os_text::pairs")]
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The working directory.
+    #[serde(with = "os_text")]
     pub(super) directory: OsString,
     /// How it is kept apart.
     pub(super) isolation: Isolation,
@@ -52,6 +56,7 @@ pub struct Isolation {
     /// What it sees of the file system. None: all of it, as it is.
     pub sandbox: Option<Sandbox>,
     /// The one directory in the sandbox's store that it sees and writes (`PROCTOR_OUT`).
+    #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
     /// What it may use, where a cgroup can limit it.
     pub resources: ResourceLimits,
@@ -188,9 +193,21 @@ pub(super) enum KeeperEvent {
         status: LeaderStatus,
         /// What it used.
         usage: Usage,
-        /// Who else is alive. If nobody is, the keeper ends.
-        survivors: Vec<Survivor>,
+        /// Who else is alive.
+        others: Others,
     },
+}
+
+/// Who of an action is alive when its leader has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Others {
+    /// Nobody: the kernel says that the first process of the namespace has no child, and everybody in it descends from that. It is
+    /// ended by whoever asked for it.
+    Nobody,
+    /// Nobody was found. That nobody is there is certain when the keeper has ended, which it does.
+    NoneFound,
+    /// These.
+    Alive(Vec<Survivor>),
 }
 
 /// Why an action cannot be kept apart as it should be.
@@ -225,17 +242,20 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
+    use crate::model::{Access, Place};
 
     #[test]
     fn names_that_are_not_utf_8_survive_the_wire() {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
+        let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
+        let sandbox = Sandbox { places: vec![place], store: odd.clone().into() };
         let request = Request::Start(Box::new(Start {
             number: ActionNumber(7),
             program: odd.clone(),
             argv: vec![odd.clone()],
             environment: vec![(odd.clone(), odd.clone())],
-            directory: odd,
-            isolation: Isolation::weakest(),
+            directory: odd.clone(),
+            isolation: Isolation { output: Some(odd.clone().into()), sandbox: Some(sandbox), ..Isolation::weakest() },
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");

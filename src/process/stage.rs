@@ -12,6 +12,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_dumpable;
@@ -331,10 +332,14 @@ fn mount_terminals() -> Result<(), Obstacle> {
 }
 
 fn guard_kernel_switches() -> Result<(), Obstacle> {
-    for path in KERNEL_SWITCHES.iter().map(Path::new).filter(|path| path.exists()) {
-        let guarded = clone_mount(None, path, Extent::Tree)
-            .and_then(|copy| restrict_copy(&copy, MountAttribute::ReadOnly).map(|()| copy))
-            .and_then(|copy| attach_mount(&copy, path));
+    for path in KERNEL_SWITCHES.iter().map(Path::new) {
+        let laid = mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>);
+        let guarded = match laid {
+            // Not every kernel has every one of them.
+            Err(Errno::ENOENT) => continue,
+            Err(errno) => Err(errno.into()),
+            Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, Extent::Tree),
+        };
         guarded.map_err(|error| broken("guard", path, &error))?;
     }
     Ok(())

@@ -22,7 +22,7 @@ use crate::process::protocol::LeaderStatus;
 pub(super) use namespaces::{
     Extent, MountAttribute, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
-pub(super) use privileges::{HeldProcess, drop_capabilities};
+pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// What `waitid(2)` says of a child that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,17 @@ pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
 
 fn is_single_threaded() -> io::Result<bool> {
     Ok(std::fs::read_dir("/proc/self/task")?.count() == 1)
+}
+
+/// Catches a signal with a handler that does nothing, in the place of whatever was done about it (`sigaction(2)`).
+pub(super) fn catch_silently(number: libc::c_int) {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: all-zero bytes are a valid value of this plain C structure: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: the structure lives until the call returns, and a handler that does nothing may run at any moment.
+    let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
 }
 
 /// Ends this process at once: what its parent has registered to be done at the end is not done a second time.
@@ -168,6 +179,38 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
         LeaderStatus::Signalled { signal: value }
     };
     Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
+}
+
+/// Whether this process has children after those that had ended were reaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Children {
+    /// It has none, of whatever kind. The kernel looks at all of them at once, which no reader of `/proc` can.
+    None,
+    /// Some have not ended.
+    Some,
+}
+
+/// Reaps every child that has ended, and says whether there are others (`waitid(2)`, `ECHILD`).
+pub(super) fn reap_ended_children() -> io::Result<Children> {
+    loop {
+        let mut information = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::__WALL;
+        // SAFETY: the pointer is to writable memory of the type the call writes, and lives until it has returned.
+        let outcome = unsafe { libc::waitid(libc::P_ALL, 0, information.as_mut_ptr(), options) };
+        if outcome != 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::ECHILD) => Ok(Children::None),
+                Some(libc::EINTR) => continue,
+                Some(_) | None => Err(error),
+            };
+        }
+        // SAFETY: it was zeroed, all-zero bytes are a valid value, and for WEXITED the kernel fills the SIGCHLD members or none.
+        let process = unsafe { information.assume_init().si_pid() };
+        if process == 0 {
+            return Ok(Children::Some);
+        }
+    }
 }
 
 fn to_usage(usage: &libc::rusage) -> Usage {

@@ -10,8 +10,8 @@ use nix::unistd::Pid;
 /// `_LINUX_CAPABILITY_VERSION_3` of `capset(2)`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Drops every capability there is, also from the bounding set: nothing that is executed later gets one back, not even root's.
-pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
+/// Empties the bounding set: nothing that is executed later has a capability, not even root's. This process keeps what it has.
+pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
     for capability in 0..64 {
         // SAFETY: this prctl takes integers only.
         let outcome = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
@@ -26,6 +26,11 @@ pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+/// Drops every capability this process has.
+pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
     let header: [u32; 2] = [CAPABILITY_VERSION, 0];
     let nothing = [0_u32; 6];
     // SAFETY: the header is a version and this process's id (0), and version 3 reads two structures of three 32-bit words.
