@@ -10,11 +10,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proctor::model::IsolationLevel;
 
-use crate::common::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie, poll};
+use crate::common::{Job, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll};
 
 /// The time-outs of an adversary that stays: the first under which it got ready before it was stopped is the one that counts.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
@@ -27,6 +27,8 @@ const GRACE_MS: u64 = 500;
 const SLACK_MS: u64 = 1000;
 /// How much longer it may take where the launcher cannot be heard: nobody waits longer for the end of what was killed.
 const DEAF_SLACK_MS: u64 = 3000;
+/// How long the launcher may take to remove the cgroup of an action that has ended.
+const CGROUP_PATIENCE: Duration = Duration::from_secs(2);
 /// How many cells are run at once.
 const WORKERS: usize = 3;
 
@@ -172,6 +174,13 @@ fn adversaries_of_an_unprivileged_user_leave_nobody() {
     }
 }
 
+#[test]
+fn adversaries_in_a_delegated_cgroup_leave_nobody() {
+    if let Some(machine) = Machine::find() {
+        machine.repeat(Owner::Root, "adversaries::adversaries_of_", 2, &[IsolationLevel::Cgroup], &[]);
+    }
+}
+
 /// Returns what must be seen: the one place where levels differ.
 fn expected(cell: &Cell) -> Expected {
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
@@ -180,9 +189,11 @@ fn expected(cell: &Cell) -> Expected {
         (IsolationLevel::Namespace, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Namespace, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         // Landlock scopes signals and tracing, not prlimit(2); whoever loses its launcher kills the cgroup or the session.
-        (IsolationLevel::Cgroup | IsolationLevel::Landlock, Kind::Strikes(Strike::Starves)) => {
+        (IsolationLevel::Landlock, Kind::Strikes(Strike::Starves)) => {
             Expected { fate: Fate::Either, verdict: Verdict::Any, slack_ms: DEAF_SLACK_MS }
         }
+        // The same, and the kernel kills the cgroup as a whole.
+        (IsolationLevel::Cgroup, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         // At the other levels `no_new_privs` leaves such a program without its owner's rights.
         (IsolationLevel::ProcessGroup, Kind::EscapesAsRoot) => {
@@ -282,6 +293,8 @@ fn judge(field: &Field, levels: &[IsolationLevel], seen: Vec<(Cell, Seen)>) {
     // Whoever cannot be set up here is named: without root there is no set-user-id program, without namespaces no nesting.
     let impossible = usize::from(field.set_user_id.is_none()) + usize::from(!field.user.has_user_namespaces());
     let wanted = levels.len() * 2 * (ADVERSARIES.len() - impossible);
+    let of = format!("{} adversaries × {} levels × 2 endings", ADVERSARIES.len() - impossible, levels.len());
+    println!("{exercised} cells were exercised, {wanted} must be: {of}");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(exercised >= wanted, "{exercised} of {wanted} cells were exercised");
 }
@@ -313,6 +326,7 @@ impl Field {
         let outcome = self.supervised.run(&self.job(cell, timeout_ms, &cookie));
         let living = living_with(&cookie);
         let alive = if is_free(&hold) { living.len() } else { living.len().max(1) };
+        let cgroups = outcome.as_ref().map(cgroups_left).unwrap_or_default();
         let outcome = outcome.map(|returned| returned.ended.clone());
         fs::write(self.supervised.path(&cookie), "").expect("our own directory");
         end_all_with(&cookie);
@@ -333,6 +347,9 @@ impl Field {
             (Fate::Dead, 0) | (Fate::Alive, 1..) | (Fate::Either, _) => {}
             (Fate::Dead, _) => faults.push(format!("{alive} alive: {:?}", &living[..living.len().min(3)])),
             (Fate::Alive, 0) => faults.push("dead, and the table says that nobody can do that".to_owned()),
+        }
+        if !cgroups.is_empty() {
+            faults.push(format!("cgroups are left: {cgroups:?}"));
         }
         let limit = timeout_ms + GRACE_MS + expected.slack_ms;
         if ended.duration_ms > limit {
@@ -379,6 +396,18 @@ impl Field {
             sandbox: None,
             output: None,
         }
+    }
+}
+
+/// Returns the cgroups that are left; the launcher, which removes them, may be a moment behind.
+fn cgroups_left(returned: &Returned) -> Vec<PathBuf> {
+    let begun = Instant::now();
+    loop {
+        let left = returned.cgroups_left();
+        if left.is_empty() || begun.elapsed() > CGROUP_PATIENCE {
+            return left;
+        }
+        thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -8,13 +8,19 @@ mod expected;
 mod victim;
 
 use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 
 use proctor::model::IsolationLevel;
 use serde::Deserialize;
 
 use crate::attacks::expected::{Cell, ROWS};
 use crate::attacks::victim::Victim;
-use crate::common::{Job, User, levels};
+use crate::common::{Job, LEVELS, Machine, Owner, User, inside, levels};
+
+/// Where a container engine listens.
+const DOCKER: &str = "/run/docker.sock";
 
 /// One line of the attacks.
 #[derive(Debug, Clone, Deserialize)]
@@ -39,6 +45,25 @@ fn attacks_of_an_unprivileged_user_come_to_what_they_must() {
     }
 }
 
+#[test]
+fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
+    if let Some(machine) = Machine::find() {
+        machine.repeat(Owner::Root, "attacks::attacks_of_", 2, &LEVELS, &[]);
+    }
+}
+
+/// Stands for the container engine's socket, as whoever is in its group sees it; none outside of a machine, where it is not ours.
+///
+/// At the level of a mere process group the attacks connect to it, which shows that it can be connected to.
+fn stand_in_for_docker() -> Option<UnixListener> {
+    inside()?;
+    // That of the test before is closed.
+    let _none_before = fs::remove_file(DOCKER);
+    let listener = UnixListener::bind(DOCKER).expect("the machine's root may do that");
+    fs::set_permissions(DOCKER, Permissions::from_mode(0o666)).expect("it is ours");
+    Some(listener)
+}
+
 /// A mere process group has no file system of its own.
 fn forces_sandbox(level: IsolationLevel) -> bool {
     match level {
@@ -49,6 +74,7 @@ fn forces_sandbox(level: IsolationLevel) -> bool {
 
 #[track_caller]
 fn run_attacks(user: User, level: IsolationLevel) {
+    let _listening = stand_in_for_docker();
     let mut victim = Victim::new(user);
     let is_sandboxed = forces_sandbox(level);
     let job = Job {
@@ -86,6 +112,10 @@ fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
             continue;
         };
         let (expected, why) = row.expected(level, user);
+        // Beside a real service manager everything that group J goes for is there: what is denied is denied by the isolation.
+        if line.group == 'J' && inside().is_some() && row.lack(user).is_some() {
+            faults.push(format!("{} {}: {}", line.group, line.attack, row.lack(user).unwrap_or_default()));
+        }
         let seen = if line.outcome == "allowed" { Cell::Allowed } else { Cell::Denied };
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         println!("{} {:50} {} {}{why}", line.group, line.attack, line.outcome, line.errno);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proctor::model::IsolationLevel;
 
-use crate::common::User;
+use crate::common::{User, inside};
 
 /// What an attack must come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) enum Condition {
     None,
     /// There is nothing at this path; `UID` stands for the user's number.
     Path(&'static str),
+    /// There is no socket at this path that the user may write to.
+    Socket(&'static str),
     /// The user may not make user namespaces.
     UserNamespaces,
     /// A container's root that lacks `CAP_SYS_ADMIN`: what only root can do cannot be done. For others it changes nothing.
@@ -82,9 +84,14 @@ impl Row {
         self
     }
 
+    /// Returns what this machine lacks for the attack to come to anything.
+    pub(super) fn lack(&self, user: User) -> Option<String> {
+        self.condition.lack(user)
+    }
+
     /// Returns what must be seen, and why it is not what the table says at first sight.
     pub(super) fn expected(&self, level: IsolationLevel, user: User) -> (Cell, Option<String>) {
-        if let Some(lack) = self.condition.lack(user) {
+        if let Some(lack) = self.lack(user) {
             return (Cell::Denied, Some(lack));
         }
         let none = if user.is_root() { self.none_as_root.unwrap_or(self.none) } else { self.none };
@@ -94,6 +101,8 @@ impl Row {
             IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
             IsolationLevel::ProcessGroup => none,
         };
+        // Inside a machine the supervisor's cgroup was delegated to it.
+        let cell = if cell == DELEGATED && inside().is_some() { Cell::Allowed } else { cell };
         (cell, if let Cell::Either(why) = cell { Some(why.to_owned()) } else { None })
     }
 }
@@ -106,6 +115,10 @@ impl Condition {
             Self::Path(path) => {
                 let path = path.replace("UID", &user.number().to_string());
                 (!Path::new(&path).exists()).then(|| format!("there is no `{path}`"))
+            }
+            Self::Socket(path) => {
+                let may_write = user.command(Path::new("test")).args(["-w", path]).status().is_ok_and(|status| status.success());
+                (!may_write).then(|| format!("`{path}` cannot be connected to by this user"))
             }
             Self::UserNamespaces => {
                 (!user.has_user_namespaces()).then(|| "this user may not make user namespaces here".to_owned())
@@ -255,7 +268,7 @@ pub(super) const ROWS: &[Row] = &[
     row('J', "connect the service manager", [Y, Y, N]).unless(Condition::Path("/run/user/UID/systemd/private")),
     row('J', "connect the system bus", [Y, Y, N]).unless(Condition::Path("/run/dbus/system_bus_socket")),
     row('J', "systemd-run --user", [Y, Y, N]).unless(Condition::Path("/run/user/UID/bus")),
-    row('J', "connect docker.sock", [N, N, N]).for_root(Y).unless(Condition::Path("/run/docker.sock")),
+    row('J', "connect docker.sock", [Y, Y, N]).unless(Condition::Socket("/run/docker.sock")),
     row('J', "move within cgroups", [DELEGATED, N, N]),
     row('J', "kill the own cgroup", [DELEGATED, N, N]),
     row('J', "freeze the own cgroup", [DELEGATED, N, N]),

@@ -6,6 +6,7 @@ mod family;
 mod invocation;
 mod kept;
 mod leftovers;
+mod machine;
 mod output;
 mod poll;
 mod process;
@@ -22,12 +23,13 @@ pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, 
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, Kept};
 pub(crate) use leftovers::processes_of;
+pub(crate) use machine::{Machine, Owner, delegating, inside, name_of};
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
 pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
-pub(crate) use supervised::{Job, Supervised, User, end_all_with, levels, living_with, new_cookie};
+pub(crate) use supervised::{Job, LEVELS, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use terminal::Terminal;
 pub(crate) use tools::{
     PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_parallel, python_plain, python_plugins, vitest_modules,

@@ -7,12 +7,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::thread;
 
 use tempfile::TempDir;
 
 use crate::common::invocation::Invocation;
 use crate::common::leftovers::end_processes_of;
+use crate::common::machine::tool_inside;
 use crate::common::redact::Redactions;
 use crate::common::store::Store;
 use crate::common::watch::Watch;
@@ -31,12 +33,16 @@ const PACKAGE_INDEX_PREFIXES: &[&str] =
 
 /// Returns the program under test.
 pub(crate) fn proctor() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_proctor"))
+    static PROGRAM: LazyLock<PathBuf> =
+        LazyLock::new(|| tool_inside("proctor").unwrap_or_else(|| env!("CARGO_BIN_EXE_proctor").into()));
+    &PROGRAM
 }
 
 /// Returns the test suite's own tool, whose options make it behave in any way a tool can (house style T4).
 pub(crate) fn fake_tool() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_fake-tool"))
+    static PROGRAM: LazyLock<PathBuf> =
+        LazyLock::new(|| tool_inside("fake-tool").unwrap_or_else(|| env!("CARGO_BIN_EXE_fake-tool").into()));
+    &PROGRAM
 }
 
 /// A project, with the home, state, run-time and temporary directories of the user who works on it.

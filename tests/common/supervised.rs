@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{fake_tool, poll};
+use crate::common::{delegating, fake_tool, inside, poll};
 
 /// The user and group that a run of root's is repeated as: nobody has this number.
 const UNPRIVILEGED: u32 = 4711;
@@ -115,6 +115,14 @@ impl User {
         command
     }
 
+    /// Returns the same command in a cgroup that this user's service manager delegates to it; it is the only one there.
+    fn delegated_command(self, program: &Path) -> Command {
+        let mut arguments = delegating(self.is_root());
+        let mut command = self.command(Path::new(arguments.next().expect("a program's name")));
+        command.args(arguments).arg(program).env("XDG_RUNTIME_DIR", format!("/run/user/{}", self.number()));
+        command
+    }
+
     /// Returns whether this user may make a user namespace here.
     #[track_caller]
     pub(crate) fn has_user_namespaces(self) -> bool {
@@ -190,7 +198,10 @@ impl Supervised {
         fs::write(path("json"), serde_json::to_vec(job).expect("a job is JSON")).expect("our own directory");
         let create = |kind: &str| File::create_new(path(kind)).expect("our own directory");
         self.user.own(&path("json"));
-        let mut command = self.user.command(&self.tool);
+        let mut command = match inside() {
+            None => self.user.command(&self.tool),
+            Some(_) => self.user.delegated_command(&self.tool),
+        };
         command.arg("__supervise-job").arg(path("json"));
         command.stdin(Stdio::piped()).stdout(create("out")).stderr(create("err"));
         // While another thread forks, its child may hold the descriptor by which the tool was copied: it is then busy for a moment.
@@ -218,6 +229,16 @@ impl Supervised {
     }
 }
 
+impl Returned {
+    /// Returns the cgroups of actions that are left below the supervisor's own; none where it has none to itself.
+    pub(crate) fn cgroups_left(&self) -> Vec<PathBuf> {
+        let membership = fs::read_to_string(format!("/proc/{}/cgroup", self.process.id())).unwrap_or_default();
+        let Some(own) = membership.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
+        let entries = fs::read_dir(Path::new("/sys/fs/cgroup").join(own)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    }
+}
+
 impl Drop for Returned {
     fn drop(&mut self) {
         drop(self.stdin.take());
@@ -234,29 +255,18 @@ impl Drop for Returned {
 }
 
 /// Every level, the strongest first.
-const LEVELS: [IsolationLevel; 4] =
+pub(crate) const LEVELS: [IsolationLevel; 4] =
     [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock, IsolationLevel::ProcessGroup];
 
 /// Returns the levels that can be had; the others are printed with the reason.
-pub(crate) fn levels() -> Vec<IsolationLevel> {
-    let is_there = |level: &IsolationLevel| match missing(*level) {
-        None => true,
-        Some(why) => {
-            println!("{level:?}: {why}");
-            false
-        }
-    };
-    LEVELS.into_iter().filter(is_there).collect()
-}
-
-/// Returns why a level cannot be had: the one place where levels are switched on.
 ///
-/// A machine that runs the tests must have all but `Cgroup`, whose reason is a file system that is not ours to write.
-fn missing(level: IsolationLevel) -> Option<&'static str> {
-    match level {
-        IsolationLevel::Namespace | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => None,
-        IsolationLevel::Cgroup => Some("no cgroup is delegated to these tests"),
-    }
+/// A machine that runs the tests must have all but `Cgroup`, whose reason is a file system that is not ours to write: it is looked
+/// at inside a machine with a service manager of its own.
+pub(crate) fn levels() -> Vec<IsolationLevel> {
+    inside().unwrap_or_else(|| {
+        println!("Cgroup: no cgroup is delegated to these tests");
+        LEVELS.into_iter().filter(|level| *level != IsolationLevel::Cgroup).collect()
+    })
 }
 
 /// Returns a text that no other process has in its arguments or environment.
