@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 use proctor::model::IsolationLevel;
 use serde::Deserialize;
@@ -52,11 +53,15 @@ fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
     }
 }
 
-/// Stands for the container engine's socket, as whoever is in its group sees it; none outside of a machine, where it is not ours.
+/// Puts in place what group J goes for, inside a machine; none outside of one, where that is not ours to do.
 ///
-/// At the level of a mere process group the attacks connect to it, which shows that it can be connected to.
-fn stand_in_for_docker() -> Option<UnixListener> {
+/// Root gets a service manager of its own, as the other user has one. The socket stands for a container engine's, as whoever is in its
+/// group sees it. At the level of a mere process group the attacks come through, which shows that what they go for is there.
+#[track_caller]
+fn stand_in_for_services() -> Option<UnixListener> {
     inside()?;
+    let started = Command::new("systemctl").args(["start", "user@0.service"]).status();
+    assert!(started.is_ok_and(|status| status.success()), "root's own service manager");
     // That of the test before is closed.
     let _none_before = fs::remove_file(DOCKER);
     let listener = UnixListener::bind(DOCKER).expect("the machine's root may do that");
@@ -74,7 +79,7 @@ fn forces_sandbox(level: IsolationLevel) -> bool {
 
 #[track_caller]
 fn run_attacks(user: User, level: IsolationLevel) {
-    let _listening = stand_in_for_docker();
+    let _listening = stand_in_for_services();
     let mut victim = Victim::new(user);
     let is_sandboxed = forces_sandbox(level);
     let job = Job {

@@ -62,6 +62,7 @@ const DELEGATED: Cell = Cell::Either("whose a cgroup's files are is the machine'
 const KEYRING: Cell = Cell::Either("a user namespace has keyrings of its own, and a container's filter denies the call");
 const NUMBERS: Cell = Cell::Either("the directory is root's; the numbers in it lead nowhere");
 const ROOTS_PROC: Cell = Cell::Either("without namespaces all of `/proc` is kept from root's actions");
+const AS_ROOT: Cell = Cell::Either("Landlock keeps nobody from the bus, and the service manager heeds root alone");
 const ROOT_FLAGS: Cell = Cell::Either("which flags of the root are locked is the machine's matter");
 
 const fn row(group: char, attack: &'static str, [none, landlock, namespace]: [Cell; 3]) -> Row {
@@ -268,6 +269,7 @@ pub(super) const ROWS: &[Row] = &[
     row('J', "connect the service manager", [Y, Y, N]).unless(Condition::Path("/run/user/UID/systemd/private")),
     row('J', "connect the system bus", [Y, Y, N]).unless(Condition::Path("/run/dbus/system_bus_socket")),
     row('J', "systemd-run --user", [Y, Y, N]).unless(Condition::Path("/run/user/UID/bus")),
+    row('J', "systemd-run --system", [N, AS_ROOT, N]).for_root(Y).unless(Condition::Path("/run/systemd/private")),
     row('J', "connect docker.sock", [Y, Y, N]).unless(Condition::Socket("/run/docker.sock")),
     row('J', "move within cgroups", [DELEGATED, N, N]),
     row('J', "kill the own cgroup", [DELEGATED, N, N]),

@@ -114,8 +114,6 @@ impl Victim {
             Place { path: path.to_owned(), access, identity: (found.dev(), found.ino()) }
         };
         let source = self.supervised.path("private-tmp");
-        let runtime = PathBuf::from(format!("/run/user/{}", self.user.number()));
-        let hidden = [PathBuf::from("/run/dbus"), PathBuf::from("/run/docker.sock"), runtime];
         let mut places = vec![
             place(Path::new("/tmp"), Access::Private { source }),
             place(&self.supervised.path("project"), Access::Writable),
@@ -123,8 +121,8 @@ impl Victim {
             place(Path::new("/dev/shm"), Access::Memory),
         ];
         let secrets = [".ssh", ".aws", ".npmrc"].map(|name| home.join(name));
-        let there = hidden.into_iter().chain(secrets).filter(|path| path.exists());
-        places.extend(there.map(|path| place(&path, Access::Hidden)));
+        let hidden = [PathBuf::from("/run")].into_iter().chain(secrets);
+        places.extend(hidden.map(|path| place(&path, Access::Hidden)));
         Sandbox { places, store: store_of(&self.supervised) }
     }
 
