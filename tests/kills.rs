@@ -1,30 +1,34 @@
 //! A storm of kills: whatever of proctor is killed, at whatever moment of a run, nothing of the run lives on, nothing half-done can
 //! be reached, and the next run is green.
 //!
-//! `PROCTOR_KILLS` is the number of rounds (50), `PROCTOR_KILLS_SEED` repeats a storm; both are printed. By hand, 1,000 kills of the
+//! Inside a machine with a service manager it is repeated as an unprivileged user, with the cgroup as one more level.
+//!
+//! `PROCTOR_KILLS` is the number of rounds (50, and 30 inside the machine), `PROCTOR_KILLS_SEED` repeats a storm; both are printed. By hand, 1,000 kills of the
 //! release build: `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Kept, Project, Watch, children_of, expect_all_to_be_gone, fake_tool, family_of, poll, processes_of,
+    Committed, Invocation, Kept, LEVELS, Machine, Owner, Project, Watch, children_of, expect_all_to_be_gone, fake_tool, family_of,
+    inside, levels, name_of, poll, processes_of,
 };
 
 /// How many kills there are unless `PROCTOR_KILLS` says otherwise.
 const KILLS: u32 = 50;
+/// How many there are inside a machine.
+const KILLS_INSIDE: u32 = 30;
 /// So many kills hit one project; then another one takes its place, so that its history does not grow without an end.
 const KILLS_OF_A_PROJECT: u32 = 25;
 /// Everything of a killed run is gone within this, whatever else the machine does.
 const BOUND: Duration = Duration::from_secs(20);
-/// The levels that can be had everywhere a test runs; where one is refused, a weaker one takes its place.
-const LEVELS: &[&str] = &["namespace", "landlock", "process-group"];
-
 /// What is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
@@ -75,23 +79,25 @@ impl Dice {
 /// One project, what was checked of it, and how long its run takes at each level.
 struct Target {
     project: Project,
-    lengths: BTreeMap<&'static str, Duration>,
+    lengths: BTreeMap<String, Duration>,
     checked: usize,
 }
 
 #[test]
 fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_green() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let kills = number("PROCTOR_KILLS").map_or(KILLS, |kills| u32::try_from(kills).expect("a number of rounds"));
+    let usual = if inside().is_some() { KILLS_INSIDE } else { KILLS };
+    let kills = number("PROCTOR_KILLS").map_or(usual, |kills| u32::try_from(kills).expect("a number of rounds"));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let seed = number("PROCTOR_KILLS_SEED").unwrap_or(u64::from(now.subsec_nanos()));
     println!("PROCTOR_KILLS={kills} PROCTOR_KILLS_SEED={seed}");
     let mut dice = Dice(seed);
     let mut tally: BTreeMap<String, u32> = BTreeMap::new();
-    let mut target = Target::new();
+    let levels: Vec<String> = levels().into_iter().map(name_of).collect();
+    let mut target = Target::new(&levels);
     for round in 0..kills {
         if round > 0 && round % KILLS_OF_A_PROJECT == 0 {
-            target = Target::new();
+            target = Target::new(&levels);
         }
         let victim = dice.pick(&[
             Victim::Proctor,
@@ -102,7 +108,7 @@ fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_gr
             Victim::LauncherOnly,
         ]);
         let command = dice.pick(&[Command::Run, Command::Run, Command::Watch]);
-        let level = dice.pick(LEVELS);
+        let level = levels[usize::try_from(dice.below(levels.len() as u64)).expect("it is below a length")].as_str();
         let fate = target.round(round, (command, victim, level), &mut dice);
         *tally.entry(format!("{command:?}")).or_default() += 1;
         *tally.entry(format!("{victim:?}")).or_default() += 1;
@@ -113,14 +119,24 @@ fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_gr
 }
 
 #[test]
+fn the_same_holds_of_an_unprivileged_user_and_of_delegated_cgroups() {
+    if let Some(machine) = Machine::find() {
+        let passed_on = ["PROCTOR_KILLS", "PROCTOR_KILLS_SEED"].map(|name| (name, std::env::var(name).ok()));
+        let set: Vec<(&str, &str)> = passed_on.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
+        machine.repeat(Owner::Person, "kills::whatever_is_killed", 1, &LEVELS, &set);
+        machine.repeat(Owner::Person, "kills::a_launcher_that_is_killed", 1, &LEVELS, &[]);
+    }
+}
+
+#[test]
 fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
-    for level in LEVELS {
+    for level in levels().into_iter().map(name_of) {
         let project = Project::new();
         let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
         let script = format!("#!/bin/sh\n{daemons}touch ready\nsleep 600\n");
         let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
         let project = project.toml(settings).file("check.sh", &script);
-        let started = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).watch();
+        let started = at_level(project.proctor(["run"]), &level).watch();
         poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
         let family = family_of(started.id());
         for launcher in children_of(started.id()) {
@@ -134,7 +150,7 @@ fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
 
 impl Target {
     #[track_caller]
-    fn new() -> Self {
+    fn new(levels: &[String]) -> Self {
         let project = Project::new();
         let cookie = project.root().to_str().expect("a temporary path is text").to_owned();
         let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\", \"COOKIE\"]\n\
@@ -145,10 +161,11 @@ impl Target {
             .file("saved.txt", "0\n");
         let mut target = Self { project, lengths: BTreeMap::new(), checked: 0 };
         target.project.proctor(["run"]).success();
-        for level in LEVELS.iter().copied() {
+        for level in levels {
             let begun = Instant::now();
-            target.project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
-            target.lengths.insert(level, begun.elapsed());
+            let output = at_level(target.project.proctor(["run"]), level).success();
+            target.lengths.insert(level.clone(), begun.elapsed());
+            assert_eq!(output.report()["isolation"]["level"], level.as_str(), "{}", output.snapshot());
         }
         target.checked = target.kept().check().len();
         target
@@ -165,7 +182,8 @@ impl Target {
             Command::Run => &["run"],
             Command::Watch => &["watch", "."],
         };
-        let mut started = self.project.proctor(arguments).env("PROCTOR_TEST_ISOLATION", level).own_group().watch();
+        let mut started = at_level(self.project.proctor(arguments), level).own_group().watch();
+        await_program(started.id());
         if command == Command::Watch && dice.below(2) == 0 {
             started.wait_for_line("idleness", BOUND, |line| line.starts_with("watching"));
             self.project.save("saved.txt", &format!("{round}\n"));
@@ -187,7 +205,7 @@ impl Target {
         let unsealed = self.kept().unsealed(&at_death);
         assert!(unsealed.len() <= 1, "{what}: {unsealed:?}");
 
-        let next = self.project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).any_status();
+        let next = at_level(self.project.proctor(["run"]), level).any_status();
         assert_eq!(next.status, 0, "{what}:\n{}", next.snapshot());
         self.expect_nothing_alive(&what, &[]);
         let after = self.kept().check_after(self.checked);
@@ -214,6 +232,12 @@ impl Target {
         let mounts = fs::read_to_string("/proc/self/mountinfo").expect("/proc is mounted");
         let own: Vec<&str> = mounts.lines().filter(|line| line.contains(root.to_str().expect("text"))).collect();
         assert!(own.is_empty(), "{what}: {own:#?}");
+        if inside().is_some() {
+            poll(BOUND, &format!("the cgroups to be gone; {what}"), || {
+                let left = cgroups_of_actions(Path::new("/sys/fs/cgroup"));
+                if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+            });
+        }
     }
 
     /// People see committed runs and nothing else, also before anybody has dealt with what was left.
@@ -249,6 +273,30 @@ impl Target {
         names.sort();
         assert_eq!(names, ["check.sh", "evidence", "proctor.toml", "saved.txt"], "{what}");
     }
+}
+
+/// Prepares a command at a level of isolation, with what the level needs.
+fn at_level<'project>(invocation: Invocation<'project>, level: &str) -> Invocation<'project> {
+    let invocation = invocation.env("PROCTOR_TEST_ISOLATION", level);
+    if level == name_of(IsolationLevel::Cgroup) { invocation.delegated() } else { invocation }
+}
+
+/// Returns the cgroups of actions below one, and below its descendants.
+fn cgroups_of_actions(below: &Path) -> Vec<PathBuf> {
+    let directories = fs::read_dir(below).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    directories
+        .flat_map(|path| {
+            let is_of_action = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("action-"));
+            if is_of_action { vec![path] } else { cgroups_of_actions(&path) }
+        })
+        .collect()
+}
+
+/// Waits until a command has taken the place of what started it: that is not what is to be killed.
+#[track_caller]
+fn await_program(id: i32) {
+    let is_program = || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim_end() == "proctor");
+    poll(BOUND, "the program to begin", || is_program().then_some(()));
 }
 
 /// Kills the victim. What it is to hit may have ended by itself, or not be there yet.

@@ -5,6 +5,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
+use nix::unistd::geteuid;
+
+use crate::common::machine::delegating;
 use crate::common::output::Output;
 use crate::common::process::{Running, Stream};
 use crate::common::project::Project;
@@ -48,6 +51,22 @@ impl<'project> Invocation<'project> {
     /// Starts it in a process group of its own, as an interactive shell starts a job.
     pub(crate) fn own_group(mut self) -> Self {
         self.command.process_group(0);
+        self
+    }
+
+    /// Makes it the only one in a cgroup that the user's service manager delegates to it, inside a machine that has one.
+    ///
+    /// It is started by a program that it takes the place of.
+    pub(crate) fn delegated(mut self) -> Self {
+        let mut arguments = delegating(geteuid().is_root());
+        let mut outer = Command::new(arguments.next().expect("a program's name"));
+        outer.args(arguments).arg(self.command.get_program()).args(self.command.get_args()).env_clear();
+        outer.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        outer.env("DBUS_SESSION_BUS_ADDRESS", format!("unix:path=/run/user/{}/bus", geteuid()));
+        if let Some(directory) = self.command.get_current_dir() {
+            outer.current_dir(directory);
+        }
+        self.command = outer;
         self
     }
 
