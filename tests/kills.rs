@@ -17,8 +17,8 @@ use nix::unistd::Pid;
 use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Invocation, Kept, LEVELS, Machine, Owner, Project, Watch, children_of, expect_all_to_be_gone, fake_tool, family_of,
-    inside, levels, name_of, poll, processes_of,
+    Committed, Invocation, Kept, LEVELS, Machine, Owner, Project, Watch, children_of, expect_all_to_be_gone, fake_tool,
+    family_of, inside, levels, name_of, poll, processes_of,
 };
 
 /// How many kills there are unless `PROCTOR_KILLS` says otherwise.

@@ -15,6 +15,7 @@ mod bad_input;
 mod common;
 mod crash;
 mod doctor;
+mod full_disk;
 mod harness;
 mod house;
 mod isolated_tools;

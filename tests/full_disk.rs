@@ -1,0 +1,188 @@
+//! A disk that fills up while a check runs: the program says so and ends, nothing lives on, what was sealed stays valid, and with space
+//! again the next run is green.
+//!
+//! The disk is a small file system of its own, mounted where no other process sees it; only root may do that.
+#![expect(clippy::print_stdout, reason = "a test that is left out says why")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::geteuid;
+
+use crate::common::{Kept, Project, poll, processes_of};
+
+/// How large the disk is; its store takes some hundred KiB.
+const SMALL: &str = "size=8m";
+/// How large it is when there is space again.
+const LARGE: &str = "size=64m";
+/// More than the small one takes.
+const TOO_MUCH: usize = 20_000_000;
+/// No command takes longer, whatever it can write.
+const BOUND: Duration = Duration::from_secs(30);
+
+const SETTINGS: &str = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/what\"]\n";
+/// It leaves somebody behind who holds its output, then does what it is told.
+const CHECK: &str = "setsid sh -c 'sleep 600; :' &\n. ./what\n";
+
+/// What fills the disk.
+struct Filling {
+    /// What the check does.
+    script: &'static str,
+    /// How the run ends.
+    status: i32,
+    /// What it must say.
+    says: &'static str,
+}
+
+const fn fills(script: &'static str, says: &'static str) -> Filling {
+    Filling { script, status: 70, says }
+}
+
+const FILLINGS: &[Filling] = &[
+    fills("head -c 20000000 /dev/zero | tr '\\0' x", "see whether the disk is full"),
+    fills("head -c 20000000 /dev/zero >\"$PROCTOR_OUT/big\"; echo more", "see whether the disk is full"),
+    fills("head -c 20000000 /dev/zero >/tmp/big; echo more", "see whether the disk is full"),
+    // Whoever makes room again, and says nothing meanwhile, has the verdict that its exit code says.
+    Filling { script: "head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; rm /tmp/big", status: 0, says: "PASSED" },
+];
+
+/// A file system that only this thread and its children see, below a project's state directory.
+#[must_use = "it is taken away when dropped"]
+struct Disk {
+    place: PathBuf,
+}
+
+impl Disk {
+    /// Mounts it; none where that may not be done.
+    #[track_caller]
+    fn mount(place: PathBuf) -> Option<Self> {
+        if !geteuid().is_root() || unshare(CloneFlags::CLONE_NEWNS).is_err() {
+            println!("left out: only root may mount a disk of its own");
+            return None;
+        }
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("the mount namespace is ours");
+        mount(Some("disk"), &place, Some("tmpfs"), MsFlags::empty(), Some(SMALL)).expect("root may mount");
+        Some(Self { place })
+    }
+
+    /// Makes it larger.
+    #[track_caller]
+    fn enlarge(&self) {
+        mount(None::<&str>, &self.place, None::<&str>, MsFlags::MS_REMOUNT, Some(LARGE)).expect("root may mount");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // With the thread the whole namespace goes, so that nothing is left where this fails.
+        let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
+    }
+}
+
+fn project() -> Project {
+    Project::new().toml(SETTINGS).file("check.sh", CHECK).file("what", "true\n")
+}
+
+fn kept(project: &Project) -> Kept {
+    Kept::only(&project.root().join("state/proctor"))
+}
+
+fn statuses(project: &Project) -> Vec<String> {
+    kept(project).check().into_iter().map(|run| run.status).collect()
+}
+
+#[test]
+fn a_check_that_fills_the_disk_leaves_nothing_and_what_was_sealed_stays() {
+    for Filling { script, status, says } in FILLINGS {
+        let project = project();
+        let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+        project.proctor(["run"]).success();
+        project.save("what", script);
+        let full = project.proctor(["run"]).bound(BOUND).any_status();
+        let said = full.snapshot();
+        assert_eq!(full.status, *status, "{script}: {said}");
+        assert!(said.contains(says), "{script}: {said}");
+        assert_eq!(processes_of(project.root()), [], "{script}");
+        if *status == 0 {
+            assert_eq!(statuses(&project), ["SUCCESS", "SUCCESS"], "{script}: {said}");
+            continue;
+        }
+        assert_eq!(statuses(&project), ["SUCCESS"], "{script}: {said}");
+        expect_green_with_space(&project, &disk, script);
+    }
+}
+
+#[test]
+fn on_a_disk_that_is_full_already_every_run_says_so_until_there_is_space() {
+    let project = project();
+    let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+    project.proctor(["run"]).success();
+    fill(&disk.place);
+    for _ in 0..3 {
+        let full = project.proctor(["run"]).bound(BOUND).status(70);
+        assert!(full.stderr.contains("No space left on device"), "{}", full.snapshot());
+        assert!(full.stderr.contains("free some space there and run the command again"), "{}", full.snapshot());
+        assert_eq!(processes_of(project.root()), []);
+        assert_eq!(statuses(&project), ["SUCCESS"]);
+        let listed = project.proctor(["log"]).success();
+        assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.snapshot());
+    }
+    expect_green_with_space(&project, &disk, "full already");
+}
+
+#[test]
+fn a_watch_says_that_the_disk_is_full_and_goes_on_when_there_is_space() {
+    let project = project();
+    let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+    let mut watch = project.watch(["."]);
+    watch.wait_for_verdict();
+    project.save("what", FILLINGS[0].script);
+    project.save("saved.txt", "1\n");
+    watch.wait_for_line("the hint", BOUND, |line| line.contains(FILLINGS[0].says));
+    poll(BOUND, "nobody of the check to be alive", || {
+        let alive = processes_of(project.root());
+        let others: Vec<_> = alive.into_iter().filter(|(_, command)| !command.contains("proctor")).collect();
+        if others.is_empty() { Ok(()) } else { Err(format!("{others:?}")) }
+    });
+    assert_eq!(statuses(&project), ["SUCCESS"]);
+    disk.enlarge();
+    project.save("what", "true\n");
+    project.save("saved.txt", "2\n");
+    // Every run is counted that the ledger holds, and the one that was cut short is the first of them.
+    let verdicts = [(); 2].map(|()| watch.wait_for_verdict()["overallStatus"].clone());
+    assert_eq!(verdicts, ["INTERRUPTED", "SUCCESS"], "{}", watch.text());
+    watch.interrupt();
+    expect_settled(&project, "a watch");
+}
+
+/// Makes space and runs again: the run that was cut short is sealed as such, and nothing lies about.
+#[track_caller]
+fn expect_green_with_space(project: &Project, disk: &Disk, what: &str) {
+    disk.enlarge();
+    project.save("what", "true\n");
+    let next = project.proctor(["run"]).success();
+    assert!(next.stderr.contains("kept as INTERRUPTED"), "{what}: {}", next.snapshot());
+    expect_settled(project, what);
+}
+
+/// Every run is sealed, the last one is green, and nobody is left.
+#[track_caller]
+fn expect_settled(project: &Project, what: &str) {
+    assert_eq!(statuses(project), ["SUCCESS", "INTERRUPTED", "SUCCESS"], "{what}");
+    let kept = kept(project);
+    let committed = kept.check();
+    assert_eq!(kept.unsealed(&committed), Vec::<String>::new(), "{what}");
+    assert_eq!(kept.latest().as_deref(), committed.last().map(|run| run.run_id.as_str()), "{what}");
+    assert_eq!(processes_of(project.root()), [], "{what}");
+}
+
+/// Writes a file until nothing more can be written.
+#[track_caller]
+fn fill(directory: &Path) {
+    let written = fs::write(directory.join("filler"), vec![b'x'; TOO_MUCH]);
+    assert!(written.is_err(), "the disk takes more than it should");
+}
