@@ -232,10 +232,14 @@ impl Supervised {
 impl Returned {
     /// Returns the cgroups of actions that are left below the supervisor's own; none where it has none to itself.
     pub(crate) fn cgroups_left(&self) -> Vec<PathBuf> {
+        if inside().is_none() {
+            return Vec::new();
+        }
         let membership = fs::read_to_string(format!("/proc/{}/cgroup", self.process.id())).unwrap_or_default();
-        let Some(own) = membership.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
+        let own = membership.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
         let entries = fs::read_dir(Path::new("/sys/fs/cgroup").join(own)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+        let is_of_action = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("action-"));
+        entries.map(|entry| entry.path()).filter(is_of_action).collect()
     }
 }
 
