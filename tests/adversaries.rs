@@ -29,6 +29,8 @@ const SLACK_MS: u64 = 1000;
 const DEAF_SLACK_MS: u64 = 3000;
 /// How long the launcher may take to remove the cgroup of an action that has ended.
 const CGROUP_PATIENCE: Duration = Duration::from_secs(2);
+/// How often a leader kills its keeper as soon as it can: it does not always come first.
+const KILLS_AT_ONCE: usize = 40;
 /// How many cells are run at once.
 const WORKERS: usize = 3;
 
@@ -178,6 +180,30 @@ fn adversaries_of_an_unprivileged_user_leave_nobody() {
 fn adversaries_in_a_delegated_cgroup_leave_nobody() {
     if let Some(machine) = Machine::find() {
         machine.repeat(Owner::Root, "adversaries::adversaries_of_", 2, &[IsolationLevel::Cgroup], &[]);
+    }
+}
+
+/// Nothing in a mere process group keeps a leader from its keeper, not even before that has said that it started it.
+#[test]
+fn a_leader_that_kills_its_keeper_at_once_was_started_is_lost_and_dies() {
+    let supervised = Supervised::new(User::Own);
+    for _ in 0..KILLS_AT_ONCE {
+        let cookie = new_cookie();
+        let job = Job {
+            program: PathBuf::from("/bin/sh"),
+            arguments: ["-c", "kill -KILL $PPID; exec sleep 60"].map(str::to_owned).into(),
+            environment: [("COOKIE".to_owned(), cookie.clone())].into(),
+            directory: PathBuf::from("/"),
+            timeout_ms: NO_TIMEOUT_MS,
+            grace_ms: GRACE_MS,
+            isolation: IsolationLevel::ProcessGroup,
+            sandbox: None,
+            output: None,
+        };
+        let returned = supervised.run(&job).expect("the supervisor returns");
+        let living = living_with(&cookie);
+        end_all_with(&cookie);
+        assert_eq!((returned.ended.end["kind"].as_str(), living), (Some("lost"), Vec::new()), "{}", returned.ended.end);
     }
 }
 

@@ -85,9 +85,12 @@ impl KeeperHandle {
 
     /// Waits until its action was started or could not be, within a bound.
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
-        match self.await_event()? {
-            KeeperEvent::Unready(obstacle) => Err(obstacle),
-            event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. }) => {
+        match self.await_event() {
+            // Nothing in a mere process group keeps a leader from its keeper: it may have ended it before that has said that it
+            // started it. What became of the keeper is then seen as at any later moment.
+            Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
+            Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
+            Ok(event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. })) => {
                 self.heard.push(event);
                 Ok(())
             }
