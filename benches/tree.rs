@@ -25,19 +25,19 @@ fn main() {
     let home = tempfile::TempDir::new().expect("a temporary directory");
     let files = make_tree(home.path());
     std::thread::sleep(Duration::from_millis(50));
-    let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let scan = |matcher: &mut Matcher| Index::scan(home.path(), matcher, now()).expect("a readable tree");
-    let index = scan(&mut matcher);
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let scan = |matcher: &Matcher| Index::scan(home.path(), matcher, now()).expect("a readable tree");
+    let index = scan(&matcher);
     println!("{} files, digest {}", index.files(), index.digest());
-    print_median("scan", || drop(black_box(scan(&mut matcher))));
-    print_median("rescan, nothing changed", || drop(black_box(index.rescan(&mut matcher, now()))));
+    print_median("scan", || drop(black_box(scan(&matcher))));
+    print_median("rescan, nothing changed", || drop(black_box(index.rescan(&matcher, now()))));
     let mut round = 0_u32;
     print_median("rescan, one file saved", || {
         round += 1;
         fs::write(home.path().join("d03/s1/f7.py"), round.to_string()).expect("a writable file");
-        drop(black_box(index.rescan(&mut matcher, now())));
+        drop(black_box(index.rescan(&matcher, now())));
     });
-    let other = index.rescan(&mut matcher, now()).expect("a readable tree");
+    let other = index.rescan(&matcher, now()).expect("a readable tree");
     print_median("compare", || drop(black_box(compare(&index, &other))));
     matcher.add_rules(&TreePath::root(), RulesFile::GitIgnore, RULES.as_bytes());
     print_median("decide about every file", || {

@@ -28,8 +28,8 @@ enum Thing {
 fn digest(root: &Path) -> String {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     let now = Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"));
-    let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let index = Index::scan(root, &mut matcher, now).expect("a readable root");
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let index = Index::scan(root, &matcher, now).expect("a readable root");
     index.digest().to_string()
 }
 

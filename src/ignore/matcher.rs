@@ -139,6 +139,23 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
+    /// Returns what holds at the root of a tree whose walk carries the rules files it finds itself, whatever was taken over here.
+    pub fn bare_scope(&self) -> Scope {
+        Scope { ground: Ground::Inside, rules: Vec::new() }
+    }
+
+    /// Returns what holds in a directory of the scope's directory that stands so and in which a walk found these rules files.
+    pub fn narrow(&self, scope: &Scope, standing: Standing, rules: Option<&Arc<DirectoryRules>>) -> Scope {
+        let mut scope = scope.clone();
+        narrow(&mut scope, standing, rules);
+        scope
+    }
+
+    /// Returns where an entry of the scope's directory stands, by the bytes of its path.
+    pub fn standing_of(&self, scope: &Scope, path: &[u8], is_directory: bool) -> Standing {
+        self.judge(scope, path, is_directory).0
+    }
+
     /// Goes down to a path other than the root, and stops at the first ancestor that a walk would not look into.
     fn descend(&self, path: &[u8], is_directory: bool) -> Descent {
         let mut scope = self.root_scope();
@@ -207,14 +224,7 @@ impl Matcher {
     }
 
     fn enter_bytes(&self, scope: &mut Scope, directory: &[u8], standing: Standing) {
-        scope.ground = if standing.belongs() { Ground::Inside } else { Ground::Leading };
-        if standing == Standing::PutBack {
-            // What excluded the directory speaks of its contents too (`build/**`); whoever puts it back means the contents.
-            scope.rules.clear();
-        }
-        if standing.reads_rules() {
-            scope.rules.extend(self.rules.get(directory).cloned());
-        }
+        narrow(scope, standing, self.rules.get(directory));
     }
 
     fn set_rules(&mut self, directory: &TreePath, file: RulesFile, text: Option<RulesText>) {
@@ -245,6 +255,17 @@ impl Matcher {
                 written(source, &text.patterns, glob)
             }
         }
+    }
+}
+
+fn narrow(scope: &mut Scope, standing: Standing, rules: Option<&Arc<DirectoryRules>>) {
+    scope.ground = if standing.belongs() { Ground::Inside } else { Ground::Leading };
+    if standing == Standing::PutBack {
+        // What excluded the directory speaks of its contents too (`build/**`); whoever puts it back means the contents.
+        scope.rules.clear();
+    }
+    if standing.reads_rules() {
+        scope.rules.extend(rules.cloned());
     }
 }
 

@@ -36,5 +36,5 @@ pub use always::{ALWAYS_OUT, AlwaysOut, NameRule};
 pub use decision::{Decision, Rule, RuleSource, Verdict};
 pub use matcher::{Matcher, MatcherSettings};
 pub use pattern::{PatternProblem, PatternSource};
-pub use rules::RulesFile;
+pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{Scope, Standing};

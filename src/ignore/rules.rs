@@ -1,6 +1,6 @@
 //! The rules files a matcher was handed, compiled.
 
-use crate::ignore::pattern::PatternList;
+use crate::ignore::pattern::{PatternList, PatternSource};
 use crate::model::{Digest, TreePath};
 
 /// The kinds of rules files.
@@ -12,9 +12,9 @@ pub enum RulesFile {
     DotIgnore,
 }
 
-/// The rules files of one directory.
+/// The rules files of one directory, compiled.
 #[derive(Debug, Clone)]
-pub(super) struct DirectoryRules {
+pub struct DirectoryRules {
     pub(super) directory: TreePath,
     git_ignore: Option<RulesText>,
     dot_ignore: Option<RulesText>,
@@ -48,6 +48,17 @@ impl RulesFile {
 impl DirectoryRules {
     pub(super) fn new(directory: TreePath) -> Self {
         Self { directory, git_ignore: None, dot_ignore: None }
+    }
+
+    /// Compiles what a walk read. A line that is no pattern changes nothing, as for git.
+    pub fn parse(directory: TreePath, texts: &[(RulesFile, Vec<u8>)]) -> Self {
+        let mut rules = Self::new(directory);
+        for (file, text) in texts {
+            let origin = PatternSource::File(rules.directory.join(file.name().as_bytes()).to_string());
+            let (patterns, _problems) = PatternList::parse(&origin, text);
+            *rules.text_mut(*file) = Some(RulesText { digest: Digest::of(text), patterns });
+        }
+        rules
     }
 
     pub(super) fn text(&self, file: RulesFile) -> Option<&RulesText> {

@@ -25,7 +25,7 @@ pub enum EntryKind {
 }
 
 /// Why an entry could not take part in the digest as it should.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeIssueKind {
     /// It may not be read.

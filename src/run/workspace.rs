@@ -210,17 +210,17 @@ impl Workspace {
     /// Looks at the tree before a run: warm where this process has seen it before.
     pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
         let known = self.tree.take().filter(|(root, _)| *root == request.scope.root);
-        let mut matcher = request.settings.new_matcher()?;
+        let matcher = request.settings.new_matcher()?;
         let looked = match &known {
-            Some((_, index)) => index.rescan(&mut matcher, clock::now()),
-            None => tree::Index::scan(&request.scope.root, &mut matcher, clock::now()),
+            Some((_, index)) => index.rescan(&matcher, clock::now()),
+            None => tree::Index::scan(&request.scope.root, &matcher, clock::now()),
         };
         looked.map_err(RunError::Tree)
     }
 
     /// Looks again after the last process of a run has ended.
     pub(crate) fn look_again(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        before.rescan(&mut request.settings.new_matcher()?, clock::now()).map_err(RunError::Tree)
+        before.rescan(&request.settings.new_matcher()?, clock::now()).map_err(RunError::Tree)
     }
 
     pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {

@@ -1,9 +1,11 @@
 //! The sweep's judgement: which paths moved between two looks at a tree (S6).
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::model::{TreeComparison, TreePath};
-use crate::tree::index::{Content, Directory, Index, Node};
+use crate::tree::index::Index;
+use crate::tree::node::{Content, Directory, Node};
 
 /// Names every path that changed between two looks: content, kind, existence, or a change time that is another one.
 ///
@@ -15,7 +17,11 @@ pub fn compare(before: &Index, after: &Index) -> TreeComparison {
     TreeComparison { before: before.digest(), after: after.digest(), moved, files: after.files() }
 }
 
-fn compare_directories(before: &Directory, after: &Directory, path: &TreePath, moved: &mut Vec<TreePath>) {
+fn compare_directories(before: &Arc<Directory>, after: &Arc<Directory>, path: &TreePath, moved: &mut Vec<TreePath>) {
+    // Looks that follow each other share what is the same in both.
+    if Arc::ptr_eq(before, after) {
+        return;
+    }
     let (mut old, mut new) = (before.nodes.iter().peekable(), after.nodes.iter().peekable());
     loop {
         let order = match (old.peek(), new.peek()) {
@@ -35,7 +41,7 @@ fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath,
         return before.into_iter().chain(after).for_each(|node| name_all(node, parent, moved));
     };
     match (&old.content, &new.content) {
-        (Content::Directory(old, _), Content::Directory(below, _)) => {
+        (Content::Directory(old), Content::Directory(below)) => {
             compare_directories(old, below, &parent.join(&new.name), moved);
         }
         (Content::Leaf(old), Content::Leaf(leaf)) => {
@@ -51,8 +57,8 @@ fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath,
         (Content::Leaf(_), Content::Unreadable(..)) | (Content::Unreadable(..), Content::Leaf(_)) => {
             moved.push(parent.join(&new.name));
         }
-        (Content::Directory(..), Content::Leaf(_) | Content::Unreadable(..))
-        | (Content::Leaf(_) | Content::Unreadable(..), Content::Directory(..)) => {
+        (Content::Directory(_), Content::Leaf(_) | Content::Unreadable(..))
+        | (Content::Leaf(_) | Content::Unreadable(..), Content::Directory(_)) => {
             name_all(old, parent, moved);
             name_all(new, parent, moved);
         }

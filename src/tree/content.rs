@@ -1,16 +1,18 @@
 //! Reading: the digest of a file as it streams by, the text of a rules file, the target of a link.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::ffi::CStr;
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 
+use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::libc;
+use nix::sys::stat::{FileStat, Mode, fstat};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, Timestamp};
-use crate::tree::index::{Leaf, LeafKind};
+use crate::tree::node::{Leaf, LeafKind};
 use crate::tree::stamp::{Stamp, Trust};
 
 /// A rules file beyond this size is not one; git has no bound, an untrusted tree needs one.
@@ -19,12 +21,18 @@ const MAX_RULES_BYTES: u64 = 1024 * 1024;
 /// The size of the buffer files are read through.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads a regular file that was listed as `listed`.
+/// Reads a regular file of a directory that was listed as `listed`.
 ///
 /// The leaf carries the stamp from before the reading: what changes meanwhile makes it racy, so that it is read again.
-pub(super) fn read_file(path: &Path, listed: &Metadata, now: Timestamp, buffer: &mut [u8]) -> io::Result<Leaf> {
+pub(super) fn read_file(
+    directory: BorrowedFd<'_>,
+    name: &CStr,
+    listed: &FileStat,
+    now: Timestamp,
+    buffer: &mut [u8],
+) -> io::Result<Leaf> {
     let stamp = Stamp::of(listed);
-    let mut file = open(path)?;
+    let mut file = open(directory, name)?;
     let opened = regular(&file)?;
     let mut hasher = Sha256::new();
     loop {
@@ -35,21 +43,21 @@ pub(super) fn read_file(path: &Path, listed: &Metadata, now: Timestamp, buffer: 
             Err(error) => return Err(error),
         }
     }
-    let is_steady = Stamp::of(&opened) == stamp && Stamp::of(&file.metadata()?) == stamp;
+    let is_steady = Stamp::of(&opened) == stamp && Stamp::of(&fstat(&file)?) == stamp;
     let trust = if is_steady { stamp.trust(now) } else { Trust::Racy };
     Ok(Leaf { kind: file_kind(listed), stamp, trust, digest: Digest::from_hasher(hasher) })
 }
 
 /// Reads where a link leads, not what is there.
-pub(super) fn read_link(path: &Path, listed: &Metadata, now: Timestamp) -> io::Result<Leaf> {
-    let target = std::fs::read_link(path)?;
+pub(super) fn read_link(directory: BorrowedFd<'_>, name: &CStr, listed: &FileStat, now: Timestamp) -> io::Result<Leaf> {
+    let target = readlinkat(directory, name)?;
     let stamp = Stamp::of(listed);
-    Ok(Leaf { kind: LeafKind::Link, stamp, trust: stamp.trust(now), digest: Digest::of(target.as_os_str().as_bytes()) })
+    Ok(Leaf { kind: LeafKind::Link, stamp, trust: stamp.trust(now), digest: Digest::of(target.as_bytes()) })
 }
 
 /// Reads the text of a rules file.
-pub(super) fn read_rules(path: &Path) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+pub(super) fn read_rules(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<Vec<u8>> {
+    let file = open(directory, name)?;
     regular(&file)?;
     let mut text = Vec::new();
     let length = file.take(MAX_RULES_BYTES + 1).read_to_end(&mut text)?;
@@ -57,16 +65,22 @@ pub(super) fn read_rules(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Returns whether a regular file is one its owner may execute.
-pub(super) fn file_kind(metadata: &Metadata) -> LeafKind {
-    if metadata.permissions().mode() & 0o100 == 0 { LeafKind::File } else { LeafKind::Executable }
+pub(super) fn file_kind(stat: &FileStat) -> LeafKind {
+    if stat.st_mode & 0o100 == 0 { LeafKind::File } else { LeafKind::Executable }
 }
 
-fn open(path: &Path) -> io::Result<File> {
+/// Returns the bits of a mode that say what kind of entry it is, such as `S_IFREG`.
+pub(super) fn format(stat: &FileStat) -> libc::mode_t {
+    stat.st_mode & libc::S_IFMT
+}
+
+fn open(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
     // Between listing and opening the name may have become a link or a pipe: follow none, wait for none.
-    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    Ok(File::from(openat(directory, name, flags, Mode::empty())?))
 }
 
-fn regular(file: &File) -> io::Result<Metadata> {
-    let metadata = file.metadata()?;
-    if metadata.is_file() { Ok(metadata) } else { Err(io::ErrorKind::InvalidInput.into()) }
+fn regular(file: &File) -> io::Result<FileStat> {
+    let stat = fstat(file)?;
+    if format(&stat) == libc::S_IFREG { Ok(stat) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }

@@ -1,20 +1,21 @@
 //! The index: what one look at a tree found, and the questions it answers.
 
 use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::Arc;
 
-use crate::ignore::RulesFile;
-use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreePath};
-use crate::tree::digest::{DigestedEntry, EntryLetter, compute_directory_digest};
-use crate::tree::stamp::{Stamp, Trust};
+use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
+use crate::tree::digest::compute_directory_digest;
+use crate::tree::node::{Aside, Directory, Node};
 
-/// What one look at a tree found: made by [`Index::scan`], renewed by [`Index::rescan`].
+/// What one look at a tree found: made by [`Index::scan`], renewed by [`Index::rescan`] and [`Index::apply`].
+///
+/// An index is never changed. Two that follow each other share every directory that is in both, so that a clone costs nothing and
+/// the index of an earlier look costs what has changed since.
 #[derive(Debug, Clone)]
 pub struct Index {
     pub(super) root: PathBuf,
-    pub(super) top: Directory,
-    pub(super) digest: Digest,
-    pub(super) files: u64,
-    pub(super) issues: Vec<TreeIssue>,
+    pub(super) top: Arc<Directory>,
 }
 
 /// An entry of the tree.
@@ -28,67 +29,22 @@ pub struct TreeEntry {
     pub digest: Option<Digest>,
 }
 
-/// A directory of the index: what belongs to the tree, sorted by the names' bytes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Directory {
-    pub(super) nodes: Vec<Node>,
-    pub(super) rules: Vec<KnownRules>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) name: Box<[u8]>,
-    pub(super) content: Content,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Content {
-    /// A file or a link.
-    Leaf(Leaf),
-    /// A directory that is not empty.
-    Directory(Directory, Digest),
-    /// Something that could not be read; the stamp is that of a file.
-    Unreadable(EntryKind, Option<Stamp>),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Leaf {
-    pub(super) kind: LeafKind,
-    pub(super) stamp: Stamp,
-    pub(super) trust: Trust,
-    pub(super) digest: Digest,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeafKind {
-    File,
-    Executable,
-    Link,
-}
-
-/// A rules file whose text was handed to the matcher.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KnownRules {
-    pub(super) file: RulesFile,
-    pub(super) stamp: Stamp,
-    pub(super) trust: Trust,
-    pub(super) digest: Digest,
-}
-
 impl Index {
     /// Returns the digest of the tree.
     pub fn digest(&self) -> TreeDigest {
-        TreeDigest(self.digest)
+        TreeDigest(self.top.digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))
     }
 
     /// Returns how many files and links belong to the tree, those that could not be read included.
     pub fn files(&self) -> u64 {
-        self.files
+        self.top.files
     }
 
-    /// Returns what could not take part in the digest as it should, in the order of the walk.
-    pub fn issues(&self) -> &[TreeIssue] {
-        &self.issues
+    /// Returns what could not take part in the digest as it should, directories before what is in them.
+    pub fn issues(&self) -> Vec<TreeIssue> {
+        let mut issues = Vec::new();
+        collect_issues(&self.top, &TreePath::root(), &mut issues);
+        issues
     }
 
     /// Returns the root the index was made of.
@@ -96,11 +52,21 @@ impl Index {
         &self.root
     }
 
+    /// Returns whether both are the same look, or looks that found everything as it was, stamps included.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
+    }
+
     /// Returns every entry below the root, directories before what is in them, names in ascending order of their bytes.
     pub fn entries(&self) -> impl Iterator<Item = TreeEntry> {
-        let mut entries = Vec::new();
-        collect(&self.top, &TreePath::root(), &mut entries);
-        entries.into_iter()
+        Entries { under_way: vec![(TreePath::root(), self.top.nodes.iter())] }
+    }
+
+    /// Returns the files and links whose name is wanted, with their digests. No path is made for the others.
+    pub fn named(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Vec<(TreePath, Digest)> {
+        let mut found = Vec::new();
+        collect_named(&self.top, &mut Vec::new(), is_wanted, &mut found);
+        found
     }
 
     /// Returns the entry at a path, if one belongs to the tree.
@@ -111,81 +77,70 @@ impl Index {
             directory = node.content.directory();
             found = Some(node);
         }
-        found.map(|node| node.to_entry(path.clone()))
+        let (kind, digest) = found?.entry()?;
+        Some(TreeEntry { path: path.clone(), kind, digest })
     }
 }
 
-impl Directory {
-    pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {
-        let found = self.nodes.binary_search_by(|node| node.name[..].cmp(name));
-        found.ok().map(|position| &self.nodes[position])
-    }
-
-    pub(super) fn digest(&self) -> Digest {
-        compute_directory_digest(self.nodes.iter().map(Node::digested))
-    }
+/// A walk over an index.
+struct Entries<'index> {
+    under_way: Vec<(TreePath, slice::Iter<'index, Node>)>,
 }
 
-impl Node {
-    fn digested(&self) -> DigestedEntry<'_> {
-        let (letter, digest) = match &self.content {
-            Content::Leaf(leaf) => (leaf.kind.letter(), Some(leaf.digest)),
-            Content::Directory(_, digest) => (EntryLetter::Directory, Some(*digest)),
-            Content::Unreadable(..) => (EntryLetter::Unreadable, None),
-        };
-        DigestedEntry { letter, digest, name: &self.name }
-    }
+impl Iterator for Entries<'_> {
+    type Item = TreeEntry;
 
-    pub(super) fn to_entry(&self, path: TreePath) -> TreeEntry {
-        let (kind, digest) = match &self.content {
-            Content::Leaf(leaf) => (leaf.kind.entry_kind(), Some(leaf.digest)),
-            Content::Directory(_, digest) => (EntryKind::Directory, Some(*digest)),
-            Content::Unreadable(kind, _) => (*kind, None),
-        };
-        TreeEntry { path, kind, digest }
-    }
-}
-
-impl Content {
-    pub(super) fn directory(&self) -> Option<&Directory> {
-        match self {
-            Self::Directory(directory, _) => Some(directory),
-            Self::Leaf(_) | Self::Unreadable(..) => None,
-        }
-    }
-
-    pub(super) fn leaf(&self) -> Option<&Leaf> {
-        match self {
-            Self::Leaf(leaf) => Some(leaf),
-            Self::Directory(..) | Self::Unreadable(..) => None,
+    fn next(&mut self) -> Option<TreeEntry> {
+        loop {
+            let (parent, nodes) = self.under_way.last_mut()?;
+            let Some(node) = nodes.next() else {
+                self.under_way.pop();
+                continue;
+            };
+            let Some((kind, digest)) = node.entry() else { continue };
+            let path = parent.join(&node.name);
+            if let Some(below) = node.content.directory() {
+                self.under_way.push((path.clone(), below.nodes.iter()));
+            }
+            return Some(TreeEntry { path, kind, digest });
         }
     }
 }
 
-impl LeafKind {
-    fn letter(self) -> EntryLetter {
-        match self {
-            Self::File => EntryLetter::File,
-            Self::Executable => EntryLetter::Executable,
-            Self::Link => EntryLetter::Link,
-        }
+fn collect_issues(directory: &Directory, path: &TreePath, issues: &mut Vec<TreeIssue>) {
+    if directory.issues == 0 {
+        return;
     }
-
-    pub(super) fn entry_kind(self) -> EntryKind {
-        match self {
-            Self::File => EntryKind::File,
-            Self::Executable => EntryKind::Executable,
-            Self::Link => EntryKind::Link,
-        }
-    }
-}
-
-fn collect(directory: &Directory, path: &TreePath, entries: &mut Vec<TreeEntry>) {
+    let mut aside = directory.aside.iter().peekable();
+    let name_aside = |aside: &Aside| TreeIssue { path: path.join(&aside.name), kind: aside.kind };
     for node in &directory.nodes {
-        let path = path.join(&node.name);
-        entries.push(node.to_entry(path.clone()));
+        while let Some(before) = aside.next_if(|aside| aside.name < node.name) {
+            issues.push(name_aside(before));
+        }
+        if node.content.is_unreadable() {
+            issues.push(TreeIssue { path: path.join(&node.name), kind: TreeIssueKind::Unreadable });
+        }
         if let Some(below) = node.content.directory() {
-            collect(below, &path, entries);
+            collect_issues(below, &path.join(&node.name), issues);
+        }
+    }
+    issues.extend(aside.map(name_aside));
+}
+
+fn collect_named(
+    directory: &Directory,
+    names: &mut Vec<Box<[u8]>>,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+    found: &mut Vec<(TreePath, Digest)>,
+) {
+    for node in &directory.nodes {
+        if let Some(below) = node.content.directory() {
+            names.push(node.name.clone());
+            collect_named(below, names, is_wanted, found);
+            names.pop();
+        } else if let Some(leaf) = node.content.leaf().filter(|_| is_wanted(&node.name)) {
+            let parent = names.iter().fold(TreePath::root(), |path, name| path.join(name));
+            found.push((parent.join(&node.name), leaf.digest));
         }
     }
 }

@@ -35,18 +35,25 @@
 //! changed so shortly before it was read that another write could have got the same times: such a file is *racy*, as in git's
 //! index, and is read again. Not seen: stores through a shared writable mapping that the kernel has not yet noticed.
 
+mod apply;
 mod compare;
 mod content;
 mod digest;
 mod error;
+mod hints;
 mod index;
+mod listing;
+mod look;
+mod node;
 mod scan;
 mod stamp;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they look at, and say what time it is")]
 mod tests;
+mod walk;
 
 pub use compare::compare;
 pub use digest::{DigestedEntry, EntryLetter, compute_directory_digest};
 pub use error::TreeError;
+pub use hints::Hints;
 pub use index::{Index, TreeEntry};

@@ -1,27 +1,27 @@
 //! By what a file is recognised as the one that was read: its identity and times, and whether they can be trusted.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use nix::sys::stat::FileStat;
 
 use crate::model::Timestamp;
 
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_MILLI: i128 = 1_000_000;
 
 /// How much older than the clock the kernel's time stamps may be: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
 /// The same for file systems that keep whole seconds only (ext4 with small inodes), or every second one (FAT).
-const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND;
+const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
-/// What `stat` says of a file's identity and content. Times are nanoseconds since the epoch.
+/// What `stat` says of a file's identity and content. Times are nanoseconds since the epoch, modulo 2^64: there is one stamp for
+/// every file of an index, so its size counts, and only equality and the years around now matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: i128,
-    changed: i128,
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    pub(super) size: u64,
+    pub(super) modified: i64,
+    pub(super) changed: i64,
 }
 
 /// Whether an equal stamp proves equal content.
@@ -34,14 +34,14 @@ pub(super) enum Trust {
 }
 
 impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * NANOS_PER_SECOND + i128::from(nanos);
+    pub(super) fn of(stat: &FileStat) -> Self {
+        let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(NANOS_PER_SECOND).wrapping_add(nanos);
         Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
-            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: stat.st_size.cast_unsigned(),
+            modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
+            changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
         }
     }
 
@@ -51,12 +51,13 @@ impl Stamp {
     /// stamp is trusted when it is at least a tick older than the reading. A stamp from the future is not.
     pub(super) fn trust(&self, now: Timestamp) -> Trust {
         let now = i128::from(now.as_millis()) * NANOS_PER_MILLI;
-        let is_old = |time: i128| {
+        let is_old = |time: i64| {
             let tick = if time % NANOS_PER_SECOND == 0 { COARSE_TICK } else { TICK };
-            time + tick < now
+            i128::from(time) + tick < now
         };
         // FAT keeps no change time; its modification time has to serve. One from the future was set by somebody and says nothing.
-        if is_old(self.changed) && (is_old(self.modified) || self.modified > now) { Trust::Settled } else { Trust::Racy }
+        let is_settled = is_old(self.changed) && (is_old(self.modified) || i128::from(self.modified) > now);
+        if is_settled { Trust::Settled } else { Trust::Racy }
     }
 }
 
@@ -64,19 +65,19 @@ impl Stamp {
 mod tests {
     use super::*;
 
-    const SECOND: i128 = 1_700_000_000 * NANOS_PER_SECOND;
+    const SECOND: i64 = 1_700_000_000 * NANOS_PER_SECOND;
+    const MILLI: i64 = 1_000_000;
 
-    fn trust(changed: i128, modified: i128, now: i128) -> Trust {
-        let now = Timestamp::from_millis(i64::try_from(now / NANOS_PER_MILLI).expect("a time of this age"));
-        Stamp { device: 1, inode: 1, size: 1, modified, changed }.trust(now)
+    fn trust(changed: i64, modified: i64, now: i64) -> Trust {
+        Stamp { device: 1, inode: 1, size: 1, modified, changed }.trust(Timestamp::from_millis(now / MILLI))
     }
 
     #[test]
     fn a_stamp_is_trusted_when_it_is_older_than_a_tick() {
         let written = SECOND + 5;
         assert_eq!(trust(written, written, written), Trust::Racy);
-        assert_eq!(trust(written, written, written + 10 * NANOS_PER_MILLI), Trust::Racy);
-        assert_eq!(trust(written, written, written + 30 * NANOS_PER_MILLI), Trust::Settled);
+        assert_eq!(trust(written, written, written + 10 * MILLI), Trust::Racy);
+        assert_eq!(trust(written, written, written + 30 * MILLI), Trust::Settled);
         assert_eq!(trust(written, written, written - NANOS_PER_SECOND), Trust::Racy);
     }
 

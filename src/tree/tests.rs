@@ -2,20 +2,23 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use nix::sys::stat::lstat;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
-use crate::tree::index::{Content, Index};
+use crate::tree::node::{Content, Directory, Node};
 use crate::tree::stamp::{Stamp, Trust};
-use crate::tree::{TreeError, compare};
+use crate::tree::{Index, TreeError, compare};
 
 fn matcher() -> Matcher {
     Matcher::new(&MatcherSettings::default()).expect("no patterns")
@@ -32,7 +35,7 @@ fn much_later() -> Timestamp {
 }
 
 fn scan(root: &Path) -> Index {
-    Index::scan(root, &mut matcher(), now()).expect("a readable root")
+    Index::scan(root, &matcher(), now()).expect("a readable root")
 }
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
@@ -84,7 +87,7 @@ fn rules_on_every_level_decide_what_is_digested() {
     ]);
     assert_eq!(names(&scan(root.path())), [".gitignore", "src", "src/.ignore", "src/a.py"]);
     let settings = MatcherSettings { include: vec!["out/x".to_owned(), "*.log".to_owned()], ..MatcherSettings::default() };
-    let index = Index::scan(root.path(), &mut Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
+    let index = Index::scan(root.path(), &Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "a.log", "out", "out/x", "src", "src/.ignore", "src/a.py"]);
 }
 
@@ -167,7 +170,7 @@ fn what_cannot_be_read_is_named_and_never_equal_to_what_can() {
 fn a_root_that_is_not_there_is_an_error_that_says_what_to_do() {
     let root = tree(&[("file", "")]);
     for name in ["missing", "file"] {
-        let error = Index::scan(&root.path().join(name), &mut matcher(), now()).expect_err("no directory");
+        let error = Index::scan(&root.path().join(name), &matcher(), now()).expect_err("no directory");
         let TreeError::ReadRoot { path, .. } = &error;
         assert!(error.to_string().contains(&path.display().to_string()) && !error.hint().is_empty());
     }
@@ -180,9 +183,9 @@ fn a_deep_tree_is_digested_and_one_without_end_is_named() {
     write(root.path(), &format!("{}/file", deep(256)), b"x");
     let index = scan(root.path());
     assert_eq!((index.files(), index.issues().len()), (1, 0));
-    assert_eq!(index.rescan(&mut matcher(), now()).expect("readable").digest(), index.digest());
+    assert_eq!(index.rescan(&matcher(), now()).expect("readable").digest(), index.digest());
     write(root.path(), &format!("{}/file", deep(1_500)), b"x");
-    let endless = index.rescan(&mut matcher(), now()).expect("readable");
+    let endless = index.rescan(&matcher(), now()).expect("readable");
     let issues: Vec<_> = endless.issues().iter().map(|issue| issue.path.to_string()).collect();
     assert_eq!(issues, [deep(257)]);
     assert_ne!(endless.digest(), index.digest());
@@ -193,12 +196,12 @@ fn a_deep_tree_is_digested_and_one_without_end_is_named() {
 fn a_rewrite_with_the_same_bytes_is_moved_and_keeps_the_digest() {
     let root = tree(&[("a", "x"), ("b", "x")]);
     let before = scan(root.path());
-    let old = Stamp::of(&fs::metadata(root.path().join("a")).expect("the file"));
+    let old = stamp(&root.path().join("a"));
     poll_until("the change time advances", || {
         fs::write(root.path().join("a"), "x").expect("a writable file");
-        Stamp::of(&fs::metadata(root.path().join("a")).expect("the file")) != old
+        stamp(&root.path().join("a")) != old
     });
-    let after = before.rescan(&mut matcher(), now()).expect("readable");
+    let after = before.rescan(&matcher(), now()).expect("readable");
     let comparison = compare(&before, &after);
     assert_eq!((comparison.before, comparison.files), (comparison.after, 2));
     assert_eq!(moved(&before, &after), ["a"]);
@@ -215,7 +218,7 @@ fn files_that_come_go_or_change_their_kind_are_moved() {
     write(root.path(), "dir", b"");
     write(root.path(), "new/deep/file", b"");
     fs::create_dir(root.path().join("empty")).expect("a writable directory");
-    let after = before.rescan(&mut matcher(), now()).expect("readable");
+    let after = before.rescan(&matcher(), now()).expect("readable");
     assert_eq!(moved(&before, &after), ["dir/x", "dir/y/z", "dir", "gone", "kind", "kind/inside", "new/deep/file"]);
     assert_eq!(moved(&after, &after), Vec::<String>::new());
 }
@@ -228,10 +231,11 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
         let mut index = scan(root.path());
         write(root.path(), "a", b"new");
         // The second write in the same tick of the clock: other bytes, equal stamp.
-        let Content::Leaf(leaf) = &mut index.top.nodes[0].content else { panic!("`a` is a file") };
-        leaf.stamp = Stamp::of(&fs::symlink_metadata(root.path().join("a")).expect("the file"));
-        leaf.trust = trust;
-        let after = index.rescan(&mut matcher(), now()).expect("readable");
+        let mut leaf = *index.top.nodes[0].content.leaf().expect("`a` is a file");
+        (leaf.stamp, leaf.trust) = (stamp(&root.path().join("a")), trust);
+        let nodes = vec![Node { name: b"a".as_slice().into(), content: Content::Leaf(leaf) }];
+        index.top = Arc::new(Directory::new(nodes, None, Vec::new()));
+        let after = index.rescan(&matcher(), now()).expect("readable");
         assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(expected.as_bytes())));
     }
 }
@@ -240,8 +244,9 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
 fn a_fresh_file_is_racy_and_an_old_one_settled() {
     let root = tree(&[("a", "x")]);
     let file = root.path().join("a");
-    let listed = fs::symlink_metadata(&file).expect("the file");
-    let trust = |now| read_file(&file, &listed, now, &mut [0; 16]).expect("readable").trust;
+    let listed = lstat(&file).expect("the file");
+    let directory = File::open(root.path()).expect("the directory");
+    let trust = |now| read_file(directory.as_fd(), c"a", &listed, now, &mut [0; 16]).expect("readable").trust;
     assert_eq!((trust(Timestamp::from_millis(0)), trust(much_later())), (Trust::Racy, Trust::Settled));
 }
 
@@ -255,7 +260,7 @@ fn a_rewrite_of_the_same_size_at_once_with_the_time_put_back_is_seen() {
         let content = format!("{round:04}").into_bytes();
         write(root.path(), "a", &content);
         File::options().append(true).open(&file).and_then(|file| file.set_modified(time)).expect("our own file");
-        let after = index.rescan(&mut matcher(), now()).expect("readable");
+        let after = index.rescan(&matcher(), now()).expect("readable");
         assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(&content)), "round {round}");
     }
 }
@@ -263,19 +268,19 @@ fn a_rewrite_of_the_same_size_at_once_with_the_time_put_back_is_seen() {
 #[test]
 fn a_changed_rules_file_changes_what_a_rescan_finds() {
     let root = tree(&[("a", ""), ("d/b", ""), (".gitignore", "b\n")]);
-    let mut matcher = matcher();
-    let mut index = Index::scan(root.path(), &mut matcher, much_later()).expect("readable");
+    let matcher = matcher();
+    let mut index = Index::scan(root.path(), &matcher, much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "a"]);
     write(root.path(), ".gitignore", b"a\nfiller\n");
-    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    index = index.rescan(&matcher, much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
     fs::remove_file(root.path().join(".gitignore")).expect("our file");
-    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    index = index.rescan(&matcher, much_later()).expect("readable");
     assert_eq!(names(&index), ["a", "d", "d/b"]);
     write(root.path(), ".gitignore", b"a\n");
-    index = index.rescan(&mut matcher, much_later()).expect("readable");
+    index = index.rescan(&matcher, much_later()).expect("readable");
     // A matcher that has never seen the tree learns the rules although nothing has changed.
-    let index = index.rescan(&mut self::matcher(), much_later()).expect("readable");
+    let index = index.rescan(&self::matcher(), much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
 }
 
@@ -284,6 +289,10 @@ fn a_link_is_no_rules_file() {
     let root = tree(&[("a", ""), ("rules", "a\n")]);
     symlink("rules", root.path().join(".gitignore")).expect("a link");
     assert_eq!(names(&scan(root.path())), [".gitignore", "a", "rules"]);
+}
+
+fn stamp(path: &Path) -> Stamp {
+    Stamp::of(&lstat(path).expect("the file"))
 }
 
 fn poll_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -357,11 +366,11 @@ proptest! {
         steps in proptest::collection::vec(proptest::collection::vec(operation(), 1..5), 1..8),
     ) {
         let root = tree(&[]);
-        let mut matcher = matcher();
-        let mut index = Index::scan(root.path(), &mut matcher, now()).expect("readable");
+        let matcher = matcher();
+        let mut index = Index::scan(root.path(), &matcher, now()).expect("readable");
         for operations in steps {
             operations.iter().for_each(|operation| perform(root.path(), operation));
-            let renewed = index.rescan(&mut matcher, now()).expect("readable");
+            let renewed = index.rescan(&matcher, now()).expect("readable");
             let fresh = scan(root.path());
             prop_assert_eq!(everything(&renewed), everything(&fresh), "after {:?}", operations);
             prop_assert_eq!(renewed.digest(), fresh.digest());
@@ -380,7 +389,7 @@ proptest! {
         let at = at % changed.len();
         changed[at] ^= 1;
         write(root.path(), "d/file", &changed);
-        let after = before.rescan(&mut matcher(), now()).expect("readable");
+        let after = before.rescan(&matcher(), now()).expect("readable");
         prop_assert!(after.digest() != before.digest());
         prop_assert_eq!(moved(&before, &after), ["d/file"]);
     }

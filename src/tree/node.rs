@@ -1,0 +1,200 @@
+//! What an index consists of: directories, shared by every index that found them unchanged, and the entries in them.
+//!
+//! There is one node for every entry of a tree, so it is kept small: no paths, times as 64 bits.
+
+use std::sync::Arc;
+
+use crate::ignore::{DirectoryRules, RulesFile};
+use crate::model::{Digest, EntryKind, TreeIssueKind};
+use crate::tree::digest::{DigestedEntry, EntryLetter, compute_directory_digest};
+use crate::tree::stamp::{Stamp, Trust};
+
+/// A directory of the index: what belongs to the tree, sorted by the names' bytes. Never changed once it is made.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) nodes: Box<[Node]>,
+    /// The rules files in it; none where there are none that count, and after loading.
+    pub(super) rules: Option<Arc<KnownRules>>,
+    /// What is named and is no node, sorted by name.
+    pub(super) aside: Box<[Aside]>,
+    /// Its digest; none where nothing in it belongs to the tree, so that it is left out.
+    pub(super) digest: Option<Digest>,
+    /// How many files and links belong to the tree from here down, those that could not be read included.
+    pub(super) files: u64,
+    /// How many issues there are from here down.
+    pub(super) issues: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) name: Box<[u8]>,
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    /// A file or a link.
+    Leaf(Leaf),
+    /// A directory, also one in which nothing belongs to the tree: rules or a later entry may be in it.
+    Directory(Arc<Directory>),
+    /// Something that could not be read; the stamp is that of a file.
+    Unreadable(EntryKind, Option<Stamp>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub(super) kind: LeafKind,
+    pub(super) stamp: Stamp,
+    pub(super) trust: Trust,
+    pub(super) digest: Digest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeafKind {
+    File,
+    Executable,
+    Link,
+}
+
+/// The rules files of a directory, compiled, and by what they are recognised.
+#[derive(Debug)]
+pub(super) struct KnownRules {
+    pub(super) compiled: Arc<DirectoryRules>,
+    pub(super) files: Vec<(RulesFile, Stamp, Trust)>,
+}
+
+/// An entry that is named and takes no part in the digest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Aside {
+    pub(super) name: Box<[u8]>,
+    pub(super) kind: TreeIssueKind,
+}
+
+impl Directory {
+    /// Makes a directory of nodes that are sorted by name.
+    pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<Aside>) -> Self {
+        aside.sort();
+        aside.dedup();
+        // A rules file is read twice: for its rules and as an entry. One issue says it.
+        let is_unreadable = |name: &[u8]| find(&nodes, name).is_some_and(|node| node.content.is_unreadable());
+        aside.retain(|aside| !is_unreadable(&aside.name));
+        let mut entries = nodes.iter().filter_map(Node::digested).peekable();
+        let digest = entries.peek().is_some().then(|| compute_directory_digest(entries));
+        let files = nodes.iter().map(|node| node.content.files()).sum();
+        let issues = aside.len() as u64 + nodes.iter().map(|node| node.content.issues()).sum::<u64>();
+        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), digest, files, issues }
+    }
+
+    pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {
+        find(&self.nodes, name)
+    }
+
+    /// Returns whether making a directory of these parts would make this one again.
+    pub(super) fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[Aside]) -> bool {
+        let has_rules = match (&self.rules, rules) {
+            (Some(known), Some(found)) => Arc::ptr_eq(known, found),
+            (known, found) => known.is_none() && found.is_none(),
+        };
+        has_rules
+            && *self.aside == *aside
+            && self.nodes.len() == nodes.len()
+            && self.nodes.iter().zip(nodes).all(|(a, b)| a.is(b))
+    }
+}
+
+fn find<'nodes>(nodes: &'nodes [Node], name: &[u8]) -> Option<&'nodes Node> {
+    let found = nodes.binary_search_by(|node| node.name[..].cmp(name));
+    found.ok().map(|position| &nodes[position])
+}
+
+impl Node {
+    /// Returns the entry as it takes part in the digest of its directory, if it does.
+    fn digested(&self) -> Option<DigestedEntry<'_>> {
+        let (letter, digest) = match &self.content {
+            Content::Leaf(leaf) => (leaf.kind.letter(), Some(leaf.digest)),
+            Content::Directory(directory) => (EntryLetter::Directory, Some(directory.digest?)),
+            Content::Unreadable(..) => (EntryLetter::Unreadable, None),
+        };
+        Some(DigestedEntry { letter, digest, name: &self.name })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.name == other.name && self.content.is(&other.content)
+    }
+
+    /// Returns what the entry is and its digest; none for a directory in which nothing belongs to the tree.
+    pub(super) fn entry(&self) -> Option<(EntryKind, Option<Digest>)> {
+        match &self.content {
+            Content::Leaf(leaf) => Some((leaf.kind.entry_kind(), Some(leaf.digest))),
+            Content::Directory(directory) => directory.digest.map(|digest| (EntryKind::Directory, Some(digest))),
+            Content::Unreadable(kind, _) => Some((*kind, None)),
+        }
+    }
+}
+
+impl Content {
+    pub(super) fn directory(&self) -> Option<&Arc<Directory>> {
+        match self {
+            Self::Directory(directory) => Some(directory),
+            Self::Leaf(_) | Self::Unreadable(..) => None,
+        }
+    }
+
+    pub(super) fn leaf(&self) -> Option<&Leaf> {
+        match self {
+            Self::Leaf(leaf) => Some(leaf),
+            Self::Directory(_) | Self::Unreadable(..) => None,
+        }
+    }
+
+    pub(super) fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Unreadable(..) => true,
+            Self::Leaf(_) | Self::Directory(_) => false,
+        }
+    }
+
+    /// Returns whether both are the same, a directory as an object.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Leaf(leaf), Self::Leaf(other)) => leaf == other,
+            (Self::Directory(directory), Self::Directory(other)) => Arc::ptr_eq(directory, other),
+            (Self::Unreadable(kind, stamp), Self::Unreadable(other, other_stamp)) => (kind, stamp) == (other, other_stamp),
+            (Self::Leaf(_) | Self::Directory(_) | Self::Unreadable(..), _) => false,
+        }
+    }
+
+    fn files(&self) -> u64 {
+        match self {
+            Self::Leaf(_) => 1,
+            Self::Directory(directory) => directory.files,
+            Self::Unreadable(kind, _) => u64::from(*kind != EntryKind::Directory),
+        }
+    }
+
+    fn issues(&self) -> u64 {
+        match self {
+            Self::Leaf(_) => 0,
+            Self::Directory(directory) => directory.issues,
+            Self::Unreadable(..) => 1,
+        }
+    }
+}
+
+impl LeafKind {
+    fn letter(self) -> EntryLetter {
+        match self {
+            Self::File => EntryLetter::File,
+            Self::Executable => EntryLetter::Executable,
+            Self::Link => EntryLetter::Link,
+        }
+    }
+
+    pub(super) fn entry_kind(self) -> EntryKind {
+        match self {
+            Self::File => EntryKind::File,
+            Self::Executable => EntryKind::Executable,
+            Self::Link => EntryKind::Link,
+        }
+    }
+}
