@@ -1,7 +1,10 @@
-//! What a look at a tree costs: `cargo bench --bench tree`. Prints medians; asserts nothing, for machines differ.
-#![expect(clippy::disallowed_methods, reason = "a benchmark writes the tree it looks at and reads the clock")]
+//! What a look at a tree costs: `cargo bench --bench tree`. Prints medians and memory; asserts nothing, for machines differ.
+//!
+//! `PROCTOR_BENCH_FILES=1000` measures the small tree alone.
+#![expect(clippy::disallowed_methods, reason = "a benchmark writes the tree it looks at, reads the clock and its environment")]
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it prints")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -11,10 +14,21 @@ use proctor::ignore::{Matcher, MatcherSettings, RulesFile};
 use proctor::model::{Timestamp, TreePath};
 use proctor::tree::{Index, compare};
 
-const ROUNDS: usize = 101;
-
 /// What a project's rules file looks like.
 const RULES: &str = "*.py[cod]\n*$py.class\n*.so\nbuild/\ndist/\n*.egg-info/\n.env\n/coverage/\n*.log\n!keep.log\ndocs/_build/\n";
+
+/// A tree to measure: how many files in how many directories, and how often.
+struct Shape {
+    files: u32,
+    directories: u32,
+    bytes: usize,
+    rounds: usize,
+}
+
+const SHAPES: [Shape; 2] = [
+    Shape { files: 1_000, directories: 40, bytes: 3_500, rounds: 101 },
+    Shape { files: 100_000, directories: 10_000, bytes: 1_000, rounds: 11 },
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -22,38 +36,75 @@ fn main() {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
+    let limit = std::env::var("PROCTOR_BENCH_FILES").ok().and_then(|text| text.parse().ok()).unwrap_or(u32::MAX);
+    SHAPES.iter().filter(|shape| shape.files <= limit).for_each(measure);
+}
+
+fn measure(shape: &Shape) {
     let home = tempfile::TempDir::new().expect("a temporary directory");
-    let files = make_tree(home.path());
-    std::thread::sleep(Duration::from_millis(50));
-    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let scan = |matcher: &Matcher| Index::scan(home.path(), matcher, now()).expect("a readable tree");
-    let index = scan(&matcher);
-    println!("{} files, digest {}", index.files(), index.digest());
-    print_median("scan", || drop(black_box(scan(&matcher))));
-    print_median("rescan, nothing changed", || drop(black_box(index.rescan(&matcher, now()))));
+    let files = make_tree(home.path(), shape);
+    // Every stamp is settled, as in a tree that was not written this moment.
+    std::thread::sleep(Duration::from_millis(100));
+    let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let rounds = shape.rounds;
+    let before = resident_kib();
+    let scan = || Index::scan(home.path(), &matcher, now()).expect("a readable tree");
+    let index = scan();
+    println!("{} files in {} directories, digest {}", index.files(), shape.directories, index.digest());
+    println!("  resident: {} KiB before, {} KiB with the index", before, resident_kib());
+    print_median("scan, every file read", rounds, || drop(black_box(scan())));
+    print_median("rescan, nothing changed", rounds, || drop(black_box(index.rescan(&matcher, now()))));
+    println!("  resident: {} KiB after scans and rescans", resident_kib());
     let mut round = 0_u32;
-    print_median("rescan, one file saved", || {
+    let mut save = |number: usize| {
         round += 1;
-        fs::write(home.path().join("d03/s1/f7.py"), round.to_string()).expect("a writable file");
-        drop(black_box(index.rescan(&matcher, now())));
+        let path = &files[number % files.len()];
+        fs::write(home.path().join(path.as_path()), round.to_string()).expect("a writable file");
+        BTreeSet::from([path.clone()])
+    };
+    let mut last = index.clone();
+    let mut times = Vec::new();
+    for number in 0..rounds * 10 {
+        let saved = save(number * 7_919);
+        let start = Instant::now();
+        last = last.apply(&saved, &matcher, now()).expect("a readable tree");
+        black_box(last.digest());
+        times.push(start.elapsed());
+    }
+    print_times("digest after one save", times);
+    println!("  resident: {} KiB with the index before and after", resident_kib());
+    let saved = save(1);
+    print_median("rescan, one file saved", rounds, || drop(black_box(last.rescan(&matcher, now()))));
+    let other = last.apply(&saved, &matcher, now()).expect("a readable tree");
+    print_median("compare with the first", rounds, || drop(black_box(compare(&index, &other))));
+    let bytes = other.to_bytes();
+    print_median("index to bytes", rounds, || drop(black_box(other.to_bytes())));
+    print_median(&format!("load {} KiB and rescan", bytes.len() / 1024), rounds, || {
+        let loaded = Index::from_bytes(home.path(), &bytes).expect("sound bytes");
+        drop(black_box(loaded.rescan(&matcher, now())));
     });
-    let other = index.rescan(&matcher, now()).expect("a readable tree");
-    print_median("compare", || drop(black_box(compare(&index, &other))));
+    drop(bytes);
+    println!("  resident: {} KiB in the end", resident_kib());
     matcher.add_rules(&TreePath::root(), RulesFile::GitIgnore, RULES.as_bytes());
-    print_median("decide about every file", || {
+    print_median("decide about every file", rounds, || {
         files.iter().for_each(|path| drop(black_box(matcher.decide(path, false))));
     });
 }
 
-/// Writes 1,000 files of about 4 KiB into 60 directories, and a rules file.
-fn make_tree(root: &Path) -> Vec<TreePath> {
+/// Writes the files, as many into each directory, two levels deep, and a rules file.
+fn make_tree(root: &Path, shape: &Shape) -> Vec<TreePath> {
     let mut files = Vec::new();
     fs::write(root.join(".gitignore"), RULES).expect("a writable directory");
-    for number in 0..1_000_u32 {
-        let directory = format!("d{:02}/s{}", number % 20, number / 20 % 2);
-        fs::create_dir_all(root.join(&directory)).expect("a writable directory");
-        let name = format!("{directory}/f{}.py", number / 20);
-        fs::write(root.join(&name), format!("line {number}\n").repeat(350)).expect("a writable directory");
+    let wide = shape.directories.isqrt().max(1);
+    for number in 0..shape.files {
+        let directory = number % shape.directories;
+        let directory = format!("d{:03}/s{:03}", directory / wide, directory % wide);
+        if number < shape.directories {
+            fs::create_dir_all(root.join(&directory)).expect("a writable directory");
+        }
+        let name = format!("{directory}/f{}.py", number / shape.directories);
+        let line = format!("line {number}\n");
+        fs::write(root.join(&name), line.repeat(shape.bytes / line.len())).expect("a writable directory");
         files.push(TreePath::try_from(name.as_str()).expect("a clean path"));
     }
     files
@@ -64,14 +115,28 @@ fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
 }
 
-fn print_median(what: &str, mut work: impl FnMut()) {
-    let mut times: Vec<Duration> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        })
-        .collect();
+/// Returns how much of this process is in memory, shared libraries included.
+fn resident_kib() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("`/proc` is mounted");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").to_owned()
+}
+
+fn print_median(what: &str, rounds: usize, mut work: impl FnMut()) {
+    let times = (0..rounds).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    });
+    print_times(what, times.collect());
+}
+
+fn print_times(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
-    println!("{what}: {:?} (p95 {:?})", times[ROUNDS / 2], times[ROUNDS * 95 / 100]);
+    println!(
+        "  {what}: {:?} (p95 {:?}, longest {:?})",
+        times[times.len() / 2],
+        times[times.len() * 95 / 100],
+        times[times.len() - 1]
+    );
 }

@@ -7,6 +7,7 @@
 //! | `<!-- run: NAME -->`, `<!-- run: NAME exit 1 -->` | `sh` commands, run in order of appearance in one copy of the bundled project `quotes` |
 //! | `<!-- output: NAME -->` | what the run of that name prints on stdout, but for what differs from run to run |
 //! | `<!-- watch: NAME -->` | one `sh` command that goes on; it must come to a verdict, and end when it is interrupted |
+//! | `<!-- script: NAME -->` | a script that a test of that name's module takes from here and runs |
 //! | `<!-- test -->` | how the test suite is run; `.ci/run` runs it |
 //!
 //! Every `proctor` command of every `sh` block, marked or not, must be one that `--help` knows, with options it knows. The helps
@@ -25,6 +26,13 @@ const MAIN_JOB: &str = "main job";
 
 /// How long a block may take: the bundled project's prerequisites install Python and Node packages.
 const INSTALLING_BOUND: Duration = Duration::from_secs(600);
+
+/// Returns the script of this name, for the test that runs it.
+pub(crate) fn script(name: &str) -> String {
+    let mark = Some(format!("script: {name}"));
+    let block = blocks(&readme()).into_iter().find(|block| block.mark == mark);
+    block.unwrap_or_else(|| panic!("the README has no block marked `<!-- script: {name} -->`")).text
+}
 
 /// A fenced block, with the comment right before it.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +82,7 @@ fn every_mark_of_the_readme_is_understood() {
     for mark in blocks.iter().filter_map(|block| block.mark.as_deref()) {
         let known = match mark.split_once(": ") {
             Some(("run", _)) => true,
-            Some(("watch", name)) => !name.is_empty(),
+            Some(("watch" | "script", name)) => !name.is_empty(),
             Some(("output", name)) => runs.contains(name),
             Some(_) | None => mark == "test",
         };

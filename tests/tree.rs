@@ -1,5 +1,7 @@
-//! The digest of a tree, against an independent implementation in Python.
-#![expect(clippy::disallowed_methods, reason = "the tests write trees, run the script, and say what time it is")]
+//! The digest of a tree, against the independent implementation in Python that the README shows.
+
+mod command;
+mod model;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,12 +12,15 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::Timestamp;
+use proctor::model::{Timestamp, TreePath};
 use proctor::tree::Index;
-use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree_digest.py");
+use crate::readme;
+
+/// The name of the script in the README.
+const SCRIPT: &str = "tree digest";
 
 /// What stands at a path of a generated tree.
 #[derive(Debug, Clone)]
@@ -25,16 +30,26 @@ enum Thing {
     Directory,
 }
 
-fn digest(root: &Path) -> String {
+fn now() -> Timestamp {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    let now = Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"));
-    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let index = Index::scan(root, &matcher, now).expect("a readable root");
-    index.digest().to_string()
+    Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
 }
 
-fn digest_in_python(root: &Path) -> String {
-    let output = Command::new("python3").args(["-I", "-S", SCRIPT]).arg(root).output().expect("python3 is installed");
+fn scan(root: &Path, ignore: &[&str]) -> Index {
+    let ignore = ignore.iter().map(|pattern| (*pattern).to_owned()).collect();
+    let matcher = Matcher::new(&MatcherSettings { ignore, ..MatcherSettings::default() }).expect("good patterns");
+    Index::scan(root, &matcher, now()).expect("a readable root")
+}
+
+fn digest(root: &Path) -> String {
+    scan(root, &[]).digest().to_string()
+}
+
+/// Runs the script of the README on a tree, with the patterns of `watch.ignore`.
+fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
+    let mut command = Command::new("python3");
+    let output = command.args(["-I", "-S", "-c", &readme::script(SCRIPT)]).arg(root).args(ignore).output();
+    let output = output.expect("python3 is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
 }
@@ -55,13 +70,12 @@ fn build(root: &Path, path: &[u8], thing: &Thing) {
     };
 }
 
-#[test]
-fn a_hostile_tree_has_the_digest_that_the_script_computes() {
-    let root = TempDir::new().expect("a temporary directory");
+/// Things whose names, kinds or contents might be taken for something else.
+fn hostile_things() -> Vec<(Vec<u8>, Thing)> {
     let deep = ["deep"; 120].join("/");
     let long = "n".repeat(255);
     let file = |content: &[u8]| Thing::File(content.to_vec(), 0o644);
-    let things: Vec<(Vec<u8>, Thing)> = vec![
+    vec![
         (b"plain".to_vec(), file(b"hello\n")),
         (b"empty".to_vec(), file(b"")),
         (b"new\nline".to_vec(), file(b"1")),
@@ -83,10 +97,92 @@ fn a_hostile_tree_has_the_digest_that_the_script_computes() {
         (b"hollow/deeper".to_vec(), Thing::Directory),
         (deep.into_bytes(), file(b"deep")),
         (long.into_bytes(), file(&vec![7; 200_000])),
-    ];
-    things.iter().for_each(|(path, thing)| build(root.path(), path, thing));
-    nix::unistd::mkfifo(&root.path().join("pipe"), nix::sys::stat::Mode::S_IRUSR).expect("a file system with pipes");
-    assert_eq!(digest(root.path()), digest_in_python(root.path()));
+    ]
+}
+
+fn build_hostile(root: &Path) {
+    hostile_things().iter().for_each(|(path, thing)| build(root, path, thing));
+    nix::unistd::mkfifo(&root.join("pipe"), nix::sys::stat::Mode::S_IRUSR).expect("a file system with pipes");
+}
+
+#[test]
+fn a_hostile_tree_has_the_digest_that_the_script_computes() {
+    let root = TempDir::new().expect("a temporary directory");
+    build_hostile(root.path());
+    assert_eq!(digest(root.path()), digest_in_python(root.path(), &[]));
+}
+
+#[test]
+fn rules_on_every_level_mean_the_same_to_the_script() {
+    let root = TempDir::new().expect("a temporary directory");
+    for (path, text) in [
+        (".gitignore", "*.log\n!keep.log\n/out/\ndoc/**/draft\n**/deep\n# a comment\n\n\\#odd  \nsp\\ \n[a-c]?.t[!x]t\n"),
+        (".ignore", "!special.log\nonly-here\n"),
+        ("src/.gitignore", "!a.log\n*\n!*.py\n!*/\n"),
+        ("src/cache/.gitignore", "*\n"),
+        ("rest/.gitignore", "*\n!.gitignore\n"),
+    ] {
+        build(root.path(), path.as_bytes(), &Thing::File(text.as_bytes().to_vec(), 0o644));
+    }
+    for path in [
+        "a.log",
+        "keep.log",
+        "special.log",
+        "out/x",
+        "x/out/y",
+        "doc/draft",
+        "doc/a/b/draft",
+        "other/draft",
+        "x/deep/y",
+        "deep",
+        "#odd",
+        "sp ",
+        "sp",
+        "ab.txt",
+        "ab.tyt",
+        "dd.txt",
+        "only-here",
+        "x/only-here",
+        "src/a.log",
+        "src/b.py",
+        "src/b.c",
+        "src/lib/c.py",
+        "src/lib/c.c",
+        "src/cache/x.py",
+        "rest/a",
+        ".git/HEAD",
+        "node_modules/x",
+        "x/.venv/y",
+        "a.swp",
+        "back~",
+        "__pycache__/m",
+        "x.pyc",
+        ".coverage.1",
+        "#saved#",
+        "4913",
+        "ignored by settings/a",
+        "x/by settings",
+    ] {
+        build(root.path(), path.as_bytes(), &Thing::File(path.as_bytes().to_vec(), 0o644));
+    }
+    symlink("b.py", root.path().join("src/.ignore")).expect("a link, which is no rules file");
+    let ignore = ["/ignored by settings/", "*by settings"];
+    let index = scan(root.path(), &ignore);
+    assert_eq!(index.digest().to_string(), digest_in_python(root.path(), &ignore));
+    assert_ne!(index.digest().to_string(), digest(root.path()));
+    let has = |path: &str| index.lookup(&TreePath::try_from(path).expect("a clean path")).is_some();
+    let (inside, outside) =
+        (["keep.log", "special.log", "src/b.py", "src/lib/c.py"], ["a.log", "out", "deep", "src/b.c", "x/deep"]);
+    assert!(inside.into_iter().all(has) && !outside.into_iter().any(has), "{:?}", index.entries().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_file_of_a_gibibyte_is_read_to_its_end() {
+    let root = TempDir::new().expect("a temporary directory");
+    let file = fs::File::create(root.path().join("large")).expect("a writable directory");
+    file.set_len(1 << 30).expect("a file system that keeps no blocks of zeros");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"end", (1 << 30) - 3).expect("a writable file");
+    assert_eq!(digest(root.path()), digest_in_python(root.path(), &[]));
 }
 
 fn a_thing() -> impl Strategy<Value = Thing> {
@@ -97,6 +193,18 @@ fn a_thing() -> impl Strategy<Value = Thing> {
         1 => target.prop_map(Thing::Link),
         1 => any::<()>().prop_map(|()| Thing::Directory),
     ]
+}
+
+/// A rules file in one of the directories that [`a_path`] makes.
+fn some_rules() -> impl Strategy<Value = (Vec<u8>, Thing)> {
+    const PATTERNS: [&str; 12] =
+        ["a*", "!a*", "/b*", "b*/", "*\n!c*", "c?", "**/b?", "a*/**", "a*/**/b*", "[!ab]*", "!*/", "*\u{e9}"];
+    let file = prop_oneof![Just(".gitignore"), Just(".ignore"), Just("a/.gitignore"), Just("b/.ignore"), Just("a/b/.gitignore")];
+    let lines = proptest::collection::vec(0..PATTERNS.len(), 0..4);
+    (file, lines).prop_map(|(file, lines)| {
+        let text: String = lines.into_iter().map(|line| format!("{}\n", PATTERNS[line])).collect();
+        (file.as_bytes().to_vec(), Thing::File(text.into_bytes(), 0o644))
+    })
 }
 
 fn a_path() -> impl Strategy<Value = Vec<u8>> {
@@ -110,9 +218,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_tree_has_the_digest_that_the_script_computes(things in proptest::collection::vec((a_path(), a_thing()), 0..30)) {
+    fn any_tree_has_the_digest_that_the_script_computes(
+        rules in proptest::collection::vec(some_rules(), 0..4),
+        things in proptest::collection::vec((a_path(), a_thing()), 0..30),
+    ) {
         let root = TempDir::new().expect("a temporary directory");
-        things.iter().for_each(|(path, thing)| build(root.path(), path, thing));
-        prop_assert_eq!(digest(root.path()), digest_in_python(root.path()));
+        rules.iter().chain(&things).for_each(|(path, thing)| build(root.path(), path, thing));
+        prop_assert_eq!(digest(root.path()), digest_in_python(root.path(), &[]));
     }
 }

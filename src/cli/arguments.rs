@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Show(ShowOptions),
     Tdd(TddOptions),
     Doctor(DoctorOptions),
+    Tree(TreeOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -215,6 +216,29 @@ pub(crate) struct DoctorOptions {
     pub(crate) apparmor_profile: bool,
 }
 
+/// Print the digest of the tree as it is now
+///
+/// Every file that belongs to the tree is read; the README shows how the same digest is computed without proctor. What cannot be
+/// read, and sockets, pipes and devices, are named on standard error. Nothing is recorded.
+///
+/// Examples:
+///   proctor tree
+///   proctor tree --list
+///   proctor tree fixtures/projects/quotes --list --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TreeOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print every entry first: f, x (executable), l (link), d (directory) or u (unreadable), its digest, its path
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "UPPER")]
 pub(crate) enum PhaseArgument {
@@ -265,6 +289,7 @@ impl Command {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
             Self::Doctor(options) => options.json,
+            Self::Tree(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Watch(_) | Self::Init(_) | Self::Log(_) => false,
         };

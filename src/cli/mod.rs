@@ -60,5 +60,6 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
+        Command::Tree(options) => commands::tree::execute(&options, environment),
     }
 }

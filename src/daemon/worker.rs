@@ -14,6 +14,7 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::tree::Hints;
 
 /// What the worker says of the run under way.
 #[derive(Debug)]
@@ -126,6 +127,8 @@ impl Bench {
             if self.reports.send(WorkerReport::Over(Box::new(over))).is_err() {
                 return;
             }
+            // Nobody waits for this: the verdict is out.
+            self.workspace.save_trees();
         }
     }
 
@@ -155,6 +158,7 @@ impl Bench {
             phase: None,
             trigger: order.trigger.clone(),
             unless_tree: order.unless_tree,
+            hints: Hints::Everything,
             lost_events: order.lost_events,
             control,
         };

@@ -90,6 +90,11 @@ impl Store {
         self.root.join("state.db")
     }
 
+    /// Returns the saved index of a project's tree, which is not this folder's.
+    pub fn tree_index_path(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("trees").join(project.as_str())
+    }
+
     /// Returns the directory below which actions of a project's runs may write while they run.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
         self.every_output_directory().join(project.as_str())

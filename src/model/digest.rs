@@ -26,6 +26,11 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// Takes the 32 bytes of a digest.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

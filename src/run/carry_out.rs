@@ -17,7 +17,7 @@ use crate::run::progress::Progress;
 use crate::run::records;
 use crate::run::request::{Carried, RunRequest};
 use crate::run::selection::{Selected, select};
-use crate::run::surroundings::Survey;
+use crate::run::surroundings::{Survey, is_pinned};
 use crate::run::workspace::Workspace;
 use crate::tree;
 
@@ -65,14 +65,12 @@ impl Workspace {
         let index = self.look_at_tree(request)?;
         let before = index.digest();
         if request.unless_tree == Some(before) {
-            self.keep_tree(&request.scope.root, index);
             return Ok(Carried::Unchanged);
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
         let changed = self.changed_since_verdict(request, plan_digest, &index);
         let selected = select(&request.checks, &request.plan.steps, changed.as_deref());
         if selected == Selected::Nothing {
-            self.keep_tree(&request.scope.root, index);
             return Ok(Carried::Untriggered);
         }
         let started = clock::now();
@@ -81,7 +79,7 @@ impl Workspace {
             run_id: RunId::new(started, ledger.next_sequence().0),
             started,
             begun: clock::monotonic(),
-            issues: index.issues().to_vec(),
+            issues: index.issues(),
             plan_digest,
             before,
             tdd,
@@ -92,17 +90,14 @@ impl Workspace {
             run_id: course.run_id.clone(),
             project_name: request.plan.project_name.clone(),
             tree: before,
-            issues: index.issues().to_vec(),
+            issues: index.issues(),
         });
         self.parking.open(&lock)?;
         let result = self.run_in_directory(course, &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
-        if self.tree_is_unknown() {
-            // No second look was taken. What was begun and not sealed is closed by the next holder of the lock.
-            self.keep_tree(&request.scope.root, index);
-        }
+        // What was begun and not sealed is closed by the next holder of the lock.
         result
     }
 
@@ -125,7 +120,7 @@ impl Workspace {
             return self.drop_superseded(&course, met, directory, ledger);
         }
         let (comparison, after) = self.sweep(index, request)?;
-        let files = index.entries().filter_map(|entry| Some((entry.path.to_string(), entry.digest?)));
+        let files = index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest));
         let surveyed = survey.finish(files);
         self.remember_digests(&surveyed.learnt)?;
         let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed };
@@ -133,12 +128,11 @@ impl Workspace {
         if matches!(carried, Carried::Judged(_)) {
             self.keep_verdict_tree(request, course.plan_digest, &after);
         }
-        self.keep_tree(&request.scope.root, after);
         Ok(carried)
     }
 
-    fn sweep(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<(TreeComparison, tree::Index), RunError> {
-        let after = self.look_again(before, request)?;
+    fn sweep(&mut self, before: &tree::Index, request: &RunRequest<'_>) -> Result<(TreeComparison, tree::Index), RunError> {
+        let after = self.look_again(request)?;
         Ok((tree::compare(before, &after), after))
     }
 

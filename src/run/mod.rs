@@ -5,6 +5,7 @@
 //! fails is a value here; [`RunError`] is for proctor's own troubles only.
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
+//! `known_trees` is what looks at the tree have in common;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
 
 mod archive;
@@ -19,6 +20,7 @@ mod health;
 mod hints;
 mod interrupted;
 mod isolation;
+mod known_trees;
 mod old_report;
 mod parking;
 mod perform;
@@ -43,7 +45,7 @@ pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use progress::Progress;
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};
-pub use request::{Carried, RunRequest, Scope, Sealed, Settings};
+pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use workspace::{StepObserver, Workspace};

@@ -15,6 +15,7 @@ use crate::run::environment::EnvironmentSettings;
 use crate::run::error::RunError;
 use crate::run::queue::QueueSettings;
 use crate::run::selection::Checks;
+use crate::tree::Hints;
 
 /// A project as it is registered in the store.
 #[derive(Debug, Clone)]
@@ -64,6 +65,9 @@ pub struct RunRequest<'a> {
     pub trigger: Trigger,
     /// If the tree still has this digest, there is nothing to do.
     pub unless_tree: Option<TreeDigest>,
+    /// What may have changed since this workspace last looked at the tree: at the start of its last run, in the sweep that closed
+    /// it, or for a digest, whichever was last. The sweep after the run looks at everything, whatever this says.
+    pub hints: Hints,
     /// Whether events may have been lost since the last run.
     pub lost_events: bool,
     /// How it can be stopped.
@@ -118,7 +122,15 @@ impl Settings {
     /// # Errors
     /// When a pattern of the settings is wrong.
     pub fn new_matcher(&self) -> Result<Matcher, RunError> {
-        Matcher::new(&self.matcher)
-            .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+        new_matcher(&self.matcher)
     }
+}
+
+/// Makes a matcher of settings.
+///
+/// # Errors
+/// When a pattern is wrong.
+pub fn new_matcher(settings: &MatcherSettings) -> Result<Matcher, RunError> {
+    Matcher::new(settings)
+        .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

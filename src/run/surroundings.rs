@@ -150,6 +150,12 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     }
 }
 
+/// Returns whether a file of this name pins or configures something.
+pub(crate) fn is_pinned(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    CONFIGURATION.iter().chain(LOCKS).any(|pattern| matches_name(pattern, &name))
+}
+
 /// Returns the digests of the tree's files that pin or configure, by path.
 fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
     let mut configuration = BTreeMap::new();

@@ -7,19 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreePath};
+use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::interrupted;
+use crate::run::known_trees::KnownTrees;
 use crate::run::parking::Parking;
 use crate::run::progress::Progress;
-use crate::run::request::{RunRequest, Scope};
+use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::selection::Checks;
 use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
 use crate::store;
-use crate::tree;
+use crate::tree::{self, Hints};
 
 /// Is told of every durable step after it is done.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
@@ -39,7 +40,7 @@ pub struct Workspace {
     launcher: LauncherHandle,
     ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
-    tree: Option<(PathBuf, tree::Index)>,
+    trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
     digests: KnownDigests,
     opening_notes: Vec<String>,
@@ -75,7 +76,7 @@ impl Workspace {
             launcher,
             ambient,
             observer,
-            tree: None,
+            trees: KnownTrees::default(),
             verdict_tree: None,
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
@@ -207,28 +208,35 @@ impl Workspace {
         self.index.configuration(project, task).map_err(RunError::Index)
     }
 
-    /// Looks at the tree before a run: warm where this process has seen it before.
+    /// Returns the digest of a project's tree now, and what could not take part in it, without a run.
+    ///
+    /// The next look with hints begins where this one ended: what was hinted until now need not be hinted again.
+    ///
+    /// # Errors
+    /// When the root cannot be read, or a pattern of the settings is wrong.
+    pub fn tree_digest(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &Hints,
+    ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
+        let index = self.trees.look(&self.store, settings, scope, hints)?;
+        Ok((index.digest(), index.issues()))
+    }
+
+    /// Saves what is known of the trees for the next start, if there is enough that is not saved. For when nobody waits.
+    pub fn save_trees(&mut self) {
+        self.trees.save(&self.store);
+    }
+
+    /// Looks at the tree before a run.
     pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        let known = self.tree.take().filter(|(root, _)| *root == request.scope.root);
-        let matcher = request.settings.new_matcher()?;
-        let looked = match &known {
-            Some((_, index)) => index.rescan(&matcher, clock::now()),
-            None => tree::Index::scan(&request.scope.root, &matcher, clock::now()),
-        };
-        looked.map_err(RunError::Tree)
+        self.trees.look(&self.store, request.settings, request.scope, &request.hints)
     }
 
-    /// Looks again after the last process of a run has ended.
-    pub(crate) fn look_again(&self, before: &tree::Index, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        before.rescan(&request.settings.new_matcher()?, clock::now()).map_err(RunError::Tree)
-    }
-
-    pub(crate) fn keep_tree(&mut self, root: &Path, index: tree::Index) {
-        self.tree = Some((root.to_owned(), index));
-    }
-
-    pub(crate) fn tree_is_unknown(&self) -> bool {
-        self.tree.is_none()
+    /// Looks at the whole tree again after the last process of a run has ended.
+    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+        self.trees.look(&self.store, request.settings, request.scope, &Hints::Everything)
     }
 
     /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.

@@ -1,4 +1,5 @@
-//! The SQLite index over what the ledgers say: which projects there are, their runs, TDD states and prerequisites.
+//! The SQLite index over what the ledgers say: which projects there are, their runs, TDD states and prerequisites; and beside it
+//! the saved tree indexes.
 //!
 //! # What it owns
 //!
@@ -13,7 +14,7 @@
 //! # Where to look
 //!
 //! `schema` the tables and their versions · `open` opening, and setting a corrupt file aside · `apply` lines to rows ·
-//! `query` rows to values · `project_match` whose directory this is.
+//! `query` rows to values · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
 
 mod apply;
 mod error;
@@ -22,6 +23,7 @@ mod open;
 mod project_match;
 mod query;
 mod schema;
+mod tree_index;
 mod words;
 
 #[cfg(test)]
@@ -31,3 +33,4 @@ pub use error::IndexError;
 pub use open::{Index, Opened, set_aside};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::IndexedRun;
+pub use tree_index::{read_tree_index, write_tree_index};

@@ -27,7 +27,7 @@
 //! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what
 //! could not be read are named in [`Index::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
-//! `tests/tree_digest.py` is an independent implementation for trees without rules files.
+//! The README has an independent implementation in Python, which the tests run against this one.
 //!
 //! # What a rescan trusts
 //!
@@ -45,6 +45,7 @@ mod index;
 mod listing;
 mod look;
 mod node;
+mod saved;
 mod scan;
 mod stamp;
 #[cfg(test)]

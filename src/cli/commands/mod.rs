@@ -7,6 +7,7 @@ mod opening;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod tdd;
+pub(crate) mod tree;
 pub(crate) mod watch;
 
 use crate::cli::error::CommandError;

@@ -11,11 +11,12 @@ use crate::cli::render;
 use crate::cli::setup::Loaded;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::ignore::MatcherSettings;
+use crate::config::Configuration;
+use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::run::{
-    Archive, Doubt, EnvironmentSettings, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace,
+    Archive, Doubt, EnvironmentSettings, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher,
 };
 
 /// Everything a run needs beside its plan.
@@ -100,11 +101,7 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
     };
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = Settings {
-        matcher: MatcherSettings {
-            ignore: configuration.watch.ignore.clone(),
-            include: configuration.watch.include.clone(),
-            evidence_link: link.clone(),
-        },
+        matcher: matcher_settings(configuration),
         routing: configuration.routing.clone(),
         environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
         sandbox: configuration.sandbox.clone(),
@@ -119,6 +116,21 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
     // A pattern that is wrong is said before anything is registered or run.
     settings.new_matcher().map_err(|error| super::of_run(&error))?;
     Ok(settings)
+}
+
+/// Returns a matcher of the settings, for a look at the tree without a run.
+pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandError> {
+    let matcher = new_matcher(&matcher_settings(configuration));
+    matcher.map_err(|error| super::of_run(&error))
+}
+
+/// Returns what the settings say of what belongs to the tree.
+fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
+    MatcherSettings {
+        ignore: configuration.watch.ignore.clone(),
+        include: configuration.watch.include.clone(),
+        evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
+    }
 }
 
 /// A mismatch asks, never guesses (architecture, Files on disk).

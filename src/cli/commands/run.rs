@@ -13,6 +13,7 @@ use crate::cli::terminal;
 use crate::model::{CommandExit, OverallStatus, PauseRecord, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
 use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
+use crate::tree::Hints;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -30,6 +31,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         phase: options.phase.map(Into::into),
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
+        hints: Hints::Everything,
         lost_events: false,
         control: &control,
     };
@@ -48,6 +50,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     match carried {
         Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
             show(options, &loaded, &settings, &sealed, style);
+            workspace.save_trees();
             Ok(sealed.exit)
         }
         Carried::Paused(pause) => Err(waits_for_a_person(&loaded, &pause)),

@@ -1,0 +1,151 @@
+//! `proctor tree`: the digest of the tree as it is now, and what it was made of. It reads every file: nothing that was remembered counts.
+
+use serde::Serialize;
+
+use crate::cli::arguments::TreeOptions;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::model::{CommandExit, Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
+use crate::process::clock;
+use crate::run::RunError;
+use crate::tree::{Index, TreeEntry};
+
+/// The document of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TreeDocumentV1 {
+    format: &'static str,
+    root: String,
+    digest: TreeDigest,
+    files: u64,
+    issues: Vec<TreeIssueV1>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<Vec<TreeEntryV1>>,
+}
+
+/// An entry; its path is escaped where it is not plain text.
+#[derive(Serialize)]
+struct TreeEntryV1 {
+    kind: EntryKind,
+    digest: Option<Digest>,
+    path: String,
+}
+
+#[derive(Serialize)]
+struct TreeIssueV1 {
+    kind: TreeIssueKind,
+    path: String,
+}
+
+/// The name of the digest's format.
+const FORMAT: &str = "proctor-tree-v1";
+
+/// Carries the command out.
+pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.directory)?;
+    let (configuration, _) = setup::configuration(&root)?;
+    let matcher = opening::matcher(&configuration)?;
+    let index = Index::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
+    let issues = index.issues();
+    if options.json {
+        let document = TreeDocumentV1 {
+            format: FORMAT,
+            root: root.display().to_string(),
+            digest: index.digest(),
+            files: index.files(),
+            issues: issues.iter().map(to_issue).collect(),
+            entries: options.list.then(|| index.entries().map(to_entry).collect()),
+        };
+        let bytes = serde_json::to_vec_pretty(&document).expect("texts and numbers can be written");
+        render::bytes(&[bytes, b"\n".to_vec()].concat());
+        return Ok(CommandExit::Proceed);
+    }
+    if options.list {
+        // One line for each of perhaps a hundred thousand entries: written at once.
+        let lines: String = index.entries().map(to_entry).map(|entry| format!("{}\n", line(&entry))).collect();
+        render::bytes(lines.as_bytes());
+    }
+    render::line(&index.digest().to_string());
+    for issue in &issues {
+        render::note(&format!("note: `{}` {}", escape(issue.path.as_bytes()), explain(issue.kind)));
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn to_entry(entry: TreeEntry) -> TreeEntryV1 {
+    TreeEntryV1 { kind: entry.kind, digest: entry.digest, path: escape(entry.path.as_bytes()) }
+}
+
+fn to_issue(issue: &TreeIssue) -> TreeIssueV1 {
+    TreeIssueV1 { kind: issue.kind, path: escape(issue.path.as_bytes()) }
+}
+
+/// Returns a line of the list: the letter of the format, the digest (zeros for what could not be read), the path.
+fn line(entry: &TreeEntryV1) -> String {
+    let letter = match (entry.kind, entry.digest) {
+        (_, None) => 'u',
+        (EntryKind::Directory, Some(_)) => 'd',
+        (EntryKind::File, Some(_)) => 'f',
+        (EntryKind::Executable, Some(_)) => 'x',
+        (EntryKind::Link, Some(_)) => 'l',
+    };
+    let digest = entry.digest.map_or_else(|| "0".repeat(64), |digest| digest.hex());
+    format!("{letter} {digest} {}", entry.path)
+}
+
+fn explain(kind: TreeIssueKind) -> &'static str {
+    match kind {
+        TreeIssueKind::Unreadable => "cannot be read: it counts as unreadable, whatever is in it",
+        TreeIssueKind::Special => "is a socket, a pipe or a device: it is no part of the digest",
+    }
+}
+
+/// Escapes what could be mistaken on a screen or by a reader of lines, such that no two paths become the same text: backslashes,
+/// control characters, and bytes that are not UTF-8.
+fn escape(path: &[u8]) -> String {
+    let mut text = String::with_capacity(path.len());
+    for chunk in path.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' => text.push_str("\\\\"),
+                '\n' => text.push_str("\\n"),
+                '\t' => text.push_str("\\t"),
+                '\r' => text.push_str("\\r"),
+                character if character.is_control() => {
+                    let mut bytes = [0; 4];
+                    character.encode_utf8(&mut bytes).bytes().for_each(|byte| text.push_str(&hexadecimal(byte)));
+                }
+                character => text.push(character),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| text.push_str(&hexadecimal(*byte)));
+    }
+    text
+}
+
+fn hexadecimal(byte: u8) -> String {
+    format!("\\x{byte:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_names_are_escaped_and_never_become_the_same() {
+        for (path, expected) in [
+            (&b"src/a b.py"[..], "src/a b.py"),
+            ("caf\u{e9}".as_bytes(), "caf\u{e9}"),
+            (b"caf\xe9", "caf\\xe9"),
+            (b"a\nb\tc\rd", "a\\nb\\tc\\rd"),
+            (b"a\\nb", "a\\\\nb"),
+            (b"\x1b[2J\x7f", "\\x1b[2J\\x7f"),
+            ("\u{85}".as_bytes(), "\\xc2\\x85"),
+        ] {
+            assert_eq!(escape(path), expected);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The tree index of a project as it was saved, for a warm start. A cache of bytes that are not understood here: nothing is lost with it.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use crate::store::IndexError;
+
+/// A file beyond this size is none of ours: 64 MiB are some hundred thousand entries.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Reads what was saved; none where there is nothing, or nothing that can be read.
+pub fn read_tree_index(path: &Path) -> Option<Vec<u8>> {
+    let is_sound = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
+    if is_sound { fs::read(path).ok() } else { None }
+}
+
+/// Replaces what was saved, readable by its owner alone. Whoever reads meanwhile gets the old bytes or the new ones.
+///
+/// It is not synced: after a power loss the file may be damaged, which is noticed by whoever understands it.
+///
+/// # Errors
+/// When the directory or the file cannot be written.
+pub fn write_tree_index(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
+    let unfinished = path.with_extension("new");
+    let written = write_whole(path, &unfinished, bytes);
+    if written.is_err() {
+        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
+        let _left = fs::remove_file(&unfinished);
+    }
+    written.map_err(|source| IndexError::File { path: path.to_owned(), source })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a saved index is replaced as a whole; it is derived data, not evidence")]
+fn write_whole(path: &Path, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // One that was left behind when its process was killed. Or somebody saves at the same time: then one of the two fails, and what
+    // is renamed is whole when the other ends.
+    match fs::remove_file(unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(unfinished)?;
+    file.write_all(bytes)?;
+    fs::rename(unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_was_saved_last_is_read_and_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trees/shop-00000001");
+        assert_eq!(read_tree_index(&path), None);
+        for bytes in [&b"old and longer"[..], b"new"] {
+            write_tree_index(&path, bytes).unwrap();
+            assert_eq!(read_tree_index(&path).as_deref(), Some(bytes));
+        }
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_or_a_directory_in_its_place_is_nothing_that_was_saved() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trees");
+        assert_eq!(read_tree_index(directory.path()), None);
+        write_tree_index(&path.join("a"), b"x").unwrap();
+        symlink(path.join("a"), path.join("b")).unwrap();
+        assert_eq!(read_tree_index(&path.join("b")), None);
+        fs::create_dir(path.join("c")).unwrap();
+        let error = write_tree_index(&path.join("c"), b"x").unwrap_err();
+        assert!(error.to_string().contains("trees/c") && fs::read_dir(&path).unwrap().count() == 3);
+    }
+}

@@ -1,0 +1,51 @@
+//! `proctor tree`, and what it prints.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::Value;
+
+use super::{SCRIPT, build_hostile, digest_in_python};
+use crate::common::Project;
+
+#[test]
+fn the_command_prints_the_digest_that_the_script_computes() {
+    let project = Project::new();
+    build_hostile(&project.path());
+    let output = project.proctor(["tree"]).success();
+    assert_eq!(output.stdout, format!("{}\n", digest_in_python(&project.path(), &[])), "by the script `{SCRIPT}` of the README");
+    assert!(output.stderr.contains("`pipe` is a socket, a pipe or a device"), "{}", output.stderr);
+}
+
+#[test]
+fn the_list_has_every_entry_and_one_line_for_each() {
+    let project = Project::new();
+    for (path, text) in
+        [("src/a.py", "x"), ("odd\n\\name", "x"), ("out/a", "x"), ("proctor.toml", "[watch]\nignore = [\"/out/\"]\n")]
+    {
+        let path = project.path().join(OsStr::from_bytes(path.as_bytes()));
+        fs::create_dir_all(path.parent().expect("a path below the root")).expect("a writable directory");
+        fs::write(path, text).expect("a writable directory");
+    }
+    let output = project.proctor(["tree", "--list"]).success();
+    let lines: Vec<(char, &str)> =
+        output.stdout.lines().filter_map(|line| Some((line.chars().next()?, line.get(67..)?))).collect();
+    assert_eq!(lines, [('f', "odd\\n\\\\name"), ('f', "proctor.toml"), ('d', "src"), ('f', "src/a.py")]);
+    let digest = output.stdout.lines().last().expect("the digest is the last line");
+    let output = project.proctor(["tree", "--list", "--json"]).success();
+    let document: Value = serde_json::from_str(&output.stdout).expect("one document");
+    assert_eq!(document["digest"], digest);
+    assert_eq!((&document["format"], &document["files"]), (&Value::from("proctor-tree-v1"), &Value::from(3)));
+    assert_eq!(document["entries"][3]["path"], "src/a.py");
+    assert!(project.store().project_ids().is_empty(), "looking at a tree records nothing");
+}
+
+#[test]
+fn a_wrong_pattern_is_named() {
+    let project = Project::new();
+    fs::write(project.path().join("proctor.toml"), "[watch]\nignore = [\"!a\"]\n").expect("a writable directory");
+    let output = project.proctor(["tree", "--json"]).status(4);
+    let document: Value = serde_json::from_str(&output.stdout).expect("one document");
+    assert!(document["error"]["message"].is_string(), "{document}");
+}
