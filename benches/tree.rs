@@ -73,6 +73,9 @@ fn measure(shape: &Shape) {
     }
     print_times("digest after one save", times);
     println!("  resident: {} KiB with the index before and after", resident_kib());
+    // What was saved just now is settled when it is read a little later.
+    std::thread::sleep(Duration::from_millis(100));
+    let last = last.rescan(&matcher, now()).expect("a readable tree");
     let saved = save(1);
     print_median("rescan, one file saved", rounds, || drop(black_box(last.rescan(&matcher, now()))));
     let other = last.apply(&saved, &matcher, now()).expect("a readable tree");

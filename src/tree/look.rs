@@ -50,8 +50,8 @@ pub(super) struct Found {
 pub(super) enum FoundEntry {
     /// The node at this position of the earlier look's directory, as it was.
     Known(usize),
-    /// Another one.
-    New(Node),
+    /// Another one. Boxed: in a tree that is known nearly every entry is, and all of them are held until the walk is over.
+    New(Box<Node>),
     /// A directory; it is the next of those below.
     Below(Box<[u8]>),
 }
@@ -104,7 +104,7 @@ impl Look<'_> {
         let name = name.to_bytes();
         if is_too_deep(path) {
             let content = Content::Unreadable(EntryKind::Directory, None);
-            found.entries.push(FoundEntry::New(Node { name: name.into(), content }));
+            found.entries.push(FoundEntry::New(Box::new(Node { name: name.into(), content })));
             return;
         }
         let known = found.previous.as_ref().and_then(|previous| previous.find(name)?.content.directory());
@@ -126,7 +126,7 @@ impl Look<'_> {
         let name = name.to_bytes();
         match (seen, position) {
             (Seen::AsKnown, Some(position)) => found.entries.push(FoundEntry::Known(position)),
-            (Seen::Content(content), _) => found.entries.push(FoundEntry::New(Node { name: name.into(), content })),
+            (Seen::Content(content), _) => found.entries.push(FoundEntry::New(Box::new(Node { name: name.into(), content }))),
             (Seen::Aside(kind), _) => found.aside.push(Aside { name: name.into(), kind }),
             (Seen::Nothing | Seen::AsKnown, _) => {}
         }

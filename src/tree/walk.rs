@@ -119,7 +119,7 @@ fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Dir
     let mut numbers = numbers.into_iter();
     let nodes = entries.into_iter().filter_map(|entry| match entry {
         FoundEntry::Known(position) => Some(known[position].clone()),
-        FoundEntry::New(node) => Some(node),
+        FoundEntry::New(node) => Some(*node),
         FoundEntry::Below(name) => {
             let number = numbers.next().expect("every directory below has a number");
             to_content(assemble(found, number)).map(|content| Node { name, content })

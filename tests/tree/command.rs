@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
@@ -48,4 +49,26 @@ fn a_wrong_pattern_is_named() {
     let output = project.proctor(["tree", "--json"]).status(4);
     let document: Value = serde_json::from_str(&output.stdout).expect("one document");
     assert!(document["error"]["message"].is_string(), "{document}");
+}
+
+#[test]
+fn what_is_known_of_a_tree_is_saved_in_private_and_may_be_damaged_or_gone() {
+    let project = Project::new().toml("[[check]]\nname = \"nothing\"\ncommand = [\"true\"]\n");
+    let saved = || {
+        let [id] = &project.store().project_ids()[..] else { panic!("one project was registered") };
+        project.root().join("state/proctor/trees").join(id)
+    };
+    let tree = || project.proctor(["run", "--json"]).success().json()["tree"]["before"].clone();
+    let first = tree();
+    let bytes = fs::read(saved()).expect("the index was saved");
+    assert_eq!(fs::metadata(saved()).expect("the index was saved").permissions().mode() & 0o777, 0o600);
+    for damaged in [&bytes[..bytes.len() / 2], b"", &[&b"x"[..], &bytes].concat()] {
+        fs::write(saved(), damaged).expect("our own file");
+        assert_eq!(tree(), first);
+        assert_eq!(fs::read(saved()).expect("it was saved anew").len(), bytes.len());
+    }
+    fs::remove_file(saved()).expect("our own file");
+    assert_eq!(tree(), first);
+    project.save("new.py", "x");
+    assert_ne!(tree(), first);
 }

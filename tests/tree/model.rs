@@ -17,11 +17,11 @@ use tempfile::TempDir;
 use super::{digest_in_python, now};
 
 /// How many operations there are unless somebody asks for more.
-const OPERATIONS: u64 = 600;
+const OPERATIONS: u64 = 300;
 /// After so many bursts the script of the README and a saved index are asked too.
 const SELDOM: u64 = 12;
 /// More files than this make every comparison slow and find nothing more.
-const MANY_FILES: u64 = 250;
+const MANY_FILES: u64 = 120;
 
 const NAMES: [&str; 12] = ["a", "b", "c", "d", "e.py", "f.py", "a-b", "a.b", "x y", "\u{e9}\n", "g.log", "out"];
 const RULES: [&str; 6] = ["", "*.log\n", "/out\n!g.log\n", "*\n!*.py\n!*/\n", "a/\n", "**/b\n"];
@@ -53,6 +53,7 @@ impl Playground {
     /// Carries out one operation, as far as the tree allows it. What cannot be done has at most been done in part.
     fn change(&mut self) {
         let path = self.place();
+        self.touch(&path);
         match self.random.below(16) {
             0..=4 => self.write(&path),
             5 => {
@@ -61,6 +62,7 @@ impl Playground {
             }
             6 | 7 => {
                 let from = self.place();
+                self.touch(&from);
                 let _impossible = self.parent_of(&path).and_then(|()| fs::rename(self.at(&from), self.at(&path)));
                 self.touch(&from);
             }
@@ -117,8 +119,14 @@ impl Playground {
         self.root.path().join(path)
     }
 
+    /// Names a path, and the one that is meant where links lead elsewhere: that is where a watcher sees the change.
     fn touch(&mut self, path: &str) {
         self.touched.insert(TreePath::try_from(path).expect("names of the table"));
+        let path = self.at(path);
+        let beside = path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
+        let meant = [beside, path.canonicalize().ok()].into_iter().flatten();
+        let root = self.root.path().canonicalize().expect("our own directory");
+        self.touched.extend(meant.filter_map(|path| TreePath::below(&root, &path).ok()));
     }
 }
 
