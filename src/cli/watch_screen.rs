@@ -87,7 +87,7 @@ impl Screen for WatchScreen {
                 render::line(&screen::paused(task, pause));
                 self.say(&format!("hint: {}", screen::resolve_hint(task)));
             }
-            Ok(Carried::Superseded | Carried::Unchanged | Carried::Untriggered) => {}
+            Ok(Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered) => {}
             Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
             Err(Trouble::Run(error)) => render::error(&of_run(error)),
         }
@@ -124,6 +124,10 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
             format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
         ],
         Notice::EventsLost(problem) => vec![lost(problem)],
+        Notice::GitGoesOn(operation) => vec![format!(
+            "{} has been going on for as long as `git_wait` allows: the tree is tested as it is",
+            operation.name()
+        )],
         Notice::RootVanished => vec!["the project's directory is gone; watching goes on when it is back".to_owned()],
         Notice::ReloadingAfterRun => {
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
@@ -150,11 +154,16 @@ fn lost(problem: &WatchProblem) -> String {
     match problem {
         WatchProblem::Overflow => "file events were lost (the kernel's queue overflowed): the whole tree is compared".to_owned(),
         WatchProblem::TooManyWatches(path) => format!(
-            "`{path}` is not watched: the limit on watches is reached; raise it with `sysctl fs.inotify.max_user_watches=524288`"
+            "the limit on watches is reached: `{path}` and others are looked at every so often instead; to have them watched: \
+             sudo sysctl fs.inotify.max_user_watches=524288"
         ),
+        WatchProblem::NoEvents { path, reason } => {
+            format!("nothing tells of changes in `{path}` ({reason}): it is looked at every so often instead")
+        }
         WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
         WatchProblem::RootReturned => "the project's directory is back: the whole tree is compared".to_owned(),
         WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
+        WatchProblem::Sweep => "the whole tree is compared, as every so often".to_owned(),
     }
 }
 

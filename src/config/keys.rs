@@ -105,7 +105,7 @@ pub(super) const TABLES: &[KnownTable] = &[
     KnownTable { name: "defaults", keys: &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"] },
     KnownTable {
         name: "watch",
-        keys: &["ignore", "include", "quiet", "longest_burst", "on_change", "max_restarts", "clear", "bell", "notify"],
+        keys: &["ignore", "include", "quiet", "longest_burst", "git_wait", "poll", "sweep", "on_change", "max_restarts", "clear", "bell", "notify"],
     },
     KnownTable { name: "evidence", keys: &["link", "lock_wait"] },
     KnownTable { name: "queue", keys: &["max_parallel", "wait"] },

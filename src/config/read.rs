@@ -102,11 +102,15 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
         }
         longest_burst.value = quiet.value;
     }
+    let sweep = section.setting(document, "sweep", duration(Duration::ZERO..=millis(86_400_000), "\"60s\"")).value;
     WatchSettings {
         ignore: section.setting(document, "ignore", list(ignore_pattern, "[\"*.log\"]")).value,
         include: section.setting(document, "include", list(ignore_pattern, "[\".env\"]")).value,
         quiet: quiet.value,
         longest_burst: longest_burst.value,
+        git_wait: section.setting(document, "git_wait", duration(Duration::ZERO..=millis(600_000), "\"5s\"")).value,
+        poll: section.setting(document, "poll", duration(millis(50)..=millis(3_600_000), "\"500ms\"")).value,
+        sweep: Some(sweep).filter(|sweep| !sweep.is_zero()),
         on_change: section.setting(document, "on_change", choice(ON_CHANGE)).value,
         max_restarts: section.setting(document, "max_restarts", count(0..=100, "3")).value,
         clear: section.setting(document, "clear", boolean).value,

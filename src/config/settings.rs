@@ -116,6 +116,12 @@ pub struct WatchSettings {
     pub quiet: Duration,
     /// A burst that goes on is cut off after this long.
     pub longest_burst: Duration,
+    /// The longest an operation of git (a lock, a rebase, a merge) is waited for; zero: not at all.
+    pub git_wait: Duration,
+    /// How often what cannot be watched is looked at.
+    pub poll: Duration,
+    /// How often the whole tree is looked at, whatever the events say; none: never.
+    pub sweep: Option<Duration>,
     /// What a save during a run does.
     pub on_change: OnChange,
     /// So many restarts in a row; then one run is let finish.

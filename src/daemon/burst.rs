@@ -1,62 +1,194 @@
 //! A burst of hints: which paths, since when, and whether it is over. Pure; time is an argument.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
-use crate::model::TreePath;
+use crate::model::{TreePath, WatchHint};
+
+/// Up to so many paths count as one save, which waits for nothing: a name and the name it had before.
+const PATHS_OF_A_SAVE: usize = 2;
+
+/// How long half of a save waits for the other half: a new file may be an editor's temporary that is about to be renamed, a
+/// removed one may be the old content put aside. Editors take microseconds for that step.
+const BREATH: Duration = Duration::from_millis(2);
+
+/// A save whose look was called off so often is no lone save: whoever writes goes on writing.
+const MOST_RECALLS: u32 = 3;
 
 /// Hints that belong together and have not led to a run yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Burst {
     first: Moment,
     last: Moment,
-    paths: BTreeSet<TreePath>,
-    writing: BTreeSet<TreePath>,
-    /// Whether the paths are not all there is: events may have been lost.
-    pub(crate) incomplete: bool,
+    paths: BTreeMap<TreePath, Way>,
+    recalls: u32,
+    /// Whether the paths are not all there is.
+    breadth: Breadth,
+}
+
+/// What became of a path since the burst began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    before: Before,
+    now: Now,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// It may have been there.
+    There,
+    /// It was not.
+    Absent,
+}
+
+/// What the last hint said of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Now {
+    Open,
+    Whole,
+    Gone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Breadth {
+    /// The paths are all there is.
+    Paths,
+    /// Something without a path is to be looked at.
+    Tree,
+    /// Events may have been lost.
+    Lost,
+}
+
+/// What a burst looks like so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A file is still open.
+    Open,
+    /// One save, as whole as it will be.
+    Save,
+    /// One save, of which more may come.
+    Half,
+    /// Many.
+    Many,
 }
 
 impl Burst {
     /// Starts an empty burst at `now`.
     pub(crate) fn begin(now: Moment) -> Self {
-        Self { first: now, last: now, paths: BTreeSet::new(), writing: BTreeSet::new(), incomplete: false }
+        Self { first: now, last: now, paths: BTreeMap::new(), recalls: 0, breadth: Breadth::Paths }
+    }
+
+    /// Notes what a hint says.
+    pub(crate) fn hear(&mut self, now: Moment, hint: WatchHint) {
+        match hint {
+            WatchHint::Saved(path) => self.saved(now, path),
+            WatchHint::Created(path) => self.created(now, path),
+            WatchHint::Writing(path) => self.writing(now, path),
+            WatchHint::Removed(path) => self.removed(now, path),
+            WatchHint::LookAgain(problem) if problem.loses_events() => self.lost(now),
+            WatchHint::LookAgain(_) => self.touch(now),
+            WatchHint::RootVanished | WatchHint::Synced(_) => {}
+        }
     }
 
     /// Notes a path that has its final content.
-    pub(crate) fn saved(&mut self, now: Moment, path: TreePath) {
-        self.last = now;
-        self.writing.remove(&path);
-        self.paths.insert(path);
+    fn saved(&mut self, now: Moment, path: TreePath) {
+        self.note(now, path, Before::There, Now::Whole);
+    }
+
+    /// Notes a path that came to be and is open.
+    fn created(&mut self, now: Moment, path: TreePath) {
+        self.note(now, path, Before::Absent, Now::Open);
     }
 
     /// Notes a path that is still open: the burst is not over before it is closed or the bound is reached.
-    pub(crate) fn writing(&mut self, now: Moment, path: TreePath) {
-        self.last = now;
-        self.paths.insert(path.clone());
-        self.writing.insert(path);
+    fn writing(&mut self, now: Moment, path: TreePath) {
+        self.note(now, path, Before::There, Now::Open);
     }
 
-    /// Notes that only a full compare can tell what happened.
-    pub(crate) fn lost(&mut self, now: Moment) {
+    /// Notes a path that is gone.
+    fn removed(&mut self, now: Moment, path: TreePath) {
+        self.note(now, path, Before::There, Now::Gone);
+    }
+
+    /// Notes that events may have been lost: only a full compare can tell what happened.
+    fn lost(&mut self, now: Moment) {
         self.last = now;
-        self.incomplete = true;
+        self.breadth = Breadth::Lost;
     }
 
     /// Notes that something is to be looked at, without a path.
-    pub(crate) fn touch(&mut self, now: Moment) {
+    fn touch(&mut self, now: Moment) {
         self.last = now;
+        self.breadth = self.breadth.max(Breadth::Tree);
     }
 
-    /// Returns when it is over if nothing else comes: after `quiet`, or at the bound while a file is open.
+    /// Takes over what came after the look at this burst had begun, which is called off.
+    pub(crate) fn recalled_for(mut self, later: Self) -> Self {
+        self.last = later.last;
+        self.recalls += 1;
+        self.breadth = self.breadth.max(later.breadth);
+        for (path, way) in later.paths {
+            self.note(later.last, path, way.before, way.now);
+        }
+        self
+    }
+
+    /// Returns when it is over if nothing else comes: a lone save at once, many after `quiet`, at the bound at the latest.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
-        let bound = self.first.plus(longest);
-        if self.writing.is_empty() { self.last.plus(quiet).min(bound) } else { bound }
+        let bound = self.bound(longest);
+        match self.shape() {
+            Shape::Open => bound,
+            Shape::Save => self.last.min(bound),
+            Shape::Half => self.last.plus(BREATH.min(quiet)).min(bound),
+            Shape::Many => self.last.plus(quiet).min(bound),
+        }
     }
 
-    /// Returns the paths it touched.
-    pub(crate) fn paths(&self) -> &BTreeSet<TreePath> {
-        &self.paths
+    /// Returns when it is over as a reason to stop a run: what is half-done when the run is stopped costs another run.
+    pub(crate) fn due_during_run(&self, quiet: Duration, longest: Duration) -> Moment {
+        let bound = self.bound(longest);
+        if self.shape() == Shape::Open { bound } else { self.last.plus(quiet).min(bound) }
+    }
+
+    /// Returns the moment after which it is not waited for any longer.
+    pub(crate) fn bound(&self, longest: Duration) -> Moment {
+        self.first.plus(longest)
+    }
+
+    /// Returns the paths it touched, without temporaries that came and went.
+    pub(crate) fn paths(&self) -> BTreeSet<TreePath> {
+        self.lasting().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns whether events may have been lost.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.breadth == Breadth::Lost
+    }
+
+    fn note(&mut self, at: Moment, path: TreePath, before: Before, now: Now) {
+        self.last = at;
+        self.paths.entry(path).and_modify(|way| way.now = now).or_insert(Way { before, now });
+    }
+
+    fn lasting(&self) -> impl Iterator<Item = (&TreePath, Way)> {
+        let is_temporary = |way: Way| way.before == Before::Absent && way.now == Now::Gone;
+        self.paths.iter().map(|(path, way)| (path, *way)).filter(move |(_, way)| !is_temporary(*way))
+    }
+
+    fn shape(&self) -> Shape {
+        let is_open = self.paths.values().any(|way| way.now == Now::Open);
+        let lasting = self.lasting().count();
+        if is_open {
+            Shape::Open
+        } else if self.breadth != Breadth::Paths || self.recalls > MOST_RECALLS || lasting > PATHS_OF_A_SAVE {
+            Shape::Many
+        } else if lasting > 0 && self.lasting().all(|(_, way)| way.before == Before::There && way.now == Now::Whole) {
+            Shape::Save
+        } else {
+            Shape::Half
+        }
     }
 }
 
@@ -71,23 +203,82 @@ mod tests {
         TreePath::try_from(text).expect("a clean path")
     }
 
-    #[test]
-    fn a_burst_is_over_after_quiet_and_never_later_than_its_bound() {
+    /// Plays what an editor does, all of it at the moment 1000, and returns how long it is then waited.
+    fn wait_after(steps: &[(fn(&mut Burst, Moment, TreePath), &str)]) -> u64 {
         let mut burst = Burst::begin(Moment(1000));
-        burst.saved(Moment(1000), path("a"));
-        assert_eq!(burst.due(QUIET, LONGEST), Moment(1020));
-        burst.saved(Moment(1015), path("b"));
-        assert_eq!(burst.due(QUIET, LONGEST), Moment(1035));
-        burst.saved(Moment(1495), path("c"));
-        assert_eq!(burst.due(QUIET, LONGEST), Moment(1500));
+        steps.iter().for_each(|(step, name)| step(&mut burst, Moment(1000), path(name)));
+        burst.due(QUIET, LONGEST).0 - 1000
+    }
+
+    #[test]
+    fn a_save_is_over_with_its_last_step_whatever_the_editor_does_before() {
+        let in_place: &[(fn(&mut Burst, Moment, TreePath), &str)] = &[(Burst::writing, "a"), (Burst::saved, "a")];
+        let by_rename: &[(fn(&mut Burst, Moment, TreePath), &str)] = &[
+            (Burst::created, "a.tmp"),
+            (Burst::writing, "a.tmp"),
+            (Burst::saved, "a.tmp"),
+            (Burst::removed, "a.tmp"),
+            (Burst::saved, "a"),
+        ];
+        let old_put_aside: &[(fn(&mut Burst, Moment, TreePath), &str)] =
+            &[(Burst::removed, "a"), (Burst::created, "a"), (Burst::writing, "a"), (Burst::saved, "a")];
+        let old_put_back_and_removed: &[(fn(&mut Burst, Moment, TreePath), &str)] =
+            &[(Burst::removed, "a"), (Burst::saved, "a.old"), (Burst::saved, "a"), (Burst::removed, "a.old")];
+        assert_eq!([in_place, by_rename, old_put_aside].map(wait_after), [0, 0, 0]);
+        // That `a.old` was not there before is not said by a rename.
+        assert_eq!(wait_after(old_put_back_and_removed), 2);
+    }
+
+    #[test]
+    fn half_of_a_save_waits_a_breath_for_the_other_half() {
+        assert_eq!(wait_after(&[(Burst::created, "new"), (Burst::saved, "new")]), 2);
+        assert_eq!(wait_after(&[(Burst::removed, "a")]), 2);
+        assert_eq!(wait_after(&[(Burst::removed, "a"), (Burst::saved, "b")]), 2);
+        assert_eq!(wait_after(&[(Burst::created, "t"), (Burst::saved, "t"), (Burst::removed, "t")]), 2);
     }
 
     #[test]
     fn an_open_file_holds_the_burst_until_it_is_closed_or_the_bound_is_reached() {
+        assert_eq!(wait_after(&[(Burst::writing, "a")]), 500);
+        assert_eq!(wait_after(&[(Burst::created, "b"), (Burst::saved, "a")]), 500);
+    }
+
+    #[test]
+    fn many_paths_are_over_after_quiet_and_never_later_than_the_bound() {
+        let mut burst = Burst::begin(Moment(1000));
+        for name in ["a", "b", "c"] {
+            burst.saved(Moment(1000), path(name));
+        }
+        assert_eq!(burst.due(QUIET, LONGEST), Moment(1020));
+        burst.saved(Moment(1015), path("d"));
+        assert_eq!(burst.due(QUIET, LONGEST), Moment(1035));
+        burst.saved(Moment(1495), path("e"));
+        assert_eq!(burst.due(QUIET, LONGEST), Moment(1500));
+    }
+
+    #[test]
+    fn what_has_no_path_waits_for_quiet() {
         let mut burst = Burst::begin(Moment(0));
-        burst.writing(Moment(0), path("a"));
-        assert_eq!(burst.due(QUIET, LONGEST), Moment(500));
-        burst.saved(Moment(30), path("a"));
-        assert_eq!(burst.due(QUIET, LONGEST), Moment(50));
+        burst.touch(Moment(0));
+        assert_eq!((burst.due(QUIET, LONGEST), burst.is_incomplete()), (Moment(20), false));
+        burst.lost(Moment(5));
+        burst.touch(Moment(5));
+        assert_eq!((burst.due(QUIET, LONGEST), burst.is_incomplete()), (Moment(25), true));
+    }
+
+    #[test]
+    fn who_goes_on_saving_the_same_file_is_waited_for() {
+        let one = |at| {
+            let mut burst = Burst::begin(Moment(at));
+            burst.saved(Moment(at), path("a"));
+            burst
+        };
+        let mut burst = one(0);
+        for at in 1..=4 {
+            assert_eq!(burst.due(QUIET, LONGEST), Moment(at - 1), "{at}");
+            burst = burst.recalled_for(one(at));
+        }
+        assert_eq!(burst.due(QUIET, LONGEST), Moment(24));
+        assert_eq!(burst.bound(LONGEST), Moment(500), "it counts from the first");
     }
 }

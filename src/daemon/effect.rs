@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
-use crate::model::{CommandExit, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::model::{CommandExit, GitOperation, Hints, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
 
 /// What is to be done.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Start a run.
+    /// Look at the tree and start a run; [`Event::Begun`](crate::daemon::Event::Begun) says when it has begun.
     Start(Order),
-    /// Stop the run under way.
+    /// Stop the run under way. One that has not begun leaves no trace.
     Stop(StopReason),
     /// Wake me with [`Event::Timer`](crate::daemon::Event::Timer) at this moment; replaces the former.
     WakeAt(Moment),
@@ -32,6 +32,8 @@ pub struct Order {
     pub selection: Selection,
     /// If the tree still has this digest, there is nothing to do.
     pub unless_tree: Option<TreeDigest>,
+    /// Which paths may differ from what was last seen of the tree.
+    pub hints: Hints,
     /// Whether events may have been lost since the last run (`lostEvents` in the report).
     pub lost_events: bool,
 }
@@ -72,6 +74,8 @@ pub enum Notice {
     },
     /// Events may have been lost; the whole tree is compared.
     EventsLost(WatchProblem),
+    /// Git was waited for as long as the setting allows, and is still in the middle of this.
+    GitGoesOn(GitOperation),
     /// The root of the project is gone.
     RootVanished,
     /// The configuration is read anew and everything is run again when the run under way is over.

@@ -7,7 +7,14 @@ use std::time::Duration;
 use crate::daemon::burst::Burst;
 use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
 use crate::daemon::event::{Event, Finished, Key, OnDisk, OsSignal};
+use crate::daemon::engine::hold::{Held, Hold};
+use crate::daemon::engine::unseen::Unseen;
 use crate::model::{CommandExit, OnChange, StopReason, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem};
+
+mod hold;
+#[cfg(test)]
+mod tests;
+mod unseen;
 
 /// Milliseconds on a clock that never steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +35,8 @@ pub struct EngineSettings {
     pub on_change: OnChange,
     /// After so many restarts in a row one run is let finish.
     pub max_restarts: u32,
+    /// The longest an operation of git is waited for.
+    pub git_wait: Duration,
 }
 
 /// The state of scheduling for one project.
@@ -42,16 +51,40 @@ pub struct Engine {
     repetition: Option<Repetition>,
     last_tree: Option<TreeDigest>,
     last_failed: Vec<String>,
-    lost_events: bool,
+    unseen: Unseen,
+    git: Option<Hold>,
     /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
     reload_owed: bool,
     leaving: Option<CommandExit>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Stage {
     Idle,
+    /// A run is ordered, and the tree is looked at first: nothing has begun yet.
+    Looking(Look),
+    /// More came before the look was over: it is called off, and has not ended yet.
+    Recalling,
     Running(Flow),
+}
+
+/// What a look is for.
+#[derive(Debug)]
+enum Look {
+    /// For a burst, which goes on if more comes before the look is over.
+    Burst(Burst),
+    /// For the sweep: where nothing changed, nothing is said.
+    Sweep(Burst),
+    /// For a run that was asked for, whatever comes.
+    Request,
+}
+
+/// What hints amount to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum News {
+    Nothing,
+    Sweep,
+    Change,
 }
 
 /// How far the run under way is from its end, as far as we had a hand in it.
@@ -98,7 +131,8 @@ impl Engine {
             repetition: None,
             last_tree: None,
             last_failed: Vec::new(),
-            lost_events: false,
+            unseen: Unseen::everything(),
+            git: None,
             reload_owed: false,
             leaving: None,
         }
@@ -106,13 +140,18 @@ impl Engine {
 
     /// Returns the order every watch begins with.
     pub fn begin(&mut self) -> Vec<Effect> {
-        vec![self.start(TriggerKind::Start, BTreeSet::new(), Selection::All, None)]
+        vec![self.start(Look::Request, TriggerKind::Start, BTreeSet::new(), Selection::All, None)]
     }
 
     /// Takes in what arrived and says what is to be done.
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
-            Event::Hint(hint) => self.on_hint(now, hint),
+            Event::Hints(hints) => self.on_hints(now, hints),
+            Event::Git(operation) => {
+                self.git = hold::follow(self.git, now, operation);
+                Vec::new()
+            }
+            Event::Begun => self.on_begun(now),
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
             Event::Signal(signal) => self.on_signal(signal),
@@ -124,55 +163,121 @@ impl Engine {
         }
     }
 
-    fn on_hint(&mut self, now: Moment, hint: WatchHint) -> Vec<Effect> {
-        if self.is_late_echo(now, &hint) {
-            return Vec::new();
-        }
+    fn on_hints(&mut self, now: Moment, hints: Vec<WatchHint>) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let mut news = News::Nothing;
+        for hint in hints {
+            news = news.max(self.on_hint(now, hint, &mut effects));
+        }
+        // What waited is noted as a whole before anything is decided: the steps of one save come together.
+        match news {
+            News::Nothing => {}
+            News::Sweep => effects.extend(self.on_sweep(now)),
+            News::Change => effects.extend(self.on_change(now)),
+        }
+        effects
+    }
+
+    fn on_hint(&mut self, now: Moment, hint: WatchHint, effects: &mut Vec<Effect>) -> News {
+        self.unseen.heard(&hint);
+        match &hint {
+            WatchHint::LookAgain(WatchProblem::Sweep) => return News::Sweep,
+            // Whoever asked for it is told by the loop.
+            WatchHint::Synced(_) => return News::Nothing,
+            WatchHint::LookAgain(problem) => effects.push(Effect::Show(Notice::EventsLost(problem.clone()))),
+            WatchHint::RootVanished => {
+                self.burst = None;
+                effects.push(Effect::Show(Notice::RootVanished));
+                return News::Nothing;
+            }
+            path if self.is_late_echo(now, path) => return News::Nothing,
+            WatchHint::Saved(_) | WatchHint::Created(_) | WatchHint::Writing(_) | WatchHint::Removed(_) => {}
+        }
         if self.repetition.take().is_some() {
             // Nothing of ours is running: this comes from outside.
             self.no_repetition();
         }
-        let burst = self.burst.get_or_insert_with(|| Burst::begin(now));
-        match hint {
-            WatchHint::Saved(path) => burst.saved(now, path),
-            WatchHint::Writing(path) => burst.writing(now, path),
-            WatchHint::LookAgain(problem) => {
-                match problem {
-                    WatchProblem::Overflow | WatchProblem::TooManyWatches(_) | WatchProblem::Backend(_) => burst.lost(now),
-                    // What is seen changed, but nothing that happened went unseen.
-                    WatchProblem::RulesChanged(_) | WatchProblem::RootReturned => burst.touch(now),
-                }
-                effects.push(Effect::Show(Notice::EventsLost(problem)));
+        self.burst.get_or_insert_with(|| Burst::begin(now)).hear(now, hint);
+        News::Change
+    }
+
+    /// Something came: a look that is under way for a burst is called off, since the burst goes on.
+    fn on_change(&mut self, now: Moment) -> Vec<Effect> {
+        match std::mem::replace(&mut self.stage, Stage::Recalling) {
+            Stage::Looking(Look::Burst(burst) | Look::Sweep(burst)) if now < burst.bound(self.settings.longest_burst) => {
+                self.burst = self.burst.take().map(|later| burst.recalled_for(later));
+                return vec![Effect::Stop(StopReason::Superseded)];
             }
-            WatchHint::RootVanished => {
-                self.burst = None;
-                return vec![Effect::Show(Notice::RootVanished)];
-            }
+            stage => self.stage = stage,
         }
-        effects.extend(self.wake());
-        effects
+        self.settle(now)
+    }
+
+    /// Nothing is known to be wrong; where there is no verdict that could be wrong, there is nothing to look for either.
+    fn on_sweep(&mut self, now: Moment) -> Option<Effect> {
+        let is_idle = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
+        if !is_idle || self.git.is_some() {
+            return None;
+        }
+        let unless = Some(self.last_tree?);
+        self.unseen.anything();
+        let selection = Selection::Triggered { failed: self.last_failed.clone() };
+        Some(self.start(Look::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, unless))
+    }
+
+    /// The tree was looked at, and the run has begun.
+    fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
+        match self.stage {
+            Stage::Looking(_) => self.stage = Stage::Running(Flow::Going),
+            Stage::Recalling => {
+                // The call came too late: the run is superseded like any other.
+                self.restarts += 1;
+                self.stage = Stage::Running(Flow::Stopping);
+            }
+            Stage::Idle | Stage::Running(_) => {}
+        }
+        self.unseen.looked();
+        self.settle(now)
     }
 
     fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
         match (&self.repetition, hint) {
-            (Some(repetition), WatchHint::Saved(path) | WatchHint::Writing(path)) => {
-                now <= repetition.late_until && repetition.paths.contains(path)
-            }
-            (Some(_), WatchHint::LookAgain(_) | WatchHint::RootVanished) | (None, _) => false,
+            (
+                Some(repetition),
+                WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
+            ) => now <= repetition.late_until && repetition.paths.contains(path),
+            (Some(_), WatchHint::LookAgain(_) | WatchHint::RootVanished | WatchHint::Synced(_)) | (None, _) => false,
         }
     }
 
     fn on_timer(&mut self, now: Moment) -> Vec<Effect> {
         if let Some(repetition) = self.repetition.take_if(|repetition| repetition.due <= now) {
             self.repeat = Repeat::Of(repetition.paths.clone());
-            return vec![self.start(TriggerKind::Moved, repetition.paths, Selection::All, None)];
+            return vec![self.start(Look::Request, TriggerKind::Moved, repetition.paths, Selection::All, None)];
         }
-        let due = self.burst.as_ref().map(|burst| burst.due(self.settings.quiet, self.settings.longest_burst));
-        match due {
-            Some(due) if due <= now => self.on_settled(),
-            Some(_) => self.wake().into_iter().collect(),
-            None => Vec::new(),
+        self.settle(now)
+    }
+
+    /// Looks whether the burst is over, and says what follows or when to look again.
+    fn settle(&mut self, now: Moment) -> Vec<Effect> {
+        let Some(burst) = &self.burst else { return Vec::new() };
+        let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);
+        let due = match self.stage {
+            Stage::Idle => burst.due(quiet, longest),
+            Stage::Looking(_) | Stage::Running(Flow::Going) => burst.due_during_run(quiet, longest),
+            Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => return Vec::new(),
+        };
+        if now < due {
+            return vec![Effect::WakeAt(due)];
+        }
+        match hold::ask(self.git.as_mut(), now, self.settings.git_wait) {
+            Held::No => self.on_settled(),
+            Held::Until(moment) => vec![Effect::WakeAt(moment)],
+            Held::NoLonger(operation) => {
+                let mut effects = vec![Effect::Show(Notice::GitGoesOn(operation))];
+                effects.extend(self.on_settled());
+                effects
+            }
         }
     }
 
@@ -180,19 +285,19 @@ impl Engine {
         match self.stage {
             Stage::Idle => {
                 let Some(burst) = self.burst.take() else { return Vec::new() };
-                self.lost_events |= burst.incomplete;
                 self.no_repetition();
                 let unless = self.last_tree;
                 let selection = Selection::Triggered { failed: self.last_failed.clone() };
-                vec![self.start(TriggerKind::Save, burst.paths().clone(), selection, unless)]
+                let paths = burst.paths();
+                vec![self.start(Look::Burst(burst), TriggerKind::Save, paths, selection, unless)]
             }
-            Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
             Stage::Running(Flow::Going) => self.on_settled_during_run(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
         }
     }
 
     fn on_settled_during_run(&mut self) -> Vec<Effect> {
-        let paths = self.burst.as_ref().map(|burst| burst.paths().clone()).unwrap_or_default();
+        let paths = self.burst.as_ref().map(Burst::paths).unwrap_or_default();
         // A repetition whose own paths are written again shows that the run writes them itself: stopping it proves nothing.
         let writes_itself = !paths.is_empty() && self.repeats(&paths);
         let may_restart = self.restarts < self.settings.max_restarts && !writes_itself;
@@ -243,9 +348,9 @@ impl Engine {
                     self.repetition = None;
                     self.no_repetition();
                 }
-                vec![self.start(TriggerKind::Request, BTreeSet::new(), selection, None)]
+                vec![self.start(Look::Request, TriggerKind::Request, BTreeSet::new(), selection, None)]
             }
-            Stage::Running(_) => Vec::new(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
         }
     }
 
@@ -261,8 +366,8 @@ impl Engine {
     fn on_reload(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => self.on_request(Selection::All),
-            Stage::Running(_) if self.leaving.is_some() => Vec::new(),
-            Stage::Running(_) => {
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) if self.leaving.is_some() => Vec::new(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
                 self.reload_owed = true;
                 vec![Effect::Show(Notice::ReloadingAfterRun)]
             }
@@ -273,7 +378,7 @@ impl Engine {
     fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],
-            Stage::Running(_) => {
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
                 self.stage = Stage::Running(Flow::Stopping);
                 self.leaving = Some(exit);
                 vec![Effect::Stop(reason)]
@@ -282,15 +387,23 @@ impl Engine {
     }
 
     fn on_finished(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
-        self.stage = Stage::Idle;
+        let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(Look::Sweep(_)));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
         if finished != Finished::Stopped {
             self.restarts = 0;
         }
+        if self.reload_owed {
+            // The run of everything covers what waits.
+            self.burst = None;
+        }
+        let found_nothing = matches!(finished, Finished::Unchanged | Finished::Untriggered);
         let mut effects = self.on_outcome(now, finished);
-        if self.reload_owed && self.stage == Stage::Idle {
+        if was_sweep && found_nothing && self.burst.is_none() {
+            effects.clear();
+        }
+        if self.reload_owed && matches!(self.stage, Stage::Idle) {
             self.reload_owed = false;
             effects.retain(|effect| !matches!(effect, Effect::Show(Notice::Waiting(_)) | Effect::WakeAt(_)));
             effects.extend(self.on_request(Selection::All));
@@ -301,27 +414,24 @@ impl Engine {
     fn on_outcome(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
         match finished {
             Finished::Verdict { tree, failed, paused } => {
+                self.unseen.reported();
                 self.last_tree = Some(tree);
                 self.last_failed = failed;
                 self.no_repetition();
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
             Finished::Partial { failed, paused } => {
+                self.unseen.reported();
                 self.last_failed = failed;
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
-            Finished::Moved { paths, on_disk } => self.on_moved(now, paths, on_disk),
+            Finished::Moved { paths, on_disk } => {
+                self.unseen.reported();
+                self.on_moved(now, paths, on_disk)
+            }
             Finished::Stopped => self.after_run(now, Standing::NoVerdict),
-            Finished::Unchanged => {
-                let mut effects = vec![Effect::Show(Notice::Unchanged)];
-                effects.extend(self.after_run(now, Standing::Verdict));
-                effects
-            }
-            Finished::Untriggered => {
-                let mut effects = vec![Effect::Show(Notice::Untriggered)];
-                effects.extend(self.after_run(now, Standing::Verdict));
-                effects
-            }
+            Finished::Unchanged => self.after_look(now, Notice::Unchanged),
+            Finished::Untriggered => self.after_look(now, Notice::Untriggered),
             Finished::Paused => self.after_run(now, Standing::Paused),
             Finished::Failed => {
                 self.last_tree = None;
@@ -330,10 +440,18 @@ impl Engine {
         }
     }
 
+    /// A look that led to no run: said, unless more came and says something else.
+    fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
+        self.unseen.looked();
+        let mut effects: Vec<Effect> = self.burst.is_none().then_some(Effect::Show(notice)).into_iter().collect();
+        effects.extend(self.after_run(now, Standing::Verdict));
+        effects
+    }
+
     /// A burst that came during the run leads to the next one; without one we wait.
     fn after_run(&mut self, now: Moment, standing: Standing) -> Vec<Effect> {
         if self.burst.is_some() {
-            return self.on_timer(now);
+            return self.settle(now);
         }
         let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
         effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));
@@ -342,7 +460,7 @@ impl Engine {
 
     fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.last_tree = None;
-        let foreign = self.burst.as_ref().is_some_and(|burst| burst.incomplete || !burst.paths().is_subset(&paths));
+        let foreign = self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(&paths));
         if foreign {
             self.no_repetition();
             return self.after_run(now, Standing::NoVerdict);
@@ -368,22 +486,16 @@ impl Engine {
 
     fn start(
         &mut self,
+        look: Look,
         kind: TriggerKind,
         paths: BTreeSet<TreePath>,
         selection: Selection,
         unless_tree: Option<TreeDigest>,
     ) -> Effect {
-        self.stage = Stage::Running(Flow::Going);
-        let lost_events = std::mem::take(&mut self.lost_events);
+        self.stage = Stage::Looking(look);
+        let given = self.unseen.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
-        Effect::Start(Order { trigger: Trigger { kind, paths }, selection, unless_tree, lost_events })
-    }
-
-    fn wake(&self) -> Option<Effect> {
-        let burst = self.burst.as_ref()?;
-        Some(Effect::WakeAt(burst.due(self.settings.quiet, self.settings.longest_burst)))
+        let trigger = Trigger { kind, paths };
+        Effect::Start(Order { trigger, selection, unless_tree, hints: given.hints, lost_events: given.lost })
     }
 }
-
-#[cfg(test)]
-mod tests;

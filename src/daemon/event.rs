@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::EngineSettings;
-use crate::model::{TreeDigest, TreePath, WatchHint};
+use crate::model::{GitOperation, TreeDigest, TreePath, WatchHint};
 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The watcher says: look again.
-    Hint(WatchHint),
+    /// The watcher says: look again. All hints that waited, in their order: what belongs together comes together.
+    Hints(Vec<WatchHint>),
+    /// What git is in the middle of; said before hints and timers, when it has changed.
+    Git(Option<GitOperation>),
+    /// The tree was looked at for the order under way, and its run has begun.
+    Begun,
     /// The timer that was asked for.
     Timer,
     /// A key on the terminal.

@@ -16,6 +16,9 @@ use crate::process::{Control, ControlError, clock, signal_pipe};
 use crate::run::{Progress, Scope, Workspace};
 use crate::watch::{WatchError, Watcher};
 
+/// So many hints are taken in at once.
+const MOST_HINTS: usize = 4096;
+
 /// What a person sees of a watch.
 pub trait Screen {
     /// Shows what a run says of itself.
@@ -144,11 +147,18 @@ impl<'a, S: Screen> Loop<'a, S> {
             tokio::select! {
                 biased;
                 signal = signals.next() => return Event::Signal(signal),
+                // Before reports: what came while the tree was looked at is known before the run begins.
+                Some(hint) = self.hints.recv() => return Event::Hints(self.with_what_waits(hint)),
                 Some(report) = self.reports.recv() => match report {
-                    WorkerReport::Progress(progress) => self.screen.progress(&progress),
+                    WorkerReport::Progress(progress) => {
+                        self.screen.progress(&progress);
+                        if matches!(progress, Progress::Begun { .. }) {
+                            return Event::Begun;
+                        }
+                    }
                     WorkerReport::Rules(matcher) => {
                         if let Err(problem) = self.watch_by(*matcher) {
-                            return Event::Hint(WatchHint::LookAgain(problem));
+                            return Event::Hints(vec![WatchHint::LookAgain(problem)]);
                         }
                     }
                     WorkerReport::Settings(settings) => return Event::Settings(settings),
@@ -158,13 +168,18 @@ impl<'a, S: Screen> Loop<'a, S> {
                     }
                 },
                 Some(key) = self.keys.recv() => return Event::Key(key),
-                Some(hint) = self.hints.recv() => return Event::Hint(hint),
                 () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {
                     self.wake_at = None;
                     return Event::Timer;
                 }
             }
         }
+    }
+
+    /// Returns a hint and those that wait behind it, up to a bound: keys and signals have their turn too.
+    fn with_what_waits(&mut self, first: WatchHint) -> Vec<WatchHint> {
+        let waiting = std::iter::from_fn(|| self.hints.try_recv().ok());
+        std::iter::once(first).chain(waiting).take(MOST_HINTS).collect()
     }
 
     /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.

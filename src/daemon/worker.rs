@@ -205,7 +205,7 @@ fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Fi
             let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
             Finished::Moved { paths, on_disk }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
+        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Untriggered) => Finished::Untriggered,
         Ok(Carried::Paused(_)) => Finished::Paused,

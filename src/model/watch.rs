@@ -1,32 +1,118 @@
 //! What the watcher says: hints to look again, never facts (architecture, first idea).
 
+use std::collections::BTreeSet;
+
 use crate::model::TreePath;
 
 /// Something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchHint {
-    /// A path was closed after writing, renamed, created by a link or removed: it has its final content. Where a directory was
-    /// removed, moved away or had its mode changed, it is the directory's path.
+    /// A path has its final content: it was closed after writing, renamed to this name, created by a link, or its mode changed.
+    /// Where a directory is new or had its mode changed, it is the directory's path.
     Saved(TreePath),
-    /// A path was created, truncated or written and is still open: its content may be half-written.
+    /// A name came to be that was not there, and is still open: its content is still to come.
+    Created(TreePath),
+    /// A path was truncated or written and is still open: its content may be half-written.
     Writing(TreePath),
-    /// Events may have been lost, or a watch could not be placed: only a full compare tells.
+    /// A name was removed, or moved away. It may come back at once: many editors save by moving the old file aside.
+    Removed(TreePath),
+    /// Only a full compare tells what happened, and why.
     LookAgain(WatchProblem),
     /// The root of the project is gone.
     RootVanished,
+    /// Everything that was saved before [`crate::watch::WatcherHandle::sync`] was called with this number has been hinted at.
+    Synced(SyncId),
 }
+
+/// The number of a request to be told when everything before it has been seen. Its meaning is the caller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SyncId(pub u64);
 
 /// Why a full compare is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchProblem {
     /// The kernel's queue overflowed.
     Overflow,
-    /// The limit on watches (`fs.inotify.max_user_watches`) is reached; the path has none.
+    /// The limit on watches (`fs.inotify.max_user_watches`) is reached; the path has none and is polled, as is all below it.
     TooManyWatches(TreePath),
+    /// Nothing tells of changes here, so the directory is polled, as is all below it.
+    NoEvents {
+        /// The directory.
+        path: TreePath,
+        /// Why: the kind of file system, or what was tried.
+        reason: &'static str,
+    },
     /// The backend reported an error.
     Backend(String),
     /// A rules file (`.gitignore`, `.ignore`) changed: what belongs to the tree is decided anew.
     RulesChanged(TreePath),
     /// The root was gone or replaced, and is watched again.
     RootReturned,
+    /// Nothing is known to be wrong: it is looked at every so often, whatever the events say.
+    Sweep,
+}
+
+impl WatchProblem {
+    /// Returns whether something that happened may have gone unheard of.
+    pub fn loses_events(&self) -> bool {
+        match self {
+            Self::Overflow | Self::Backend(_) => true,
+            // What is heard of changed, but nothing that happened went unheard of; what is polled is compared each time.
+            Self::TooManyWatches(_) | Self::NoEvents { .. } | Self::RulesChanged(_) | Self::RootReturned | Self::Sweep => false,
+        }
+    }
+}
+
+/// Which paths may differ from what was last seen of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hints {
+    /// Any of them.
+    Everything,
+    /// These, and what lies at or below them; nothing else was heard of.
+    Only(BTreeSet<TreePath>),
+}
+
+impl Hints {
+    /// Returns that nothing was heard of.
+    pub fn none() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+
+    /// Adds what was heard of besides.
+    pub fn extend(&mut self, paths: impl IntoIterator<Item = TreePath>) {
+        if let Self::Only(known) = self {
+            known.extend(paths);
+        }
+    }
+}
+
+/// What git is in the middle of, as far as its files say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GitOperation {
+    /// A command holds a lock on the index.
+    Index,
+    /// A rebase.
+    Rebase,
+    /// A series of patches is applied (`git am`, or a rebase by patches).
+    Apply,
+    /// A merge.
+    Merge,
+    /// A commit is picked.
+    CherryPick,
+    /// A commit is reverted.
+    Revert,
+}
+
+impl GitOperation {
+    /// Returns what it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Index => "a git command",
+            Self::Rebase => "a rebase",
+            Self::Apply => "git am",
+            Self::Merge => "a merge",
+            Self::CherryPick => "a cherry-pick",
+            Self::Revert => "a revert",
+        }
+    }
 }

@@ -85,6 +85,8 @@ pub enum Carried {
     Interrupted(Box<Sealed>),
     /// A newer save stopped it: one ledger line, no directory.
     Superseded,
+    /// Nothing was run: it was stopped before it had begun.
+    Withdrawn,
     /// Nothing was run: the tree has the digest the request named.
     Unchanged,
     /// Nothing was run: what changed since the last verdict triggers no check.

@@ -54,7 +54,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
             Ok(sealed.exit)
         }
         Carried::Paused(pause) => Err(waits_for_a_person(&loaded, &pause)),
-        Carried::Superseded | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
+        Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
     }
 }
 

@@ -94,6 +94,7 @@ fn engine_settings(watch: &WatchSettings) -> EngineSettings {
         longest_burst: watch.longest_burst,
         on_change: watch.on_change,
         max_restarts: watch.max_restarts,
+        git_wait: watch.git_wait,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine, fed with events: no runtime, no disk, no waiting (house style T1).
 
 use super::*;
-use crate::model::Digest;
+use crate::model::{Digest, GitOperation, Hints};
 
 fn engine() -> Engine {
     engine_with(OnChange::Restart)
@@ -13,9 +13,24 @@ fn engine_with(on_change: OnChange) -> Engine {
         longest_burst: Duration::from_millis(500),
         on_change,
         max_restarts: 3,
+        git_wait: Duration::from_secs(5),
     });
     assert!(is_start(&engine.begin(), TriggerKind::Start));
+    assert!(begun(&mut engine, 0).is_empty());
     engine
+}
+
+fn begun(engine: &mut Engine, at: u64) -> Vec<Effect> {
+    engine.handle(Moment(at), Event::Begun)
+}
+
+/// Saves more files than belong to one save, all at once.
+fn save_many(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
+    engine.handle(Moment(at), Event::Hints(names.iter().map(|name| WatchHint::Saved(path(name))).collect()))
+}
+
+fn only(names: &[&str]) -> Hints {
+    Hints::Only(names.iter().map(|name| path(name)).collect())
 }
 
 fn path(text: &str) -> TreePath {
@@ -23,7 +38,7 @@ fn path(text: &str) -> TreePath {
 }
 
 fn save(engine: &mut Engine, at: u64, name: &str) -> Vec<Effect> {
-    engine.handle(Moment(at), Event::Hint(WatchHint::Saved(path(name))))
+    engine.handle(Moment(at), Event::Hints(vec![WatchHint::Saved(path(name))]))
 }
 
 fn tree(text: &str) -> TreeDigest {
@@ -57,13 +72,13 @@ fn stops(effects: &[Effect]) -> bool {
 }
 
 #[test]
-fn a_lone_save_runs_after_the_quiet_and_names_its_path() {
+fn a_lone_save_runs_at_once_and_names_its_path() {
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &[]);
-    assert_eq!(save(&mut engine, 1000, "a.py"), vec![Effect::WakeAt(Moment(1020))]);
-    let effects = engine.handle(Moment(1020), Event::Timer);
+    let effects = save(&mut engine, 1000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((order.trigger.kind, order.trigger.paths.as_slice()), (TriggerKind::Save, &["a.py".to_owned()][..]));
+    assert_eq!(order.hints, only(&["a.py"]));
     assert_eq!(order.unless_tree, Some(tree("t0")), "a save that changes nothing starts nothing");
 }
 
@@ -71,14 +86,12 @@ fn a_lone_save_runs_after_the_quiet_and_names_its_path() {
 fn a_save_runs_what_it_triggers_and_what_failed_and_a_change_that_triggers_nothing_is_said() {
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &["tsc"]);
-    save(&mut engine, 1000, "a.py");
-    let effects = engine.handle(Moment(1020), Event::Timer);
+    let effects = save(&mut engine, 1000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Triggered { failed: vec!["tsc".to_owned()] });
     let effects = engine.handle(Moment(1030), Event::Finished(Finished::Untriggered));
     assert_eq!(effects, vec![Effect::Show(Notice::Untriggered), Effect::Show(Notice::Waiting(Standing::Verdict))]);
-    save(&mut engine, 2000, "a.py");
-    let effects = engine.handle(Moment(2020), Event::Timer);
+    let effects = save(&mut engine, 2000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.unless_tree, Some(tree("t0")), "the last verdict is still the last verdict");
 }
@@ -87,8 +100,8 @@ fn a_save_runs_what_it_triggers_and_what_failed_and_a_change_that_triggers_nothi
 fn a_timer_that_comes_too_early_is_set_again() {
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &[]);
-    save(&mut engine, 1000, "a.py");
-    assert_eq!(save(&mut engine, 1015, "b.py"), vec![Effect::WakeAt(Moment(1035))]);
+    save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
+    assert_eq!(save(&mut engine, 1015, "d.py"), vec![Effect::WakeAt(Moment(1035))]);
     assert_eq!(engine.handle(Moment(1020), Event::Timer), vec![Effect::WakeAt(Moment(1035))]);
     assert!(starts(&engine.handle(Moment(1035), Event::Timer)));
 }
@@ -96,7 +109,7 @@ fn a_timer_that_comes_too_early_is_set_again() {
 #[test]
 fn a_save_during_a_run_stops_it_and_starts_it_again_on_the_new_tree() {
     let mut engine = engine();
-    save(&mut engine, 50, "a.py");
+    assert_eq!(save(&mut engine, 50, "a.py"), vec![Effect::WakeAt(Moment(70))]);
     assert!(stops(&engine.handle(Moment(70), Event::Timer)));
     let effects = engine.handle(Moment(90), Event::Finished(Finished::Stopped));
     assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
@@ -110,6 +123,7 @@ fn after_three_restarts_in_a_row_one_run_is_let_finish_and_then_run_again() {
         save(&mut engine, at, name);
         assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{name}");
         assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{name}");
+        begun(&mut engine, at + 35);
         at += 100;
     }
     save(&mut engine, at, "d");
@@ -138,13 +152,13 @@ fn a_run_that_moves_its_tree_is_repeated_once_and_then_called_unstable() {
     assert!(effects.contains(&Effect::WakeAt(Moment(600))) && !starts(&effects), "{effects:?}");
     assert!(save(&mut engine, 110, "snapshot.json").is_empty(), "a late hint of the run itself");
     assert!(is_start(&engine.handle(Moment(600), Event::Timer), TriggerKind::Moved));
+    begun(&mut engine, 610);
     save(&mut engine, 650, "snapshot.json");
     assert!(!stops(&engine.handle(Moment(670), Event::Timer)), "a run that writes this itself would be restarted for ever");
     let effects = moved(&mut engine, 700, &["snapshot.json"]);
     assert!(matches!(effects.as_slice(), [Effect::Show(Notice::Unstable { .. }), _]), "{effects:?}");
     assert!(!starts(&engine.handle(Moment(5000), Event::Timer)), "nothing runs by itself any more");
-    save(&mut engine, 6000, "a.py");
-    assert!(starts(&engine.handle(Moment(6020), Event::Timer)), "a change from outside does");
+    assert!(starts(&save(&mut engine, 6000, "a.py")), "a change from outside does");
 }
 
 #[test]
@@ -165,7 +179,7 @@ fn content_that_no_run_has_seen_is_tested_after_a_longer_pause_and_given_up_only
 fn checks_that_are_picked_by_name_answer_for_no_save() {
     let mut engine = engine();
     verdict(&mut engine, 10, "t0", &["tsc"]);
-    save(&mut engine, 100, "a.py");
+    save_many(&mut engine, 100, &["a.py", "b.py", "c.py"]);
     assert!(is_start(&engine.handle(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
     let finished = Finished::Partial { failed: Vec::new(), paused: false };
     assert_eq!(engine.handle(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
@@ -178,8 +192,7 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
 fn a_save_while_a_repetition_waits_comes_from_outside_and_counts_as_a_save() {
     let mut engine = engine();
     moved(&mut engine, 100, &["a.py"]);
-    save(&mut engine, 200, "a.py");
-    assert!(is_start(&engine.handle(Moment(220), Event::Timer), TriggerKind::Save));
+    assert!(is_start(&save(&mut engine, 200, "a.py"), TriggerKind::Save));
     moved(&mut engine, 300, &["a.py"]);
     let effects = engine.handle(Moment(800), Event::Timer);
     assert!(is_start(&effects, TriggerKind::Moved), "counted anew, not unstable: {effects:?}");
@@ -189,7 +202,7 @@ fn a_save_while_a_repetition_waits_comes_from_outside_and_counts_as_a_save() {
 fn an_overflow_leads_to_a_full_compare_that_the_report_names() {
     let mut engine = engine();
     verdict(&mut engine, 10, "t0", &[]);
-    let effects = engine.handle(Moment(100), Event::Hint(WatchHint::LookAgain(WatchProblem::Overflow)));
+    let effects = engine.handle(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
     assert!(effects.contains(&Effect::WakeAt(Moment(120))));
     let effects = engine.handle(Moment(120), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
@@ -232,8 +245,6 @@ fn a_save_in_the_last_moment_of_a_run_is_run_unless_the_verdict_covers_it() {
     let mut engine = engine();
     save(&mut engine, 95, "a.py");
     let effects = verdict(&mut engine, 100, "t1", &[]);
-    assert_eq!(effects, vec![Effect::WakeAt(Moment(115))]);
-    let effects = engine.handle(Moment(115), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.unless_tree, Some(tree("t1")));
     let effects = engine.handle(Moment(120), Event::Finished(Finished::Unchanged));
@@ -247,6 +258,7 @@ fn saves_of_the_same_file_restart_a_run_each_time_until_the_limit() {
         save(&mut engine, at, "a.py");
         assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{at}");
         assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{at}");
+        begun(&mut engine, at + 31);
     }
     save(&mut engine, 400, "a.py");
     assert_eq!(engine.handle(Moment(420), Event::Timer), vec![Effect::Show(Notice::LettingFinish)]);
@@ -256,11 +268,11 @@ fn saves_of_the_same_file_restart_a_run_each_time_until_the_limit() {
 fn a_vanished_root_is_said_and_taken_up_again_when_it_returns() {
     let mut engine = engine();
     verdict(&mut engine, 1, "t", &[]);
-    save(&mut engine, 2, "a.py");
-    let effects = engine.handle(Moment(3), Event::Hint(WatchHint::RootVanished));
+    save_many(&mut engine, 2, &["a.py", "b.py", "c.py"]);
+    let effects = engine.handle(Moment(3), Event::Hints(vec![WatchHint::RootVanished]));
     assert_eq!(effects, vec![Effect::Show(Notice::RootVanished)]);
     assert!(!starts(&engine.handle(Moment(30), Event::Timer)), "there is nothing to run on");
-    engine.handle(Moment(900), Event::Hint(WatchHint::LookAgain(WatchProblem::RootReturned)));
+    engine.handle(Moment(900), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::RootReturned)]));
     assert!(starts(&engine.handle(Moment(920), Event::Timer)));
 }
 
@@ -269,6 +281,7 @@ enum Step {
     Save(u8),
     Writing(u8),
     Wait(u16),
+    Begin,
     End(u8),
 }
 
@@ -278,9 +291,19 @@ fn steps() -> impl proptest::strategy::Strategy<Value = Vec<Step>> {
         (0..3_u8).prop_map(Step::Save),
         (0..3_u8).prop_map(Step::Writing),
         (0..700_u16).prop_map(Step::Wait),
+        Just(Step::Begin),
         (0..3_u8).prop_map(Step::End),
     ];
     proptest::collection::vec(step, 0..60)
+}
+
+/// A run that is ordered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Run {
+    /// The tree is to be looked at.
+    Looking,
+    /// It was looked at.
+    Begun(u64),
 }
 
 /// A model of the world around the engine: what is on disk, what the run under way began with, when the timer is due.
@@ -288,7 +311,7 @@ struct World {
     engine: Engine,
     now: u64,
     content: u64,
-    running: Option<u64>,
+    running: Option<Run>,
     wake: Option<u64>,
     asked_to_stop: bool,
     judged: Option<u64>,
@@ -300,7 +323,7 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Start(_) => {
-                    assert_eq!(self.running.replace(self.content), None, "two runs at once");
+                    assert_eq!(self.running.replace(Run::Looking), None, "two runs at once");
                     self.unstable = false;
                     self.asked_to_stop = false;
                 }
@@ -330,8 +353,22 @@ impl World {
         self.now = until;
     }
 
+    fn begin(&mut self) {
+        if self.running != Some(Run::Looking) {
+            return;
+        }
+        if self.asked_to_stop {
+            self.running = None;
+            return self.handle(Event::Finished(Finished::Stopped));
+        }
+        self.running = Some(Run::Begun(self.content));
+        self.handle(Event::Begun);
+    }
+
     fn end(&mut self, stopped: bool) {
-        let Some(began_with) = self.running.take() else { return };
+        self.begin();
+        let Some(Run::Begun(began_with)) = self.running else { return };
+        self.running = None;
         let finished = match (stopped && self.asked_to_stop, began_with == self.content) {
             (true, _) => Finished::Stopped,
             (false, true) => {
@@ -351,22 +388,24 @@ proptest::proptest! {
     #[test]
     fn the_last_save_is_always_followed_by_a_run_on_its_tree(steps in steps(), queue: bool) {
         let engine = engine_with(if queue { OnChange::Queue } else { OnChange::Restart });
-        let mut world = World { engine, now: 0, content: 0, running: Some(0), wake: None, asked_to_stop: false, judged: None, unstable: false };
+        let mut world = World { engine, now: 0, content: 0, running: None, wake: None, asked_to_stop: false, judged: None, unstable: false };
+        world.running = Some(Run::Looking);
         for step in steps {
             match step {
                 Step::Save(file) => {
                     world.content += 1;
-                    world.handle(Event::Hint(WatchHint::Saved(path(&format!("f{file}")))));
+                    world.handle(Event::Hints(vec![WatchHint::Saved(path(&format!("f{file}")))]));
                 }
                 Step::Writing(file) => {
                     world.content += 1;
-                    world.handle(Event::Hint(WatchHint::Writing(path(&format!("f{file}")))));
+                    world.handle(Event::Hints(vec![WatchHint::Writing(path(&format!("f{file}")))]));
                 }
                 Step::Wait(millis) => world.pass(u64::from(millis)),
+                Step::Begin => world.begin(),
                 Step::End(how) => world.end(how == 0 && !queue),
             }
         }
-        for _ in 0..6 {
+        for _ in 0..8 {
             world.pass(20_000);
             world.end(false);
         }
@@ -409,6 +448,149 @@ fn other_settings_count_from_the_next_decision_on() {
     let mut engine = engine();
     let settings = EngineSettings { on_change: OnChange::Queue, quiet: Duration::from_millis(40), ..engine.settings.clone() };
     assert!(engine.handle(Moment(1), Event::Settings(settings)).is_empty());
-    assert_eq!(save(&mut engine, 10, "a.py"), vec![Effect::WakeAt(Moment(50))]);
+    assert_eq!(save(&mut engine, 10, "a.py"), vec![Effect::WakeAt(Moment(50))], "a run is under way");
     assert!(!stops(&engine.handle(Moment(50), Event::Timer)), "it is queued now");
+}
+
+#[test]
+fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_same_burst() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    assert!(starts(&save(&mut engine, 1000, "f0")));
+    for number in 1..50 {
+        let effects = save(&mut engine, 1000 + number, &format!("f{number}"));
+        assert_eq!(stops(&effects), number == 1, "called off once: {effects:?}");
+    }
+    let effects = engine.handle(Moment(1050), Event::Finished(Finished::Stopped));
+    assert_eq!(effects, vec![Effect::WakeAt(Moment(1069))], "many wait for quiet");
+    let effects = engine.handle(Moment(1069), Event::Timer);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    let Hints::Only(paths) = &order.hints else { panic!("{order:?}") };
+    assert_eq!((paths.len(), order.unless_tree), (50, Some(tree("t0"))), "what the look that was called off was told is not lost");
+    begun(&mut engine, 1070);
+    save(&mut engine, 1080, "f1");
+    assert!(stops(&engine.handle(Moment(1100), Event::Timer)), "it was no restart");
+}
+
+#[test]
+fn a_second_step_of_the_same_save_looks_again_without_waiting() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    assert!(starts(&save(&mut engine, 1000, "a.py")));
+    assert!(stops(&save(&mut engine, 1001, "a.py")));
+    assert!(starts(&engine.handle(Moment(1002), Event::Finished(Finished::Stopped))));
+}
+
+#[test]
+fn a_call_that_comes_too_late_restarts_the_run() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    assert!(starts(&save(&mut engine, 1000, "a.py")));
+    assert!(stops(&save(&mut engine, 1001, "b.py")));
+    assert!(begun(&mut engine, 1001).is_empty());
+    assert!(starts(&engine.handle(Moment(1005), Event::Finished(Finished::Stopped))));
+    assert_eq!(engine.restarts, 1);
+}
+
+#[test]
+fn who_writes_without_end_is_looked_at_when_the_bound_is_reached_and_not_called_off_again() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    for at in 1000..1500 {
+        let effects = engine.handle(Moment(at), Event::Hints(vec![WatchHint::Writing(path("log"))]));
+        assert_eq!(effects, vec![Effect::WakeAt(Moment(1500))], "{at}");
+    }
+    assert!(starts(&engine.handle(Moment(1500), Event::Timer)));
+    let effects = engine.handle(Moment(1501), Event::Hints(vec![WatchHint::Writing(path("log"))]));
+    assert!(!stops(&effects), "{effects:?}");
+}
+
+#[test]
+fn the_steps_of_a_save_that_come_together_are_one() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    let of = |kind: fn(TreePath) -> WatchHint, name| kind(path(name));
+    let steps = vec![
+        of(WatchHint::Created, "a.tmp"),
+        of(WatchHint::Writing, "a.tmp"),
+        of(WatchHint::Saved, "a.tmp"),
+        of(WatchHint::Removed, "a.tmp"),
+        of(WatchHint::Saved, "a.py"),
+    ];
+    let effects = engine.handle(Moment(1000), Event::Hints(steps));
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((order.trigger.paths.as_slice(), &order.hints), (&["a.py".to_owned()][..], &only(&["a.py", "a.tmp"])));
+}
+
+#[test]
+fn the_sweep_compares_everything_and_says_nothing_when_nothing_changed() {
+    let mut engine = engine();
+    let sweep = || Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]);
+    assert!(engine.handle(Moment(50), sweep()).is_empty(), "a run is under way, which compares everything itself");
+    verdict(&mut engine, 100, "t0", &[]);
+    let effects = engine.handle(Moment(1000), sweep());
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((&order.hints, order.lost_events, order.unless_tree), (&Hints::Everything, false, Some(tree("t0"))));
+    assert!(engine.handle(Moment(1010), Event::Finished(Finished::Unchanged)).is_empty());
+    let effects = save(&mut engine, 2000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.hints, only(&["a.py"]));
+}
+
+#[test]
+fn a_save_during_a_sweeps_look_counts_as_a_save() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    engine.handle(Moment(1000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]));
+    assert!(stops(&save(&mut engine, 1001, "a.py")));
+    let effects = engine.handle(Moment(1002), Event::Finished(Finished::Stopped));
+    assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
+    let effects = engine.handle(Moment(1003), Event::Finished(Finished::Unchanged));
+    assert!(effects.contains(&Effect::Show(Notice::Unchanged)), "{effects:?}");
+}
+
+#[test]
+fn nothing_is_swept_where_there_is_no_verdict_that_could_be_wrong() {
+    let mut engine = engine();
+    moved(&mut engine, 100, &["a"]);
+    engine.handle(Moment(600), Event::Timer);
+    assert!(matches!(moved(&mut engine, 700, &["a"]).as_slice(), [Effect::Show(Notice::Unstable { .. }), _]));
+    assert!(engine.handle(Moment(60_000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)])).is_empty());
+}
+
+#[test]
+fn what_was_lost_is_said_by_the_report_that_comes_about() {
+    let mut engine = engine();
+    verdict(&mut engine, 10, "t0", &[]);
+    engine.handle(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
+    assert!(starts(&engine.handle(Moment(120), Event::Timer)));
+    begun(&mut engine, 121);
+    save(&mut engine, 130, "a");
+    assert!(stops(&engine.handle(Moment(150), Event::Timer)));
+    let effects = engine.handle(Moment(160), Event::Finished(Finished::Stopped));
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(order.lost_events, "the first report never came about");
+    verdict(&mut engine, 170, "t1", &[]);
+    let effects = save(&mut engine, 200, "a");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(!order.lost_events);
+}
+
+#[test]
+fn a_rebase_is_waited_out_and_a_conflict_that_stays_is_not() {
+    let mut engine = engine();
+    verdict(&mut engine, 10, "t0", &[]);
+    let git = |engine: &mut Engine, at, operation| engine.handle(Moment(at), Event::Git(operation));
+    git(&mut engine, 1000, Some(GitOperation::Rebase));
+    assert_eq!(save(&mut engine, 1000, "a"), vec![Effect::WakeAt(Moment(1025))]);
+    assert_eq!(engine.handle(Moment(1025), Event::Timer), vec![Effect::WakeAt(Moment(1050))]);
+    git(&mut engine, 1050, None);
+    assert!(starts(&engine.handle(Moment(1050), Event::Timer)));
+    verdict(&mut engine, 1100, "t1", &[]);
+    git(&mut engine, 2000, Some(GitOperation::Merge));
+    save(&mut engine, 2000, "a");
+    let effects = engine.handle(Moment(7000), Event::Timer);
+    assert!(matches!(effects.as_slice(), [Effect::Show(Notice::GitGoesOn(GitOperation::Merge)), Effect::Start(_)]), "{effects:?}");
+    verdict(&mut engine, 7100, "t2", &[]);
+    assert!(starts(&save(&mut engine, 7200, "a")), "who works on the conflict does not wait each time");
 }

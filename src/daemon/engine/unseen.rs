@@ -1,0 +1,79 @@
+//! What was heard of and no look at the tree has answered yet. Pure.
+
+use crate::model::{Hints, WatchHint, WatchProblem};
+
+/// What was heard of since a look that was carried through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unseen {
+    /// Since the order under way was given.
+    fresh: Heard,
+    /// What the order under way was given; it is handed on to the next one if nothing came of this one.
+    given: Heard,
+}
+
+/// Which paths, and whether that is all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heard {
+    pub(super) hints: Hints,
+    /// Whether events may have been lost (`lostEvents` in the report).
+    pub(super) lost: bool,
+}
+
+impl Heard {
+    fn nothing() -> Self {
+        Self { hints: Hints::none(), lost: false }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.lost |= other.lost;
+        match other.hints {
+            Hints::Everything => self.hints = Hints::Everything,
+            Hints::Only(paths) => self.hints.extend(paths),
+        }
+    }
+}
+
+impl Unseen {
+    /// Nobody has looked yet.
+    pub(super) fn everything() -> Self {
+        Self { fresh: Heard { hints: Hints::Everything, lost: false }, given: Heard::nothing() }
+    }
+
+    /// Takes a hint in.
+    pub(super) fn heard(&mut self, hint: &WatchHint) {
+        match hint {
+            WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
+                self.fresh.hints.extend([path.clone()]);
+            }
+            // It has its turn only when nothing else is going on.
+            WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Synced(_) => {}
+            WatchHint::LookAgain(problem) => {
+                self.anything();
+                self.fresh.lost |= problem.loses_events();
+            }
+            WatchHint::RootVanished => self.anything(),
+        }
+    }
+
+    /// Everything is to be compared.
+    pub(super) fn anything(&mut self) {
+        self.fresh.hints = Hints::Everything;
+    }
+
+    /// Returns what an order is given.
+    pub(super) fn give(&mut self) -> Heard {
+        let fresh = std::mem::replace(&mut self.fresh, Heard::nothing());
+        self.given.add(fresh);
+        self.given.clone()
+    }
+
+    /// A look was carried through; no report says so.
+    pub(super) fn looked(&mut self) {
+        self.given.hints = Hints::none();
+    }
+
+    /// A look was carried through, and a report says what was lost before it.
+    pub(super) fn reported(&mut self) {
+        self.given = Heard::nothing();
+    }
+}
