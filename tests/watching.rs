@@ -10,13 +10,16 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{TreePath, WatchHint, WatchProblem};
-use proctor::watch::{WatchError, Watcher};
+use proctor::ignore::{Matcher, MatcherSettings, Verdict};
+use proctor::model::{GitOperation, PollReason, SyncId, TreePath, WatchHint, WatchProblem};
+use proctor::watch::{GIT_MARKS, GitFiles, Pace, Watcher};
 use tempfile::TempDir;
 
 /// The bound of every wait.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Nothing is polled or swept while a test goes on, unless it says so.
+const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 /// A watched directory. Fields are dropped in order: the watcher before its directory.
 struct Watched {
@@ -33,6 +36,10 @@ impl Watched {
     }
 
     fn with_settings(files: &[(&str, &str)], settings: &MatcherSettings) -> Self {
+        Self::with(files, settings, &PACE)
+    }
+
+    fn with(files: &[(&str, &str)], settings: &MatcherSettings, pace: &Pace) -> Self {
         let home = TempDir::new().expect("a temporary directory");
         let (root, outside) = (home.path().join("project"), home.path().join("outside"));
         [&root, &outside].iter().for_each(|path| fs::create_dir(path).expect("a writable directory"));
@@ -43,7 +50,7 @@ impl Watched {
         }
         let (sender, hints) = channel();
         let matcher = Matcher::new(settings).expect("good patterns");
-        let watcher = Watcher::start(&root, matcher, move |hint| drop(sender.send(hint))).expect("a directory to watch");
+        let watcher = Watcher::start(&root, matcher, pace, move |hint| drop(sender.send(hint))).expect("a directory to watch");
         Self { watcher, hints, root, _home: home, outside }
     }
 
@@ -70,6 +77,19 @@ impl Watched {
         seen
     }
 
+    /// Waits for a hint, and returns everything up to it and with it.
+    #[track_caller]
+    fn wait_for_hint(&self, is_it: impl Fn(&WatchHint) -> bool) -> Vec<WatchHint> {
+        let mut seen = Vec::new();
+        while !seen.last().is_some_and(&is_it) {
+            match self.hints.recv_timeout(PATIENCE) {
+                Ok(hint) => seen.push(hint),
+                Err(error) => panic!("{error}: last seen {:?}", last(&seen)),
+            }
+        }
+        seen
+    }
+
     #[track_caller]
     fn wait_for(&self, expected: &WatchHint) -> Vec<WatchHint> {
         let mut seen = Vec::new();
@@ -87,7 +107,7 @@ impl Watched {
     fn everything_so_far(&self) -> Vec<WatchHint> {
         fs::write(self.at("the-last-file"), "x").expect("a writable file");
         let mut seen = self.wait_for_saves(&["the-last-file"]);
-        seen.retain(|hint| !matches!(hint, WatchHint::Saved(path) | WatchHint::Writing(path) if path.name() == b"the-last-file"));
+        seen.retain(|hint| !matches!(hint, WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) if path.name() == b"the-last-file"));
         seen
     }
 
@@ -113,6 +133,20 @@ fn names_of(paths: &BTreeSet<TreePath>) -> String {
 
 fn last(seen: &[WatchHint]) -> &[WatchHint] {
     &seen[seen.len().saturating_sub(10)..]
+}
+
+fn removed(name: &str) -> WatchHint {
+    WatchHint::Removed(path(name))
+}
+
+/// Returns whether a hint is about this path and no other.
+fn about(hint: &WatchHint, name: &str) -> bool {
+    match hint {
+        WatchHint::Saved(hinted) | WatchHint::Created(hinted) | WatchHint::Writing(hinted) | WatchHint::Removed(hinted) => {
+            *hinted == path(name)
+        }
+        WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => false,
+    }
 }
 
 fn saved(name: &str) -> WatchHint {
@@ -152,7 +186,7 @@ fn vims_dance_names_the_file_and_nothing_else() {
     fs::remove_file(watched.at(".a.py.swp")).expect("our file");
     let seen = watched.everything_so_far();
     assert!(seen.contains(&saved("a.py")), "{seen:?}");
-    assert!(seen.iter().all(|hint| [saved("a.py"), WatchHint::Writing(path("a.py"))].contains(hint)), "{seen:?}");
+    assert!(seen.iter().all(|hint| about(hint, "a.py")), "{seen:?}");
 }
 
 #[test]
@@ -163,14 +197,14 @@ fn the_safe_write_of_jetbrains_names_the_file_and_nothing_else() {
     fs::rename(watched.at("a.py___jb_tmp___"), watched.at("a.py")).expect("our file");
     fs::remove_file(watched.at("a.py___jb_old___")).expect("our file");
     let seen = watched.everything_so_far();
-    assert!(seen.contains(&saved("a.py")) && seen.iter().all(|hint| *hint == saved("a.py")), "{seen:?}");
+    assert!(seen.contains(&saved("a.py")) && seen.iter().all(|hint| about(hint, "a.py")), "{seen:?}");
 }
 
 #[test]
-fn a_deleted_file_is_saved() {
+fn a_deleted_file_is_removed() {
     let watched = Watched::new(&[("src/a.py", "1")]);
     fs::remove_file(watched.at("src/a.py")).expect("our file");
-    assert_eq!(watched.everything_so_far(), [saved("src/a.py")]);
+    assert_eq!(watched.everything_so_far(), [removed("src/a.py")]);
 }
 
 #[test]
@@ -226,10 +260,10 @@ fn a_directory_that_is_moved_away_costs_no_watch_and_is_not_heard_of() {
     let watched = Watched::new(&[("d/deep/a", "x"), ("e/a", "x")]);
     watched.wait_for_watches(4);
     fs::rename(watched.at("d"), watched.outside.join("d")).expect("our directory");
-    watched.wait_for_saves(&["d"]);
+    watched.wait_for(&removed("d"));
     watched.wait_for_watches(2);
     fs::write(watched.outside.join("d/deep/a"), "y").expect("a writable file");
-    assert_eq!(watched.everything_so_far().iter().filter(|hint| **hint != saved("d")).count(), 0);
+    assert_eq!(watched.everything_so_far().iter().filter(|hint| **hint != removed("d")).count(), 0);
 }
 
 #[test]
@@ -346,7 +380,7 @@ fn a_link_to_a_directory_is_not_followed() {
     fs::write(watched.at("packages/z/x.py"), "x").expect("a writable file");
     let seen = watched.everything_so_far();
     assert!(seen.contains(&saved("packages/z/x.py")), "{seen:?}");
-    assert!(seen.iter().all(|hint| *hint == saved("packages/z/x.py") || matches!(hint, WatchHint::Writing(_))), "{seen:?}");
+    assert!(seen.iter().all(|hint| about(hint, "packages/z/x.py")), "{seen:?}");
     assert_eq!(watched.watcher.watches(), 3);
 }
 
@@ -408,12 +442,156 @@ fn under_a_limit_of_three_watches() {
     if fs::read_to_string("/proc/sys/user/max_inotify_watches").is_ok_and(|limit| limit.trim() != "3") {
         return;
     }
-    let watched = Watched::new(&[("a/x", "")]);
-    fs::create_dir_all(watched.at("b/c")).expect("a writable directory");
-    watched.wait_for(&WatchHint::LookAgain(WatchProblem::TooManyWatches(path("b/c"))));
+    let pace = Pace { poll: Duration::from_millis(50), sweep: None };
+    let watched = Watched::with(&[("a/x", "")], &MatcherSettings::default(), &pace);
+    fs::create_dir_all(watched.at("b/c/d")).expect("a writable directory");
+    let seen = watched.wait_for_hint(|hint| matches!(hint, WatchHint::Polling(PollReason::TooManyWatches { .. })));
+    let Some(WatchHint::Polling(PollReason::TooManyWatches { path: first, raise_to })) = seen.last() else { panic!("{seen:?}") };
+    assert_eq!(first, &path("b/c"));
+    assert!(*raise_to >= 524_288);
     assert_eq!(watched.watcher.watches(), 3);
+    fs::write(watched.at("b/c/d/polled"), "x").expect("a writable file");
+    fs::write(watched.at("a/watched"), "x").expect("a writable file");
+    watched.wait_for_saves(&["b/c/d/polled", "a/watched"]);
+    fs::write(watched.at("b/c/d/polled"), "other").expect("a writable file");
+    watched.wait_for_saves(&["b/c/d/polled"]);
+    fs::create_dir_all(watched.at("b/c/e/f")).expect("a writable directory");
+    fs::write(watched.at("b/c/e/f/deep"), "x").expect("a writable file");
+    watched.wait_for_saves(&["b/c/e/f/deep"]);
+    fs::remove_dir_all(watched.at("b/c/e")).expect("our directory");
+    watched.wait_for(&removed("b/c/e"));
+    // A watch that comes free is taken for what is polled.
+    fs::remove_dir_all(watched.at("a")).expect("our directory");
+    watched.wait_for_watches(3);
+    fs::write(watched.at("b/c/last"), "x").expect("a writable file");
+    watched.wait_for_saves(&["b/c/last"]);
+    // Whoever begins when no watch is left polls everything.
+    let (sender, hints) = channel();
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let error = Watcher::start(&watched.root, matcher, drop).expect_err("no watch is left");
-    assert!(matches!(error, WatchError::TooManyWatches { .. }), "{error:?}");
-    assert!(error.hint().contains("fs.inotify.max_user_watches"));
+    let second = Watcher::start(&watched.root, matcher, &pace, move |hint| drop(sender.send(hint))).expect("all is polled");
+    assert_eq!(second.watches(), 0);
+    fs::write(watched.at("b/c/d/polled"), "third content").expect("a writable file");
+    let is_heard = std::iter::from_fn(|| hints.recv_timeout(PATIENCE).ok()).any(|hint| hint == saved("b/c/d/polled"));
+    assert!(is_heard);
+    watched.watcher.handle().sync(SyncId(1));
+    watched.wait_for(&WatchHint::Synced(SyncId(1)));
+}
+
+#[test]
+fn a_sync_is_answered_after_every_save_before_it() {
+    let watched = Watched::new(&[("d/first", "")]);
+    let handle = watched.watcher.handle();
+    for round in 0..100 {
+        let name = format!("r{round}/deep/file");
+        fs::create_dir_all(watched.at(&name).parent().expect("a path below the root")).expect("a writable directory");
+        fs::write(watched.at(&name), "x").expect("a writable file");
+        handle.sync(SyncId(round));
+        let seen = watched.wait_for(&WatchHint::Synced(SyncId(round)));
+        assert!(seen.contains(&saved(&name)), "{round}: {:?}", last(&seen));
+    }
+    assert!(no_cookie_in(&watched.root));
+    assert!(!watched.everything_so_far().iter().any(|hint| format!("{hint:?}").contains("cookie")));
+}
+
+#[test]
+fn a_sync_of_a_root_that_nothing_can_be_made_in_asks_for_a_full_look() {
+    let watched = Watched::new(&[("d/first", "")]);
+    fs::set_permissions(&watched.root, fs::Permissions::from_mode(0o555)).expect("our directory");
+    // Whoever may write anywhere makes its file all the same, and answers without the full look.
+    let is_refused = File::create(watched.at("x")).is_err();
+    watched.watcher.handle().sync(SyncId(7));
+    let seen = watched.wait_for(&WatchHint::Synced(SyncId(7)));
+    assert!(seen.contains(&WatchHint::LookAgain(WatchProblem::Unsynced)) || !is_refused, "{seen:?}");
+    fs::set_permissions(&watched.root, fs::Permissions::from_mode(0o755)).expect("our directory");
+}
+
+#[test]
+fn a_sync_is_answered_also_when_the_root_is_gone_or_events_are_lost() {
+    let watched = Watched::new(&[("a", "")]);
+    let handle = watched.watcher.handle();
+    handle.sync(SyncId(1));
+    watched.watcher.rearm();
+    handle.sync(SyncId(2));
+    watched.wait_for(&WatchHint::Synced(SyncId(2)));
+    fs::remove_dir_all(&watched.root).expect("our directory");
+    watched.wait_for(&WatchHint::RootVanished);
+    handle.sync(SyncId(3));
+    watched.wait_for(&WatchHint::Synced(SyncId(3)));
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed() {
+    let home = TempDir::new().expect("a temporary directory");
+    fs::write(home.path().join(".proctor-cookie-1-1"), "").expect("a writable file");
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let watcher = Watcher::start(home.path(), matcher, &PACE, drop).expect("a directory to watch");
+    assert!(no_cookie_in(home.path()));
+    drop(watcher);
+}
+
+fn no_cookie_in(root: &std::path::Path) -> bool {
+    let is_cookie = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".proctor-cookie-");
+    !fs::read_dir(root).expect("our directory").flatten().any(|entry| is_cookie(&entry))
+}
+
+#[test]
+fn a_sweep_is_asked_for_every_so_often() {
+    let pace = Pace { sweep: Some(Duration::from_millis(20)), ..PACE };
+    let watched = Watched::with(&[("a", "")], &MatcherSettings::default(), &pace);
+    for _ in 0..3 {
+        watched.wait_for(&WatchHint::LookAgain(WatchProblem::Sweep));
+    }
+}
+
+#[test]
+fn the_last_event_of_a_path_is_accounted_for_with_the_rule_that_decided() {
+    let watched = Watched::new(&[(".gitignore", "*.log\n"), ("a.py", "")]);
+    let handle = watched.watcher.handle();
+    assert_eq!(handle.explain(&path("a.py")), None, "nothing was heard of it");
+    for name in ["a.py", "b.log"] {
+        fs::write(watched.at(name), "x").expect("a writable file");
+    }
+    watched.everything_so_far();
+    let kept = handle.explain(&path("a.py")).expect("it was saved");
+    assert_eq!((kept.event, kept.decision.verdict, kept.decision.rule), ("closed after writing", Verdict::In, None));
+    let dropped = handle.explain(&path("b.log")).expect("it was saved");
+    let rule = dropped.decision.rule.expect("a rule decided");
+    assert_eq!((dropped.decision.verdict, rule.line, rule.pattern.as_str()), (Verdict::Out, Some(1), "*.log"));
+}
+
+#[test]
+fn what_git_is_in_the_middle_of_is_read_from_its_files() {
+    let watched = Watched::new(&[("package/a", ""), (".git/HEAD", "")]);
+    let git = GitFiles::find(&watched.at("package"));
+    assert_eq!(git.read(), None);
+    for (name, operation) in GIT_MARKS {
+        fs::write(watched.at(".git").join(name), "").expect("a writable file");
+        assert_eq!(git.read(), Some(*operation), "{name}: found from a directory of the repository");
+        fs::remove_file(watched.at(".git").join(name)).expect("our file");
+    }
+    fs::create_dir(watched.at(".git/rebase-merge")).expect("a writable directory");
+    fs::write(watched.at(".git/index.lock"), "").expect("a writable file");
+    assert_eq!(git.read(), Some(GitOperation::Rebase), "the index is locked again and again while it goes on");
+    let worktree = watched.outside.join("worktree");
+    fs::create_dir_all(&worktree).expect("a writable directory");
+    fs::create_dir_all(watched.at(".git/worktrees/one")).expect("a writable directory");
+    fs::write(watched.at(".git/worktrees/one/MERGE_HEAD"), "").expect("a writable file");
+    for pointer in [watched.at(".git/worktrees/one").display().to_string(), "../../project/.git/worktrees/one".to_owned()] {
+        fs::write(worktree.join(".git"), format!("gitdir: {pointer}\n")).expect("a writable file");
+        assert_eq!(GitFiles::find(&worktree).read(), Some(GitOperation::Merge), "{pointer}");
+    }
+    fs::write(worktree.join(".git"), "what is this").expect("a writable file");
+    assert_eq!(GitFiles::find(&worktree).read(), None);
+}
+
+#[test]
+fn opening_ten_thousand_files_is_not_heard_of_and_loses_nothing() {
+    let names: Vec<String> = (0..1_000).map(|number| format!("d{}/f{number}", number % 50)).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    let watched = Watched::new(&files);
+    // A pytest run over 1,000 files opens each of them about once.
+    for _ in 0..10 {
+        names.iter().for_each(|name| drop(fs::read(watched.at(name)).expect("our file")));
+    }
+    assert_eq!(watched.everything_so_far(), []);
 }

@@ -8,7 +8,7 @@ use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
-use crate::model::{OverallResult, WatchProblem};
+use crate::model::{OverallResult, PollReason, WatchProblem};
 use crate::run::{Carried, Progress, Sealed};
 
 /// How a watch is to look.
@@ -124,10 +124,10 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
             format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
         ],
         Notice::EventsLost(problem) => vec![lost(problem)],
-        Notice::GitGoesOn(operation) => vec![format!(
-            "{} has been going on for as long as `git_wait` allows: the tree is tested as it is",
-            operation.name()
-        )],
+        Notice::GitGoesOn(operation) => {
+            vec![format!("{} has been going on for as long as `git_wait` allows: the tree is tested as it is", operation.name())]
+        }
+        Notice::Polling(reason) => vec![polled(reason)],
         Notice::RootVanished => vec!["the project's directory is gone; watching goes on when it is back".to_owned()],
         Notice::ReloadingAfterRun => {
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
@@ -153,18 +153,28 @@ fn waiting(standing: Standing, is_terminal: bool) -> String {
 fn lost(problem: &WatchProblem) -> String {
     match problem {
         WatchProblem::Overflow => "file events were lost (the kernel's queue overflowed): the whole tree is compared".to_owned(),
-        WatchProblem::TooManyWatches(path) => format!(
-            "the limit on watches is reached: `{path}` and others are looked at every so often instead; to have them watched: \
-             sudo sysctl fs.inotify.max_user_watches=524288"
-        ),
-        WatchProblem::NoEvents { path, reason } => {
-            format!("nothing tells of changes in `{path}` ({reason}): it is looked at every so often instead")
-        }
         WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
         WatchProblem::RootReturned => "the project's directory is back: the whole tree is compared".to_owned(),
         WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
-        WatchProblem::Sweep => "the whole tree is compared, as every so often".to_owned(),
+        WatchProblem::Sweep | WatchProblem::Unsynced => "the whole tree is compared".to_owned(),
     }
+}
+
+fn polled(reason: &PollReason) -> String {
+    let raise = |name, number| format!("; to have it watched: sudo sysctl fs.inotify.{name}={number}");
+    let (what, hint) = match reason {
+        PollReason::TooManyWatches { path, raise_to } => {
+            (format!("the limit on watches is reached at `{path}`"), raise("max_user_watches", raise_to))
+        }
+        PollReason::TooManyInstances { raise_to } => {
+            ("the limit on inotify instances is reached".to_owned(), raise("max_user_instances", raise_to))
+        }
+        PollReason::FileSystem { path, name } => {
+            (format!("`{path}` is on a file system ({name}) that does not tell of every change"), String::new())
+        }
+        PollReason::Deaf => ("changes of files are not heard of here".to_owned(), String::new()),
+    };
+    format!("{what}: what cannot be watched is looked at every so often, see `poll` in proctor.toml{hint}")
 }
 
 fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {

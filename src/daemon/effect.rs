@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
-use crate::model::{CommandExit, GitOperation, Hints, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::model::{CommandExit, GitOperation, Hints, PollReason, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
 
 /// What is to be done.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Look at the tree and start a run; [`Event::Begun`](crate::daemon::Event::Begun) says when it has begun.
+    /// Look at the tree and start a run, and wake me no more unless I ask again; [`Event::Begun`](crate::daemon::Event::Begun) says when it has begun.
     Start(Order),
     /// Stop the run under way. One that has not begun leaves no trace.
     Stop(StopReason),
@@ -76,6 +76,8 @@ pub enum Notice {
     EventsLost(WatchProblem),
     /// Git was waited for as long as the setting allows, and is still in the middle of this.
     GitGoesOn(GitOperation),
+    /// Part of the tree cannot be watched and is looked at every so often.
+    Polling(PollReason),
     /// The root of the project is gone.
     RootVanished,
     /// The configuration is read anew and everything is run again when the run under way is over.

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use crate::daemon::burst::Burst;
 use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
-use crate::daemon::event::{Event, Finished, Key, OnDisk, OsSignal};
 use crate::daemon::engine::hold::{Held, Hold};
+use crate::daemon::engine::stage::{Flow, Look, News, Repeat, Repetition, Stage};
 use crate::daemon::engine::unseen::Unseen;
+use crate::daemon::event::{Event, Finished, Key, OnDisk, OsSignal};
 use crate::model::{CommandExit, OnChange, StopReason, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem};
 
 mod hold;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod unseen;
@@ -56,59 +58,6 @@ pub struct Engine {
     /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
     reload_owed: bool,
     leaving: Option<CommandExit>,
-}
-
-#[derive(Debug)]
-enum Stage {
-    Idle,
-    /// A run is ordered, and the tree is looked at first: nothing has begun yet.
-    Looking(Look),
-    /// More came before the look was over: it is called off, and has not ended yet.
-    Recalling,
-    Running(Flow),
-}
-
-/// What a look is for.
-#[derive(Debug)]
-enum Look {
-    /// For a burst, which goes on if more comes before the look is over.
-    Burst(Burst),
-    /// For the sweep: where nothing changed, nothing is said.
-    Sweep(Burst),
-    /// For a run that was asked for, whatever comes.
-    Request,
-}
-
-/// What hints amount to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum News {
-    Nothing,
-    Sweep,
-    Change,
-}
-
-/// How far the run under way is from its end, as far as we had a hand in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    Going,
-    LetFinish,
-    Stopping,
-}
-
-/// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
-#[derive(Debug)]
-struct Repetition {
-    paths: BTreeSet<TreePath>,
-    due: Moment,
-    /// Until then hints of `paths` are late ones of the run itself.
-    late_until: Moment,
-}
-
-/// Whether the run under way repeats one whose tree moved (S6).
-#[derive(Debug, PartialEq, Eq)]
-enum Repeat {
-    No,
-    Of(BTreeSet<TreePath>),
 }
 
 impl Moment {
@@ -184,6 +133,11 @@ impl Engine {
             WatchHint::LookAgain(WatchProblem::Sweep) => return News::Sweep,
             // Whoever asked for it is told by the loop.
             WatchHint::Synced(_) => return News::Nothing,
+            WatchHint::Polling(reason) => {
+                effects.push(Effect::Show(Notice::Polling(reason.clone())));
+                return News::Nothing;
+            }
+            WatchHint::LookAgain(WatchProblem::Unsynced) => {}
             WatchHint::LookAgain(problem) => effects.push(Effect::Show(Notice::EventsLost(problem.clone()))),
             WatchHint::RootVanished => {
                 self.burst = None;
@@ -246,7 +200,8 @@ impl Engine {
                 Some(repetition),
                 WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
             ) => now <= repetition.late_until && repetition.paths.contains(path),
-            (Some(_), WatchHint::LookAgain(_) | WatchHint::RootVanished | WatchHint::Synced(_)) | (None, _) => false,
+            (Some(_), WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_))
+            | (None, _) => false,
         }
     }
 

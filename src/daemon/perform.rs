@@ -11,10 +11,10 @@ use crate::daemon::engine::{Engine, EngineSettings, Moment};
 use crate::daemon::event::{Event, Key, OsSignal};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{CommandExit, WatchHint, WatchProblem};
+use crate::model::{CommandExit, GitOperation, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError, clock, signal_pipe};
 use crate::run::{Progress, Scope, Workspace};
-use crate::watch::{WatchError, Watcher};
+use crate::watch::{GitFiles, Pace, WatchError, Watcher};
 
 /// So many hints are taken in at once.
 const MOST_HINTS: usize = 4096;
@@ -59,6 +59,9 @@ pub struct Loop<'a, S: Screen> {
     keys: UnboundedReceiver<Key>,
     origin: clock::Monotonic,
     root: PathBuf,
+    git: GitFiles,
+    /// What git was in the middle of when it was last looked at.
+    git_operation: Option<GitOperation>,
     /// For a watcher that takes the place of the first.
     send_hint: UnboundedSender<WatchHint>,
     /// Held for its thread: dropping it ends its hints.
@@ -89,6 +92,8 @@ pub struct Beginning {
     pub settings: EngineSettings,
     /// What belongs to the tree.
     pub matcher: Matcher,
+    /// How often the watcher looks at what it is not told.
+    pub pace: Pace,
     /// Where keys come from; a sender that is dropped means that there are none.
     pub keys: UnboundedReceiver<Key>,
     /// What SIGHUP means.
@@ -99,7 +104,8 @@ impl<'a, S: Screen> Loop<'a, S> {
     /// Places the watches and starts the worker.
     pub fn begin(beginning: Beginning, root: &Path, screen: &'a mut S) -> Result<Self, LoopError> {
         let (send_hint, hints) = unbounded_channel();
-        let watcher = Watcher::start(root, beginning.matcher, forward(send_hint.clone())).map_err(LoopError::Watch)?;
+        let watcher =
+            Watcher::start(root, beginning.matcher, &beginning.pace, forward(send_hint.clone())).map_err(LoopError::Watch)?;
         let (send_report, reports) = unbounded_channel();
         let worker =
             Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report).map_err(LoopError::Runtime)?;
@@ -113,6 +119,8 @@ impl<'a, S: Screen> Loop<'a, S> {
             keys: beginning.keys,
             origin: clock::monotonic(),
             root: root.to_owned(),
+            git: GitFiles::find(root),
+            git_operation: None,
             send_hint,
             watcher,
             hang_up: beginning.hang_up,
@@ -132,12 +140,24 @@ impl<'a, S: Screen> Loop<'a, S> {
             loop {
                 let event = self.next_event(&mut signals).await;
                 let now = self.now();
+                self.tell_of_git(now, &event);
                 let effects = self.engine.handle(now, event);
                 if let Some(exit) = self.perform(effects)? {
                     return Ok(exit);
                 }
             }
         })
+    }
+
+    /// Hints and timers are what runs begin with: what git is in the middle of is known before.
+    fn tell_of_git(&mut self, now: Moment, event: &Event) {
+        if matches!(event, Event::Hints(_) | Event::Timer) {
+            let operation = self.git.read();
+            if std::mem::replace(&mut self.git_operation, operation) != operation {
+                let nothing = self.engine.handle(now, Event::Git(operation));
+                debug_assert!(nothing.is_empty(), "it is only taken notice of");
+            }
+        }
     }
 
     /// Waits for the next arrival and makes an event of it; what is only to be shown is shown.
@@ -156,8 +176,8 @@ impl<'a, S: Screen> Loop<'a, S> {
                             return Event::Begun;
                         }
                     }
-                    WorkerReport::Rules(matcher) => {
-                        if let Err(problem) = self.watch_by(*matcher) {
+                    WorkerReport::Rules(matcher, pace) => {
+                        if let Err(problem) = self.watch_by(*matcher, &pace) {
                             return Event::Hints(vec![WatchHint::LookAgain(problem)]);
                         }
                     }
@@ -183,8 +203,8 @@ impl<'a, S: Screen> Loop<'a, S> {
     }
 
     /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.
-    fn watch_by(&mut self, matcher: Matcher) -> Result<(), WatchProblem> {
-        let started = Watcher::start(&self.root, matcher, forward(self.send_hint.clone()));
+    fn watch_by(&mut self, matcher: Matcher, pace: &Pace) -> Result<(), WatchProblem> {
+        let started = Watcher::start(&self.root, matcher, pace, forward(self.send_hint.clone()));
         self.watcher = started.map_err(|error| WatchProblem::Backend(error.to_string()))?;
         Ok(())
     }
@@ -193,6 +213,7 @@ impl<'a, S: Screen> Loop<'a, S> {
         for effect in effects {
             match effect {
                 Effect::Start(order) => {
+                    self.wake_at = None;
                     let (control, handle) = Control::new().map_err(LoopError::Control)?;
                     self.worker.order(order, control, handle);
                 }

@@ -15,14 +15,15 @@ use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
 use crate::tree::Hints;
+use crate::watch::Pace;
 
 /// What the worker says of the run under way.
 #[derive(Debug)]
 pub enum WorkerReport {
     /// Something to show.
     Progress(Progress),
-    /// What belongs to the tree is decided by other settings from here on.
-    Rules(Box<Matcher>),
+    /// What belongs to the tree is decided by other settings from here on, or it is watched at another pace.
+    Rules(Box<Matcher>, Pace),
     /// Scheduling has other settings from here on.
     Settings(EngineSettings),
     /// It is over; what came of it, to show.
@@ -58,6 +59,8 @@ pub struct Reloaded {
     pub settings: Settings,
     /// When: the settings of `[watch]`.
     pub engine: EngineSettings,
+    /// How often the watcher looks at what it is not told.
+    pub pace: Pace,
 }
 
 /// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
@@ -77,7 +80,7 @@ struct Bench {
     scope: Scope,
     reports: UnboundedSender<WorkerReport>,
     /// What decided in the last run what belongs to the tree.
-    rules: Option<MatcherSettings>,
+    rules: Option<(MatcherSettings, Pace)>,
     /// When runs were begun, by the configuration of the last one.
     engine: Option<EngineSettings>,
 }
@@ -133,7 +136,7 @@ impl Bench {
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
-        let Reloaded { plan, settings, engine } = match (self.reload)() {
+        let Reloaded { plan, settings, engine, pace } = match (self.reload)() {
             Ok(loaded) => loaded,
             Err(lines) => {
                 return Over {
@@ -143,7 +146,7 @@ impl Bench {
                 };
             }
         };
-        self.tell_new_rules(&settings);
+        self.tell_new_rules(&settings, pace);
         self.tell_new_settings(engine);
         let checks = match &order.selection {
             Selection::All => Checks::All,
@@ -174,12 +177,13 @@ impl Bench {
 
 impl Bench {
     /// Tells when the settings decide otherwise what belongs to the tree: whoever watches it has to know.
-    fn tell_new_rules(&mut self, settings: &Settings) {
-        let before = self.rules.replace(settings.matcher.clone());
-        let is_new = before.is_some_and(|before| before != settings.matcher);
+    fn tell_new_rules(&mut self, settings: &Settings, pace: Pace) {
+        let now = (settings.matcher.clone(), pace.clone());
+        let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
+        self.rules = Some(now);
         // Wrong patterns fail the run itself, with their reasons.
         if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
-            let _gone = self.reports.send(WorkerReport::Rules(Box::new(matcher)));
+            let _gone = self.reports.send(WorkerReport::Rules(Box::new(matcher), pace));
         }
     }
 
@@ -205,7 +209,9 @@ fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Fi
             let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
             Finished::Moved { paths, on_disk }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(RunError::StoppedWaiting(_)) => Finished::Stopped,
+        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(RunError::StoppedWaiting(_)) => {
+            Finished::Stopped
+        }
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Untriggered) => Finished::Untriggered,
         Ok(Carried::Paused(_)) => Finished::Paused,

@@ -41,6 +41,7 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Ends(".pyc"), "Python's compiled modules"),
     row(Ends(".pyo"), "Python's compiled modules"),
     row(Ends(".before-proctor"), "a report that was put aside while its command runs"),
+    row(Begins(".proctor-cookie-"), "made by proctor to see whether changes are heard of, and removed at once"),
     row(Is(".pytest_cache"), "pytest's cache"),
     row(Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),
     row(Is(".mypy_cache"), "mypy's cache"),

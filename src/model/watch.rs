@@ -18,9 +18,11 @@ pub enum WatchHint {
     Removed(TreePath),
     /// Only a full compare tells what happened, and why.
     LookAgain(WatchProblem),
+    /// From now on this is looked at every so often, because nothing tells of changes there. Nothing went unseen so far.
+    Polling(PollReason),
     /// The root of the project is gone.
     RootVanished,
-    /// Everything that was saved before [`crate::watch::WatcherHandle::sync`] was called with this number has been hinted at.
+    /// Everything that was saved before the watcher was asked by `WatcherHandle::sync` with this number has been hinted at.
     Synced(SyncId),
 }
 
@@ -28,26 +30,45 @@ pub enum WatchHint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncId(pub u64);
 
+/// Why something is polled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PollReason {
+    /// The limit on watches (`fs.inotify.max_user_watches`) is reached.
+    TooManyWatches {
+        /// The first directory without a watch; there may be more.
+        path: TreePath,
+        /// The number to raise the limit to.
+        raise_to: u64,
+    },
+    /// The limit on inotify instances (`fs.inotify.max_user_instances`) is reached.
+    TooManyInstances {
+        /// The number to raise the limit to.
+        raise_to: u64,
+    },
+    /// The file system may be changed by others without a word: a network, another machine or another kernel has it too.
+    FileSystem {
+        /// The first directory on it; there may be more.
+        path: TreePath,
+        /// What the file system is called.
+        name: &'static str,
+    },
+    /// A file was made to see whether it is heard of, and it was not.
+    Deaf,
+}
+
 /// Why a full compare is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchProblem {
     /// The kernel's queue overflowed.
     Overflow,
-    /// The limit on watches (`fs.inotify.max_user_watches`) is reached; the path has none and is polled, as is all below it.
-    TooManyWatches(TreePath),
-    /// Nothing tells of changes here, so the directory is polled, as is all below it.
-    NoEvents {
-        /// The directory.
-        path: TreePath,
-        /// Why: the kind of file system, or what was tried.
-        reason: &'static str,
-    },
     /// The backend reported an error.
     Backend(String),
     /// A rules file (`.gitignore`, `.ignore`) changed: what belongs to the tree is decided anew.
     RulesChanged(TreePath),
     /// The root was gone or replaced, and is watched again.
     RootReturned,
+    /// Somebody asked whether everything had been seen, and that could not be found out.
+    Unsynced,
     /// Nothing is known to be wrong: it is looked at every so often, whatever the events say.
     Sweep,
 }
@@ -57,8 +78,8 @@ impl WatchProblem {
     pub fn loses_events(&self) -> bool {
         match self {
             Self::Overflow | Self::Backend(_) => true,
-            // What is heard of changed, but nothing that happened went unheard of; what is polled is compared each time.
-            Self::TooManyWatches(_) | Self::NoEvents { .. } | Self::RulesChanged(_) | Self::RootReturned | Self::Sweep => false,
+            // What is heard of changed, but nothing that happened went unheard of.
+            Self::RulesChanged(_) | Self::RootReturned | Self::Unsynced | Self::Sweep => false,
         }
     }
 }

@@ -25,12 +25,6 @@ pub enum WatchError {
     /// The kernel's limit on inotify instances is reached.
     #[error("the kernel's limit on inotify instances is reached")]
     TooManyInstances,
-    /// The kernel's limit on watches is reached.
-    #[error("the kernel's limit on watches is reached at `{}`", path.display())]
-    TooManyWatches {
-        /// The first directory without a watch.
-        path: PathBuf,
-    },
     /// The backend cannot be started.
     #[error("cannot start watching")]
     Backend {
@@ -62,10 +56,6 @@ impl WatchError {
             Self::TooManyInstances => {
                 "close other programs that watch files, or raise the limit: sudo sysctl fs.inotify.max_user_instances=512"
             }
-            Self::TooManyWatches { .. } => {
-                "exclude directories by `watch.ignore`, or raise the limit: sudo sysctl fs.inotify.max_user_watches=524288 \
-                 (to keep it, put that line into a file in /etc/sysctl.d)"
-            }
             Self::Backend { .. } => "see `proctor doctor`; checks can still be run by hand: proctor run",
             Self::Watch { .. } => "mend what is wrong with the directory, or exclude it by `watch.ignore`",
             Self::Thread { .. } => "raise the limit on processes of your user (ulimit -u), or end some",
@@ -90,13 +80,6 @@ impl WatchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_limit_on_watches_names_the_setting_and_the_command() {
-        let error = WatchError::TooManyWatches { path: PathBuf::from("/p/src") };
-        assert_eq!(error.to_string(), "the kernel's limit on watches is reached at `/p/src`");
-        assert!(error.hint().contains("sudo sysctl fs.inotify.max_user_watches="));
-    }
 
     #[test]
     fn an_exhausted_limit_on_instances_is_recognised() {

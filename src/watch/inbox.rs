@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use notify::Event;
 
+use crate::model::{SyncId, TreePath};
+use crate::watch::account::Account;
 use crate::watch::interpret::is_noise;
+use crate::watch::ticker::Ticket;
 
 /// How many events may wait for the worker. The kernel itself keeps 16,384; what is beyond both is an overflow.
 const MAX_QUEUED: usize = 65_536;
@@ -19,6 +22,14 @@ pub(super) enum Message {
     Event(notify::Result<Event>),
     /// Place all watches anew.
     Rearm,
+    /// Say when everything before this has been hinted at.
+    Sync(SyncId),
+    /// Look at what cannot be watched.
+    Poll(Ticket),
+    /// Ask for a look at everything.
+    Sweep(Ticket),
+    /// Say what was heard of a path last.
+    Explain(TreePath, Sender<Option<Account>>),
     /// End.
     Stop,
 }

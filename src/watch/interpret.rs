@@ -1,17 +1,15 @@
 //! What an event of the backend means. Pure: nothing is looked up here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
-use notify::{ErrorKind, Event, EventKind};
+use notify::{Event, EventKind};
 
 /// What an event says, before the file system and the matcher are asked about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawHint {
     /// Events were lost: everything has to be looked at.
     Overflow,
-    /// A directory has no watch because the limit is reached; the path where the backend names it.
-    TooManyWatches(Option<PathBuf>),
     /// The backend reported an error, in its words.
     Backend(String),
     /// A file was closed after writing.
@@ -60,15 +58,23 @@ pub fn interpret(event: &Event) -> Vec<RawHint> {
     event.paths.iter().cloned().map(meaning).collect()
 }
 
-/// Returns what an error of the backend says.
+/// Returns what an error of the backend says. That the limit on watches is reached is said when one is placed, by whoever places it.
 pub fn interpret_error(error: &notify::Error) -> RawHint {
-    match &error.kind {
-        ErrorKind::MaxFilesWatch => RawHint::TooManyWatches(error.paths.first().cloned()),
-        ErrorKind::Generic(_)
-        | ErrorKind::Io(_)
-        | ErrorKind::PathNotFound
-        | ErrorKind::WatchNotFound
-        | ErrorKind::InvalidConfig(_) => RawHint::Backend(error.to_string()),
+    RawHint::Backend(error.to_string())
+}
+
+impl RawHint {
+    /// Returns what happened and to which path, in words for people; nothing where it is about no path.
+    pub(super) fn told(&self) -> Option<(&'static str, &Path)> {
+        match self {
+            Self::Overflow | Self::Backend(_) => None,
+            Self::Saved(path) => Some(("closed after writing", path)),
+            Self::Writing(path) => Some(("written", path)),
+            Self::Created(path) => Some(("created", path)),
+            Self::Appeared(path) => Some(("moved to this name", path)),
+            Self::Vanished(path) => Some(("removed or moved away", path)),
+            Self::Touched(path) => Some(("changed in its mode, owner, times or attributes", path)),
+        }
     }
 }
 
@@ -135,9 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_keep_their_path_or_their_words() {
-        let limit = notify::Error::new(ErrorKind::MaxFilesWatch).add_path(PathBuf::from("/p/d"));
-        assert_eq!(interpret_error(&limit), RawHint::TooManyWatches(Some(PathBuf::from("/p/d"))));
+    fn errors_keep_their_words() {
         let other = notify::Error::io(io::Error::other("broken"));
         assert!(matches!(interpret_error(&other), RawHint::Backend(text) if text.contains("broken")));
     }

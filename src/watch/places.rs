@@ -1,4 +1,4 @@
-//! The watches of a project: one per directory that a walk of the tree comes to.
+//! The watches of a project: one per directory that a walk of the tree comes to; and what is polled where there is none.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, Metadata};
@@ -7,12 +7,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use notify::{Config, ErrorKind, INotifyWatcher, RecursiveMode, Watcher as _};
 
 use crate::model::TreePath;
 use crate::watch::error::WatchError;
+use crate::watch::filesystem::read_eventless;
 use crate::watch::inbox::InboxHandle;
+use crate::watch::stamps::Snapshot;
+
+/// How long the end of the backend's thread is waited for.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// Device and inode: what a watch is really about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,25 +34,70 @@ pub(super) enum Placed {
     Already,
     /// The directory is not there, is none, or may not be read: the event of its parent will tell when that changes.
     NotThere,
+    /// There is none, because the limit is reached.
+    LimitReached,
+}
+
+/// What tells of changes in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ears {
+    /// Events, all of them.
+    Events,
+    /// Its file system, of this name, tells of some.
+    Some(&'static str),
 }
 
 /// The watches, as far as we know them.
 pub(super) struct Places {
     root: PathBuf,
-    backend: INotifyWatcher,
+    /// None where the limit on instances is reached: everything is polled.
+    backend: Option<Backend>,
     watched: BTreeMap<Vec<u8>, Identity>,
     /// The path under which the backend knows a directory: it keeps one path for each.
     paths: HashMap<Identity, Vec<u8>>,
+    /// What was seen last in the directories that are polled, and which directory that was.
+    pub(super) polled: BTreeMap<Vec<u8>, (Identity, Snapshot)>,
+    /// What is known of the file systems.
+    ears: HashMap<u64, Ears>,
     count: Arc<AtomicUsize>,
 }
 
-impl Places {
-    /// Starts the backend; events go to the inbox from the first watch on.
-    pub(super) fn start(root: &Path, inbox: InboxHandle, count: Arc<AtomicUsize>) -> Result<Self, WatchError> {
+struct Backend {
+    watcher: INotifyWatcher,
+    /// Hung up when the backend's thread has ended.
+    ended: Receiver<()>,
+}
+
+impl Backend {
+    fn start(inbox: InboxHandle) -> Result<Self, WatchError> {
         let config = Config::default().with_follow_symlinks(false);
-        let backend = INotifyWatcher::new(move |event| inbox.push_event(event), config).map_err(WatchError::starting)?;
+        let (alive, ended): (Sender<()>, _) = channel();
+        let push = move |event| {
+            let _alive = &alive;
+            inbox.push_event(event);
+        };
+        let watcher = INotifyWatcher::new(push, config).map_err(WatchError::starting)?;
+        Ok(Self { watcher, ended })
+    }
+}
+
+impl Places {
+    /// Starts the backend; events go to the inbox from the first watch on. Without one, because the limit on instances is reached,
+    /// everything has to be polled.
+    pub(super) fn start(root: &Path, inbox: InboxHandle, count: Arc<AtomicUsize>) -> Result<Self, WatchError> {
+        let backend = match Backend::start(inbox) {
+            Ok(backend) => Some(backend),
+            Err(WatchError::TooManyInstances) => None,
+            Err(error) => return Err(error),
+        };
         count.store(0, Ordering::Relaxed);
-        Ok(Self { root: root.to_owned(), backend, watched: BTreeMap::new(), paths: HashMap::new(), count })
+        let (watched, paths, polled, ears) = Default::default();
+        Ok(Self { root: root.to_owned(), backend, watched, paths, polled, ears, count })
+    }
+
+    /// Returns whether there is a backend.
+    pub(super) fn has_backend(&self) -> bool {
+        self.backend.is_some()
     }
 
     /// Watches a directory.
@@ -56,13 +108,14 @@ impl Places {
         if is_known && self.paths.get(&identity).is_some_and(|known| known == directory.as_bytes()) {
             return Ok(Placed::Already);
         }
-        match self.backend.watch(&path, RecursiveMode::NonRecursive) {
+        let Some(backend) = &mut self.backend else { return Ok(Placed::LimitReached) };
+        match backend.watcher.watch(&path, RecursiveMode::NonRecursive) {
             Ok(()) => {}
             Err(source) => return to_outcome(source, path),
         }
         // inotify follows a link that took the directory's place between the look and the watch.
         if read_identity(&path) != Some(identity) {
-            let _gone = self.backend.unwatch(&path);
+            let _gone = backend.watcher.unwatch(&path);
             return Ok(Placed::NotThere);
         }
         if let Some(replaced) = self.watched.insert(directory.as_bytes().to_vec(), identity) {
@@ -73,17 +126,35 @@ impl Places {
         Ok(Placed::New)
     }
 
+    /// Polls a directory from what is seen of it now; nothing if it is not there. Returns whether it was not polled before.
+    pub(super) fn poll(&mut self, directory: &TreePath, seen: Snapshot) -> bool {
+        match read_identity(&self.root.join(directory.as_path())) {
+            Some(identity) => self.polled.insert(directory.as_bytes().to_vec(), (identity, seen)).is_none(),
+            None => false,
+        }
+    }
+
+    /// Returns what tells of changes in a directory: the type of each file system is asked for once.
+    pub(super) fn ears(&mut self, directory: &TreePath) -> Ears {
+        let path = self.root.join(directory.as_path());
+        let Some(Identity(device, _)) = read_identity(&path) else { return Ears::Events };
+        *self.ears.entry(device).or_insert_with(|| read_eventless(&path).map_or(Ears::Events, Ears::Some))
+    }
+
     /// Forgets the watches of a directory and of everything below it, which the backend has dropped by itself. Returns other
     /// paths of the same directories: their watches were the same, and are gone with them.
     pub(super) fn forget(&mut self, directory: &TreePath) -> Vec<TreePath> {
         let mut orphans = Vec::new();
-        for path in self.paths_at_or_below(directory) {
+        for path in at_or_below(&self.watched, directory) {
             let Some(identity) = self.watched.remove(&path) else { continue };
             match self.paths.get(&identity) {
                 Some(known) if *known != path => orphans.extend(TreePath::try_from(known.as_slice())),
                 Some(_) | None => {}
             }
             self.paths.remove(&identity);
+        }
+        for path in at_or_below(&self.polled, directory) {
+            self.polled.remove(&path);
         }
         self.watched.retain(|path, _| orphans.iter().all(|orphan: &TreePath| orphan.as_bytes() != path.as_slice()));
         self.publish_count();
@@ -92,46 +163,62 @@ impl Places {
 
     /// Gives a watch back.
     pub(super) fn withdraw(&mut self, directory: &TreePath) {
+        self.polled.remove(directory.as_bytes());
         if let Some(identity) = self.watched.remove(directory.as_bytes()) {
             self.paths.remove(&identity);
             // It may be gone with its directory, which is as good.
-            let _gone = self.backend.unwatch(&self.root.join(directory.as_path()));
+            let path = self.root.join(directory.as_path());
+            let _gone = self.backend.as_mut().map(|backend| backend.watcher.unwatch(&path));
             self.publish_count();
         }
     }
 
-    /// Returns the watched directories at or below one.
+    /// Returns the directories at or below one that are watched or polled.
     pub(super) fn at_or_below(&self, directory: &TreePath) -> Vec<TreePath> {
-        let paths = self.paths_at_or_below(directory);
-        paths.iter().filter_map(|path| TreePath::try_from(path.as_slice()).ok()).collect()
+        let (watched, polled) = (at_or_below(&self.watched, directory), at_or_below(&self.polled, directory));
+        watched.iter().chain(&polled).filter_map(|path| TreePath::try_from(path.as_slice()).ok()).collect()
+    }
+
+    /// Returns whether a directory is watched or polled.
+    pub(super) fn is_watched(&self, directory: &TreePath) -> bool {
+        self.has_watch(directory) || self.polled.contains_key(directory.as_bytes())
     }
 
     /// Returns whether a directory is watched.
-    pub(super) fn is_watched(&self, directory: &TreePath) -> bool {
+    pub(super) fn has_watch(&self, directory: &TreePath) -> bool {
         self.watched.contains_key(directory.as_bytes())
     }
 
-    /// Returns what stands at the root compared with what is watched there.
+    /// Returns what stands at the root compared with what is watched or polled there.
     pub(super) fn is_root_in_place(&self) -> bool {
-        let watched = self.watched.get(&b""[..]);
-        watched.is_some() && read_identity(&self.root).as_ref() == watched
+        let polled = self.polled.get(&b""[..]).map(|(identity, _)| identity);
+        let known = self.watched.get(&b""[..]).or(polled);
+        known.is_some() && read_identity(&self.root).as_ref() == known
     }
 
-    fn paths_at_or_below(&self, directory: &TreePath) -> Vec<Vec<u8>> {
-        if directory.is_root() {
-            return self.watched.keys().cloned().collect();
+    /// Gives all watches back and waits for the end of the backend's thread.
+    pub(super) fn end(self) {
+        if let Some(Backend { watcher, ended }) = self.backend {
+            drop(watcher);
+            let _hung_up = ended.recv_timeout(LAST_WORD);
         }
-        // In the order of bytes, `a/…` lies between `a/` and `a0`; `a-b` lies elsewhere.
-        let (mut first, mut end) = (directory.as_bytes().to_vec(), directory.as_bytes().to_vec());
-        first.push(b'/');
-        end.push(b'/' + 1);
-        let below = self.watched.range(first..end).map(|(path, _)| path.clone());
-        self.watched.get_key_value(directory.as_bytes()).map(|(path, _)| path.clone()).into_iter().chain(below).collect()
     }
 
     fn publish_count(&self) {
         self.count.store(self.watched.len(), Ordering::Relaxed);
     }
+}
+
+fn at_or_below<T>(known: &BTreeMap<Vec<u8>, T>, directory: &TreePath) -> Vec<Vec<u8>> {
+    if directory.is_root() {
+        return known.keys().cloned().collect();
+    }
+    // In the order of bytes, `a/…` lies between `a/` and `a0`; `a-b` lies elsewhere.
+    let (mut first, mut end) = (directory.as_bytes().to_vec(), directory.as_bytes().to_vec());
+    first.push(b'/');
+    end.push(b'/' + 1);
+    let below = known.range(first..end).map(|(path, _)| path.clone());
+    known.get_key_value(directory.as_bytes()).map(|(path, _)| path.clone()).into_iter().chain(below).collect()
 }
 
 /// Returns which directory stands at a path; none for a link, a file or nothing.
@@ -144,7 +231,7 @@ fn to_outcome(source: notify::Error, path: PathBuf) -> Result<Placed, WatchError
     match &source.kind {
         ErrorKind::PathNotFound => Ok(Placed::NotThere),
         ErrorKind::Io(error) if is_absence(error.kind()) => Ok(Placed::NotThere),
-        ErrorKind::MaxFilesWatch => Err(WatchError::TooManyWatches { path }),
+        ErrorKind::MaxFilesWatch => Ok(Placed::LimitReached),
         ErrorKind::Io(_) | ErrorKind::Generic(_) | ErrorKind::WatchNotFound | ErrorKind::InvalidConfig(_) => {
             Err(WatchError::Watch { path, source })
         }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::model::{PollReason, TreePath, WatchHint, WatchProblem};
 use crate::watch::error::WatchError;
-use crate::watch::places::Placed;
+use crate::watch::places::{Ears, Placed};
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::worker::Worker;
 
@@ -30,27 +30,21 @@ impl Worker {
 
     /// Places watches and hints at what kept one from being placed.
     pub(super) fn place_or_tell(&mut self, directory: &TreePath, report: Report) {
-        let problem = match self.place_below(directory, report) {
-            Ok(()) => return,
-            Err(WatchError::TooManyWatches { path }) => {
-                WatchProblem::TooManyWatches(TreePath::below(&self.root, &path).unwrap_or_default())
-            }
-            Err(error) => WatchProblem::Backend(error.to_string()),
-        };
-        self.tell(WatchHint::LookAgain(problem));
+        if let Err(error) = self.place_below(directory, report) {
+            self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
+        }
     }
 
     /// Watches a directory and what a walk comes to below it: first the watch, then the rules, then the look at what is there,
-    /// so that nothing can come in between unseen. Goes on after a directory that cannot be watched, unless the limit is reached.
+    /// so that nothing can come in between unseen. Goes on after a directory that cannot be watched.
     pub(super) fn place_below(&mut self, top: &TreePath, report: Report) -> Result<(), WatchError> {
         let mut failure = Ok(());
         let mut waiting = vec![top.clone()];
         while let Some(directory) = waiting.pop() {
             let Some(scope) = self.matcher.scope(&directory) else { continue };
-            let placed = match self.places.place(&directory) {
+            let placed = match self.place_or_poll(&directory) {
                 Ok(Placed::NotThere) => continue,
-                Ok(placed @ (Placed::New | Placed::Already)) => placed,
-                Err(error @ WatchError::TooManyWatches { .. }) => return Err(error),
+                Ok(placed) => placed,
                 Err(error) => {
                     failure = Err(error);
                     continue;
@@ -67,13 +61,47 @@ impl Worker {
             }
             self.look_into(&directory, report, &mut waiting);
         }
+        self.poll_from_here();
         failure
+    }
+
+    /// Watches one directory; polls it where there is no watch to be had, or where a watch does not tell everything.
+    fn place_or_poll(&mut self, directory: &TreePath) -> Result<Placed, WatchError> {
+        let placed = self.places.place(directory)?;
+        let reason = match (placed, self.places.ears(directory)) {
+            (Placed::NotThere, _) => return Ok(placed),
+            (Placed::LimitReached, _) if !self.places.has_backend() => {
+                self.limit("max_user_instances", |raise_to| PollReason::TooManyInstances { raise_to })
+            }
+            (Placed::LimitReached, _) => {
+                self.limit("max_user_watches", |raise_to| PollReason::TooManyWatches { path: directory.clone(), raise_to })
+            }
+            (Placed::New | Placed::Already, Ears::Some(name)) => PollReason::FileSystem { path: directory.clone(), name },
+            (Placed::New | Placed::Already, Ears::Events) if self.is_deaf() => PollReason::Deaf,
+            (Placed::New | Placed::Already, Ears::Events) => return Ok(placed),
+        };
+        self.tell_polling(reason);
+        let is_new = !self.places.polled.contains_key(directory.as_bytes());
+        if is_new {
+            self.start_polling(directory);
+        }
+        Ok(if is_new { Placed::New } else { Placed::Already })
+    }
+
+    fn limit(&self, name: &str, reason: impl FnOnce(u64) -> PollReason) -> PollReason {
+        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).unwrap_or_default();
+        reason(raised(text.trim().parse().unwrap_or_default(), name))
     }
 
     fn look_into(&self, directory: &TreePath, report: Report, waiting: &mut Vec<TreePath>) {
         let Some(scope) = self.matcher.scope(directory) else { return };
-        // A directory that cannot be listed is named by the digest.
-        let Ok(entries) = fs::read_dir(self.root.join(directory.as_path())) else { return };
+        let Ok(entries) = fs::read_dir(self.root.join(directory.as_path())) else {
+            // A directory that cannot be listed is named by the digest.
+            if report == Report::Saves {
+                self.tell_if_in(directory, WatchHint::Saved);
+            }
+            return;
+        };
         for entry in entries.flatten() {
             let path = directory.join(entry.file_name().as_bytes());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -84,5 +112,23 @@ impl Worker {
                 self.tell(WatchHint::Saved(path));
             }
         }
+    }
+}
+
+/// Returns what a limit is best raised to: what desktop programs ask for, or twice what is there.
+fn raised(limit: u64, name: &str) -> u64 {
+    let usual = if name == "max_user_watches" { 524_288 } else { 512 };
+    usual.max(limit.saturating_mul(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_raised_to_what_is_usual_or_to_twice_what_it_is() {
+        assert_eq!(raised(8192, "max_user_watches"), 524_288);
+        assert_eq!(raised(524_288, "max_user_watches"), 1_048_576);
+        assert_eq!(raised(128, "max_user_instances"), 512);
     }
 }

@@ -40,6 +40,22 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
     news
 }
 
+/// Makes the matcher know the rules files of every directory on the way to a path, as a walk would.
+pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matcher) {
+    let mut way = Vec::new();
+    let mut above = path.parent();
+    while let Some(directory) = above {
+        above = directory.parent();
+        way.push(directory);
+    }
+    for directory in way.iter().rev() {
+        // A directory whose rules do not count is not read, nor is what a walk does not come to.
+        if matcher.scope(directory).is_some_and(|scope| scope.reads_rules()) {
+            read_rules(root, directory, matcher);
+        }
+    }
+}
+
 fn read_text(path: &Path) -> io::Result<Vec<u8>> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

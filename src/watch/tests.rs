@@ -6,18 +6,22 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use notify::event::{Flag, ModifyKind, RenameMode};
-use notify::{ErrorKind, Event, EventKind};
+use notify::{Event, EventKind};
 use tempfile::TempDir;
 
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::inbox::Message;
-use crate::watch::{WatchError, Watcher};
+use crate::watch::{Pace, WatchError, Watcher};
+
+/// Nothing is polled or swept unless a test says so.
+const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 fn start(root: &Path) -> (Watcher, Receiver<WatchHint>) {
     let (sender, hints) = channel();
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-    let watcher = Watcher::start(root, matcher, move |hint| drop(sender.send(hint))).expect("a directory that can be watched");
+    let watcher =
+        Watcher::start(root, matcher, &PACE, move |hint| drop(sender.send(hint))).expect("a directory that can be watched");
     (watcher, hints)
 }
 
@@ -53,10 +57,6 @@ fn an_overflow_places_all_watches_anew_and_asks_for_a_full_look() {
 fn errors_of_the_backend_ask_for_a_full_look() {
     let root = TempDir::new().expect("a temporary directory");
     let (watcher, hints) = start(root.path());
-    let limit = notify::Error::new(ErrorKind::MaxFilesWatch).add_path(root.path().join("d"));
-    watcher.push(Message::Event(Err(limit)));
-    let place = TreePath::try_from("d").expect("a clean path");
-    wait_for(&hints, &WatchHint::LookAgain(WatchProblem::TooManyWatches(place)));
     watcher.push(Message::Event(Err(notify::Error::generic("broken"))));
     wait_for(&hints, &WatchHint::LookAgain(WatchProblem::Backend("broken".to_owned())));
 }
@@ -81,10 +81,10 @@ fn a_root_that_cannot_be_watched_is_an_error() {
     let matcher = || Matcher::new(&MatcherSettings::default()).expect("no patterns");
     fs::write(root.path().join("file"), "x").expect("a writable file");
     for name in ["missing", "file"] {
-        let error = Watcher::start(&root.path().join(name), matcher(), drop).expect_err("no directory");
+        let error = Watcher::start(&root.path().join(name), matcher(), &PACE, drop).expect_err("no directory");
         assert!(matches!(error, WatchError::Root { .. }), "{error:?}");
     }
-    let error = Watcher::start(Path::new("relative"), matcher(), drop).expect_err("no absolute path");
+    let error = Watcher::start(Path::new("relative"), matcher(), &PACE, drop).expect_err("no absolute path");
     assert!(matches!(error, WatchError::Relative { .. }), "{error:?}");
 }
 

@@ -10,12 +10,18 @@ use std::time::Duration;
 
 use crate::ignore::{Matcher, RulesFile, Verdict};
 use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::watch::account::{Account, Recent};
+use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
 use crate::watch::interpret::{RawHint, interpret, interpret_error};
 use crate::watch::places::Places;
 use crate::watch::placing::Report;
+use crate::watch::polling::Polling;
 use crate::watch::rules::{RulesNews, read_rules};
+use crate::watch::syncing::{EAR_TEST, Syncing};
+use crate::watch::ticker::Ticker;
+use crate::watch::watcher::Pace;
 
 /// How often a root that is gone is looked for.
 const ROOT_POLL: Duration = Duration::from_millis(500);
@@ -23,15 +29,18 @@ const ROOT_POLL: Duration = Duration::from_millis(500);
 /// How long the worker waits without looking up. Nothing depends on it; every wait has a bound (G7).
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// How long the end of the backend's thread is waited for.
-const LAST_WORD: Duration = Duration::from_secs(5);
-
 pub(super) struct Worker {
     pub(super) root: PathBuf,
     pub(super) matcher: Matcher,
     pub(super) places: Places,
+    pub(super) pace: Pace,
+    pub(super) polling: Polling,
+    pub(super) syncing: Syncing,
+    /// Held for its thread.
+    _sweeper: Option<Ticker>,
+    recent: Recent,
     root_state: RootState,
-    inbox: InboxHandle,
+    pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
     send: Box<dyn Fn(WatchHint) + Send>,
 }
@@ -54,6 +63,7 @@ impl Worker {
     pub(super) fn start(
         root: &Path,
         matcher: Matcher,
+        pace: &Pace,
         inbox: InboxHandle,
         count: Arc<AtomicUsize>,
         send: Box<dyn Fn(WatchHint) + Send>,
@@ -66,12 +76,27 @@ impl Worker {
             return Err(not_there(io::ErrorKind::NotADirectory.into()));
         }
         let places = Places::start(root, inbox.clone(), Arc::clone(&count))?;
-        let root_state = RootState::Watched;
-        let mut worker = Self { root: root.to_owned(), matcher, places, root_state, inbox, count, send };
+        let sweeper = pace.sweep.map(|every| Ticker::start(every, inbox.clone(), Message::Sweep));
+        let mut worker = Self {
+            root: root.to_owned(),
+            matcher,
+            places,
+            pace: pace.clone(),
+            polling: Polling::default(),
+            syncing: Syncing::default(),
+            _sweeper: sweeper.transpose().map_err(|source| WatchError::Thread { source })?,
+            recent: Recent::default(),
+            root_state: RootState::Watched,
+            inbox,
+            count,
+            send,
+        };
+        sweep_up(root);
         worker.place_below(&TreePath::root(), Report::Nothing)?;
         if !worker.places.is_root_in_place() {
             return Err(not_there(io::ErrorKind::PermissionDenied.into()));
         }
+        worker.probe();
         Ok(worker)
     }
 
@@ -82,19 +107,19 @@ impl Worker {
                 self.rearm(WatchProblem::RootReturned);
             }
         }
-        drop(self);
-        // The backend's thread holds the last sender.
-        while matches!(inbox.receive(LAST_WORD), Received::Message(_) | Received::Lost) {}
+        self.places.end();
     }
 
     fn work_once(&mut self, inbox: &Inbox) -> Next {
         let timeout = match self.root_state {
+            RootState::Watched if self.awaits_cookie() => EAR_TEST,
             RootState::Watched => IDLE,
             RootState::Gone => ROOT_POLL,
         };
         match inbox.receive(timeout) {
             Received::Message(message) => return self.handle(message),
             Received::Lost => self.rearm(WatchProblem::Overflow),
+            Received::Nothing if self.root_state == RootState::Watched && self.awaits_cookie() => self.go_deaf(),
             Received::Nothing => {}
             Received::Closed => return Next::End,
         }
@@ -105,6 +130,32 @@ impl Worker {
         let hints = match message {
             Message::Stop => return Next::End,
             Message::Rearm => vec![RawHint::Overflow],
+            Message::Sync(id) => {
+                match self.root_state {
+                    RootState::Watched => self.sync(id),
+                    RootState::Gone => self.tell(WatchHint::Synced(id)),
+                }
+                Vec::new()
+            }
+            Message::Poll(ticket) => {
+                if self.root_state == RootState::Watched {
+                    self.poll_or_skip();
+                }
+                drop(ticket);
+                Vec::new()
+            }
+            Message::Sweep(ticket) => {
+                if self.root_state == RootState::Watched {
+                    self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
+                }
+                drop(ticket);
+                Vec::new()
+            }
+            Message::Explain(path, reply) => {
+                // Who does not wait any longer does not want to know.
+                let _gone = reply.send(self.recent.explain(&path));
+                Vec::new()
+            }
             Message::Event(Ok(event)) => interpret(&event),
             Message::Event(Err(error)) => vec![interpret_error(&error)],
         };
@@ -115,13 +166,15 @@ impl Worker {
     }
 
     /// Asks the file system and the matcher what a raw hint amounts to.
-    fn follow(&mut self, hint: RawHint) {
+    pub(super) fn follow(&mut self, hint: RawHint) {
+        if let Some((event, path)) = hint.told() {
+            if self.hear_cookie(path) {
+                return;
+            }
+            self.remember(event, path);
+        }
         match hint {
             RawHint::Overflow => self.rearm(WatchProblem::Overflow),
-            RawHint::TooManyWatches(path) => {
-                let path = path.and_then(|path| TreePath::below(&self.root, &path).ok()).unwrap_or_default();
-                self.tell(WatchHint::LookAgain(WatchProblem::TooManyWatches(path)));
-            }
             RawHint::Backend(text) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(text))),
             RawHint::Saved(path) => self.with_path(&path, Self::on_saved),
             RawHint::Writing(path) => self.with_path(&path, Self::on_writing),
@@ -129,6 +182,13 @@ impl Worker {
             RawHint::Appeared(path) => self.with_path(&path, Self::on_appeared),
             RawHint::Vanished(path) => self.with_path(&path, Self::on_vanished),
             RawHint::Touched(path) => self.with_path(&path, Self::on_touched),
+        }
+    }
+
+    fn remember(&mut self, event: &'static str, path: &Path) {
+        if let Ok(path) = TreePath::below(&self.root, path) {
+            let decision = self.matcher.decide(&path, false);
+            self.recent.note(&path, Account { event, decision });
         }
     }
 
@@ -140,7 +200,7 @@ impl Worker {
     }
 
     fn on_saved(&mut self, path: &TreePath) {
-        self.tell_saved(path);
+        self.tell_if_in(path, WatchHint::Saved);
         self.follow_rules(path);
     }
 
@@ -153,7 +213,11 @@ impl Worker {
     fn on_created(&mut self, path: &TreePath) {
         match fs::symlink_metadata(self.root.join(path.as_path())) {
             // A hard link has its content already and is closed by nobody.
-            Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => self.on_writing(path),
+            Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
+                if self.belongs(path, false) {
+                    self.tell(WatchHint::Created(path.clone()));
+                }
+            }
             Ok(_) | Err(_) => self.on_appeared(path),
         }
     }
@@ -170,7 +234,7 @@ impl Worker {
         if path.is_root() {
             return self.check_root();
         }
-        self.tell_saved(path);
+        self.tell_if_in(path, WatchHint::Removed);
         let orphans = self.places.forget(path);
         if !is_directory(&self.root.join(path.as_path())) {
             self.matcher.forget_rules(path);
@@ -186,7 +250,7 @@ impl Worker {
         if path.is_root() {
             return self.check_root();
         }
-        self.tell_saved(path);
+        self.tell_if_in(path, WatchHint::Saved);
         // A directory that could not be read may be readable now.
         if is_directory(&self.root.join(path.as_path())) && !self.places.is_watched(path) {
             self.place_or_tell(path, Report::Saves);
@@ -206,7 +270,7 @@ impl Worker {
         }
     }
 
-    fn check_root(&mut self) {
+    pub(super) fn check_root(&mut self) {
         if self.places.is_root_in_place() {
             return;
         }
@@ -229,17 +293,17 @@ impl Worker {
         self.root_state = RootState::Watched;
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         if self.places.is_root_in_place() {
-            self.tell(WatchHint::LookAgain(problem));
+            self.answer_all(problem);
         } else {
             self.root_state = RootState::Gone;
             self.tell(WatchHint::RootVanished);
         }
     }
 
-    /// Hints at a save of a path of which it is not known whether it is, or was, a directory.
-    fn tell_saved(&self, path: &TreePath) {
+    /// Hints at a path of which it is not known whether it is, or was, a directory.
+    pub(super) fn tell_if_in(&self, path: &TreePath, hint: fn(TreePath) -> WatchHint) {
         if self.belongs(path, false) || self.belongs(path, true) {
-            self.tell(WatchHint::Saved(path.clone()));
+            self.tell(hint(path.clone()));
         }
     }
 

@@ -18,7 +18,7 @@ use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, 
 use crate::model::CommandExit;
 use crate::process::ignores_hang_up;
 use crate::spec::{self, DiskFiles};
-use crate::watch::WatchError;
+use crate::watch::{Pace, WatchError};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -49,6 +49,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         scope,
         reload: reload(options, &loaded.root),
         settings: engine_settings(watch),
+        pace: pace(watch),
         matcher: settings.new_matcher().map_err(|error| super::of_run(&error))?,
         keys,
         hang_up: hang_up(),
@@ -84,7 +85,8 @@ fn reload(options: &WatchOptions, root: &Path) -> Reload {
         let loaded = loaded.map_err(|error| error.lines())?;
         let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
         let engine = engine_settings(&loaded.configuration.watch);
-        Ok(Reloaded { plan: loaded.plan, settings, engine })
+        let pace = pace(&loaded.configuration.watch);
+        Ok(Reloaded { plan: loaded.plan, settings, engine, pace })
     })
 }
 
@@ -96,6 +98,10 @@ fn engine_settings(watch: &WatchSettings) -> EngineSettings {
         max_restarts: watch.max_restarts,
         git_wait: watch.git_wait,
     }
+}
+
+fn pace(watch: &WatchSettings) -> Pace {
+    Pace { poll: watch.poll, sweep: watch.sweep }
 }
 
 /// At a terminal SIGHUP says that it is gone; `nohup` says that this does not matter. Without one, somebody asks for a reload.

@@ -325,6 +325,7 @@ impl World {
                 Effect::Start(_) => {
                     assert_eq!(self.running.replace(Run::Looking), None, "two runs at once");
                     self.unstable = false;
+                    self.wake = None;
                     self.asked_to_stop = false;
                 }
                 Effect::WakeAt(moment) => self.wake = Some(moment.0),
@@ -466,7 +467,11 @@ fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_
     let effects = engine.handle(Moment(1069), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     let Hints::Only(paths) = &order.hints else { panic!("{order:?}") };
-    assert_eq!((paths.len(), order.unless_tree), (50, Some(tree("t0"))), "what the look that was called off was told is not lost");
+    assert_eq!(
+        (paths.len(), order.unless_tree),
+        (50, Some(tree("t0"))),
+        "what the look that was called off was told is not lost"
+    );
     begun(&mut engine, 1070);
     save(&mut engine, 1080, "f1");
     assert!(stops(&engine.handle(Moment(1100), Event::Timer)), "it was no restart");
@@ -590,7 +595,10 @@ fn a_rebase_is_waited_out_and_a_conflict_that_stays_is_not() {
     git(&mut engine, 2000, Some(GitOperation::Merge));
     save(&mut engine, 2000, "a");
     let effects = engine.handle(Moment(7000), Event::Timer);
-    assert!(matches!(effects.as_slice(), [Effect::Show(Notice::GitGoesOn(GitOperation::Merge)), Effect::Start(_)]), "{effects:?}");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Show(Notice::GitGoesOn(GitOperation::Merge)), Effect::Start(_)]),
+        "{effects:?}"
+    );
     verdict(&mut engine, 7100, "t2", &[]);
     assert!(starts(&save(&mut engine, 7200, "a")), "who works on the conflict does not wait each time");
 }

@@ -46,7 +46,7 @@ impl Unseen {
                 self.fresh.hints.extend([path.clone()]);
             }
             // It has its turn only when nothing else is going on.
-            WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Synced(_) => {}
+            WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Polling(_) | WatchHint::Synced(_) => {}
             WatchHint::LookAgain(problem) => {
                 self.anything();
                 self.fresh.lost |= problem.loses_events();

@@ -1,0 +1,65 @@
+//! What became of the last events: which path, what was heard, and which rule kept or dropped it. Pure and bounded.
+
+use std::collections::VecDeque;
+
+use crate::ignore::Decision;
+use crate::model::TreePath;
+
+/// So many paths are remembered.
+const REMEMBERED: usize = 512;
+
+/// What was heard of a path last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// What was heard, in words for people.
+    pub event: &'static str,
+    /// Whether the path belonged to the tree, and the rule that decided.
+    pub decision: Decision,
+}
+
+/// The last events, one for a path.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    accounts: VecDeque<(TreePath, Account)>,
+}
+
+impl Recent {
+    /// Remembers what was heard of a path, and forgets the oldest path if there are too many.
+    pub(super) fn note(&mut self, path: &TreePath, account: Account) {
+        match self.accounts.back_mut() {
+            Some((last, known)) if last == path => *known = account,
+            Some(_) | None => {
+                if self.accounts.len() == REMEMBERED {
+                    self.accounts.pop_front();
+                }
+                self.accounts.push_back((path.clone(), account));
+            }
+        }
+    }
+
+    /// Returns what was heard of a path last, unless it is too long ago.
+    pub(super) fn explain(&self, path: &TreePath) -> Option<Account> {
+        self.accounts.iter().rev().find(|(known, _)| known == path).map(|(_, account)| account.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ignore::Verdict;
+
+    #[test]
+    fn the_last_word_on_a_path_is_kept_until_too_many_others_came() {
+        let mut recent = Recent::default();
+        let path = |name: &str| TreePath::try_from(name).expect("a clean path");
+        let account = |event| Account { event, decision: Decision { verdict: Verdict::In, rule: None } };
+        recent.note(&path("a"), account("created"));
+        recent.note(&path("a"), account("saved"));
+        recent.note(&path("b"), account("saved"));
+        assert_eq!((recent.explain(&path("a")), recent.accounts.len()), (Some(account("saved")), 2));
+        for number in 0..REMEMBERED {
+            recent.note(&path(&format!("f{number}")), account("saved"));
+        }
+        assert_eq!((recent.explain(&path("a")), recent.accounts.len()), (None, REMEMBERED));
+    }
+}

@@ -1,0 +1,75 @@
+//! Which file systems may change without a word to inotify. A table; the reader only asks for the type.
+
+use std::path::Path;
+
+use nix::sys::statfs::statfs;
+
+/// A row of [`EVENTLESS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eventless {
+    /// The type as `statfs(2)` gives it.
+    pub magic: i64,
+    /// What it is called.
+    pub name: &'static str,
+}
+
+const fn row(magic: i64, name: &'static str) -> Eventless {
+    Eventless { magic, name }
+}
+
+/// File systems that another machine, another kernel or a program can change. The kernel tells of what goes through it alone, so
+/// they are watched *and* polled. Numbers: `linux/magic.h` and the file systems' own headers.
+pub const EVENTLESS: &[Eventless] = &[
+    row(0x6969, "NFS"),
+    row(0x517B, "SMB"),
+    row(0xFF53_4D42, "CIFS"),
+    row(0xFE53_4D42, "SMB 2"),
+    row(0x0102_1997, "9p, as WSL and virtual machines use for shared folders"),
+    row(0x5346_4846, "WSL's file system"),
+    row(0x6573_5546, "FUSE, as sshfs and shared folders use"),
+    row(0x7868_4256, "VirtualBox' shared folders"),
+    row(0x786F_4256, "VirtualBox' shared folders"),
+    row(0x7C7C_6673, "Parallels' shared folders"),
+    row(0xBACB_ACBC, "VMware's shared folders"),
+    row(0x00C3_6400, "Ceph"),
+    row(0x5346_414F, "AFS"),
+    row(0x6B41_4653, "AFS"),
+    row(0x7375_7245, "Coda"),
+    row(0x564C, "NCP"),
+    row(0x0BD0_0BD0, "Lustre"),
+    row(0x0116_1970, "GFS2"),
+    row(0x7461_636F, "OCFS2"),
+    row(0x4750_4653, "GPFS"),
+    row(0x1983_0326, "BeeGFS"),
+];
+
+/// Returns what a file system is called that does not tell of every change.
+pub fn find_eventless(magic: i64) -> Option<&'static str> {
+    EVENTLESS.iter().find(|row| row.magic == magic).map(|row| row.name)
+}
+
+/// Returns what the file system of a directory is called if it does not tell of every change. What cannot be asked is taken for one
+/// that does; the probe file finds out.
+pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
+    let kind = statfs(directory).ok()?.filesystem_type();
+    // The kernel gives 32 bits; the sign is the word's, not the number's.
+    #[expect(clippy::unnecessary_cast, reason = "the type differs between libraries")]
+    find_eventless((kind.0 as i64) & 0xFFFF_FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_is_shadowed_and_local_file_systems_are_watched_alone() {
+        for (number, row) in EVENTLESS.iter().enumerate() {
+            assert_eq!(EVENTLESS.iter().position(|other| other.magic == row.magic), Some(number), "{row:?}");
+        }
+        for (magic, local) in [(0xEF53, "ext4"), (0x9123_683E, "btrfs"), (0x5846_5342, "xfs"), (0x0102_1994, "tmpfs")] {
+            assert_eq!(find_eventless(magic), None, "{local}");
+        }
+        assert_eq!(find_eventless(0x6969), Some("NFS"));
+        assert_eq!(find_eventless(0x0794_C7630), None, "overlayfs tells of what goes through it; the probe decides");
+    }
+}

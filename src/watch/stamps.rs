@@ -1,0 +1,107 @@
+//! What polling remembers of a directory, and what changed since. Comparing is pure; the reader only lists and asks for stamps.
+//!
+//! A stamp does not guarantee that content is the same: whoever writes twice within one tick of the file system's clock, without
+//! changing size or inode, is not seen before the sweep.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What is remembered of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    is_directory: bool,
+    /// Device and inode, mode; of what is no directory also size, times of change in nanoseconds.
+    numbers: [i128; 5],
+}
+
+/// The entries of a directory by name, without those that do not belong to the tree.
+pub(super) type Snapshot = BTreeMap<Vec<u8>, Stamp>;
+
+/// What became of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It came to be, or something of another kind stands there.
+    Came,
+    /// Its content or mode changed.
+    Changed,
+    /// It is gone.
+    Went,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        let (device, inode, mode) = (metadata.dev(), metadata.ino(), metadata.mode());
+        let identity = [(i128::from(device) << 64) | i128::from(inode), i128::from(mode)];
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        let is_directory = metadata.is_dir();
+        // A directory's own times say what its entries say better, also of entries that do not belong to the tree.
+        let [size, modified, changed] = if is_directory {
+            [0; 3]
+        } else {
+            let modified = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
+            [i128::from(metadata.size()), modified, nanoseconds(metadata.ctime(), metadata.ctime_nsec())]
+        };
+        Self { is_directory, numbers: [identity[0], identity[1], size, modified, changed] }
+    }
+}
+
+/// Reads a directory; none when it cannot be listed. `belongs` is asked for each name and whether it is a directory.
+pub(super) fn read_snapshot(directory: &Path, belongs: impl Fn(&[u8], bool) -> bool) -> Option<Snapshot> {
+    let entries = fs::read_dir(directory).ok()?.flatten();
+    let stamped = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let is_directory = entry.file_type().ok()?.is_dir();
+        // What vanishes in between has gone.
+        belongs(name.as_bytes(), is_directory).then(|| Some((name.as_bytes().to_vec(), Stamp::of(&entry.metadata().ok()?))))?
+    });
+    Some(stamped.collect())
+}
+
+/// Returns what changed, in the order of names.
+pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, Change)> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Change::Went));
+    let rest = after.iter().filter_map(|(name, stamp)| {
+        let change = match before.get(name) {
+            Some(known) if known == stamp => return None,
+            Some(known) if known.is_directory || stamp.is_directory => Change::Came,
+            Some(_) => Change::Changed,
+            None => Change::Came,
+        };
+        Some((name.clone(), change))
+    });
+    // What is gone is said first: a rename is one change, seen from both ends.
+    gone.chain(rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(is_directory: bool, number: i128) -> Stamp {
+        Stamp { is_directory, numbers: [number, 0, 0, 0, 0] }
+    }
+
+    #[test]
+    fn every_difference_is_a_change_and_nothing_else_is() {
+        let snapshot =
+            |entries: &[(&str, Stamp)]| entries.iter().map(|(name, stamp)| (name.as_bytes().to_vec(), *stamp)).collect();
+        let (file, other, directory) = (stamp(false, 1), stamp(false, 2), stamp(true, 3));
+        let before: Snapshot =
+            snapshot(&[("file", file), ("gone", file), ("kept", directory), ("kind", file), ("new", directory)]);
+        let after: Snapshot =
+            snapshot(&[("came", file), ("file", other), ("kept", directory), ("kind", directory), ("new", stamp(true, 4))]);
+        let named = |name: &str, change| (name.as_bytes().to_vec(), change);
+        let expected = [
+            named("gone", Change::Went),
+            named("came", Change::Came),
+            named("file", Change::Changed),
+            named("kind", Change::Came),
+            named("new", Change::Came),
+        ];
+        assert_eq!(compare(&before, &after), expected);
+        assert_eq!(compare(&after, &after), []);
+    }
+}
