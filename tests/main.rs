@@ -33,4 +33,6 @@ mod soak;
 mod tdd;
 mod tree;
 mod watch_cli;
+mod watch_storm;
 mod watching;
+mod why;

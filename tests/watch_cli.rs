@@ -3,6 +3,7 @@
 mod ending;
 mod real_tools;
 mod runs;
+mod storms;
 mod terminal;
 mod triggers;
 

@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Tdd(TddOptions),
     Doctor(DoctorOptions),
     Tree(TreeOptions),
+    Why(WhyOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -239,6 +240,28 @@ pub(crate) struct TreeOptions {
     pub(crate) json: bool,
 }
 
+/// Say which rule decides whether a path belongs to the tree, and with it whether a save of it starts a run
+///
+/// The path need not be there. Rules are read as they are now: `.gitignore` and `.ignore` of the project, `watch.ignore` and
+/// `watch.include` of proctor.toml, and the names that are never part of a tree.
+///
+/// Examples:
+///   proctor why src/app.py
+///   proctor why build/schema.json --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WhyOptions {
+    /// The path
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print the explanation as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "UPPER")]
 pub(crate) enum PhaseArgument {
@@ -290,6 +313,7 @@ impl Command {
             Self::Show(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
+            Self::Why(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Watch(_) | Self::Init(_) | Self::Log(_) => false,
         };

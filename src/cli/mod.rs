@@ -58,6 +58,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Init(options) => commands::init::execute(&options, environment),
         Command::Log(options) => commands::log::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
+        Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),

@@ -31,6 +31,7 @@ mod rules;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use always::{ALWAYS_OUT, AlwaysOut, NameRule};
 pub use decision::{Decision, Rule, RuleSource, Verdict};
@@ -38,3 +39,4 @@ pub use matcher::{Matcher, MatcherSettings};
 pub use pattern::{PatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{Scope, Standing};
+pub use why::Explanation;

@@ -9,6 +9,7 @@ pub(crate) mod show;
 pub(crate) mod tdd;
 pub(crate) mod tree;
 pub(crate) mod watch;
+pub(crate) mod why;
 
 use crate::cli::error::CommandError;
 use crate::run::RunError;

@@ -1,0 +1,145 @@
+//! Why a path belongs to a tree or not, in words for people and as data for programs. Pure: whoever asks has read the rules files.
+
+use crate::ignore::decision::{Rule, RuleSource, Verdict};
+use crate::ignore::matcher::Matcher;
+use crate::model::TreePath;
+
+/// What decides about a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The path.
+    pub path: TreePath,
+    /// Whether it belongs to the tree.
+    pub verdict: Verdict,
+    /// The path that was decided about: the topmost directory above it that does not belong, else itself.
+    pub decided_at: TreePath,
+    /// The rule; none where nothing speaks of the path.
+    pub rule: Option<Rule>,
+}
+
+impl Matcher {
+    /// Returns what decides about a path.
+    pub fn explain(&self, path: &TreePath, is_directory: bool) -> Explanation {
+        let decision = self.decide(path, is_directory);
+        let decided_at = if decision.verdict == Verdict::Out { self.topmost_out(path) } else { path.clone() };
+        Explanation { path: path.clone(), verdict: decision.verdict, decided_at, rule: decision.rule }
+    }
+
+    fn topmost_out(&self, path: &TreePath) -> TreePath {
+        let ancestors = std::iter::successors(path.parent(), TreePath::parent);
+        let out = ancestors.filter(|above| self.decide(above, true).verdict == Verdict::Out);
+        out.last().unwrap_or_else(|| path.clone())
+    }
+}
+
+impl Explanation {
+    /// Returns the lines for people: the verdict, the rule, what follows from it.
+    pub fn lines(&self) -> Vec<String> {
+        let path = &self.path;
+        let reason = self.rule.as_ref().map(|rule| self.reason(rule));
+        match (self.verdict, reason) {
+            (Verdict::In, reason) => {
+                let reason = reason.unwrap_or_else(|| "no rule speaks of it".to_owned());
+                vec![
+                    format!("`{path}` belongs to the tree: {reason}"),
+                    "a save of it starts a run, and every verdict is for its content too".to_owned(),
+                ]
+            }
+            (Verdict::Out, reason) => {
+                let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
+                let mut lines = vec![
+                    format!("`{path}` does not belong to the tree: {reason}"),
+                    "no save of it starts a run, and no verdict says anything about its content".to_owned(),
+                ];
+                if !self.is_out_for_ever() {
+                    lines.push(format!("to put it back, add to `[watch]` in proctor.toml: include = [\"/{path}\"]"));
+                }
+                lines
+            }
+        }
+    }
+
+    /// Returns where the rule is written, in words for people.
+    pub fn source(rule: &Rule) -> String {
+        let line = rule.line.unwrap_or_default();
+        match &rule.source {
+            RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
+            RuleSource::EvidenceLink => "`evidence.link` of the settings".to_owned(),
+            RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
+            RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
+            RuleSource::File { directory, file } => format!("{}:{line}", directory.join(file.name().as_bytes())),
+        }
+    }
+
+    fn reason(&self, rule: &Rule) -> String {
+        let (pattern, at) = (&rule.pattern, &self.decided_at);
+        let which = if *at == self.path { String::new() } else { format!(" of `{at}`") };
+        let written = Self::source(rule);
+        match (&rule.source, self.verdict) {
+            (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
+            (RuleSource::EvidenceLink, _) => format!("`{pattern}` is the link to the evidence"),
+            (RuleSource::Ignore | RuleSource::File { .. }, Verdict::Out) => format!("`{pattern}` ({written}) excludes `{at}`"),
+            (RuleSource::Include | RuleSource::Ignore | RuleSource::File { .. }, _) => {
+                format!("`{pattern}` ({written}) keeps it")
+            }
+        }
+    }
+
+    fn is_out_for_ever(&self) -> bool {
+        match self.rule.as_ref().map(|rule| &rule.source) {
+            Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink) => true,
+            Some(RuleSource::Ignore | RuleSource::Include | RuleSource::File { .. }) | None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ignore::{MatcherSettings, RulesFile};
+
+    fn lines(path: &str) -> Vec<String> {
+        let settings = MatcherSettings {
+            ignore: vec!["*.snap".to_owned()],
+            include: vec!["/build/kept.json".to_owned()],
+            evidence_link: Some("evidence".to_owned()),
+        };
+        let mut matcher = Matcher::new(&settings).expect("good patterns");
+        let root = TreePath::root();
+        assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n").is_empty());
+        matcher.explain(&TreePath::try_from(path).expect("a clean path"), false).lines()
+    }
+
+    #[test]
+    fn each_source_of_a_rule_is_named_with_its_place_and_what_it_decides() {
+        for (path, first) in [
+            ("a.py", "`a.py` belongs to the tree: no rule speaks of it"),
+            ("x/a.log", "`x/a.log` does not belong to the tree: `*.log` (.gitignore:3) excludes `x/a.log`"),
+            ("kept.log", "`kept.log` belongs to the tree: `!kept.log` (.gitignore:4) keeps it"),
+            ("build/a/b", "`build/a/b` does not belong to the tree: `build/` (.gitignore:2) excludes `build`"),
+            (
+                "build/kept.json",
+                "`build/kept.json` belongs to the tree: `/build/kept.json` (`watch.include` in proctor.toml, pattern 1) keeps it",
+            ),
+            (
+                "a.snap",
+                "`a.snap` does not belong to the tree: `*.snap` (`watch.ignore` in proctor.toml, pattern 1) excludes `a.snap`",
+            ),
+            (
+                "x/__pycache__/a",
+                "`x/__pycache__/a` does not belong to the tree: `__pycache__` of `x/__pycache__` is never part of a tree \
+                 (Python's compiled modules)",
+            ),
+            ("evidence", "`evidence` does not belong to the tree: `evidence` is the link to the evidence"),
+        ] {
+            assert_eq!(lines(path)[0], first);
+        }
+    }
+
+    #[test]
+    fn only_what_can_be_put_back_has_a_line_that_says_how() {
+        assert_eq!(lines("x/a.log").len(), 3);
+        assert_eq!(lines("x/a.log")[2], "to put it back, add to `[watch]` in proctor.toml: include = [\"/x/a.log\"]");
+        assert_eq!((lines("a.pyc").len(), lines("evidence").len(), lines("a.py").len()), (2, 2, 2));
+    }
+}

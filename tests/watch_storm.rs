@@ -1,0 +1,272 @@
+//! Random changes of a watched tree: a real watcher and the real engine, and a worker that only looks and waits. Whatever happens,
+//! the last change is followed by a verdict for the tree as it is then, and every path that changed was hinted at.
+//!
+//! `PROCTOR_STORM_SEED` repeats a storm; the seed of one that fails is printed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, OnDisk, Order};
+use proctor::ignore::{Matcher, MatcherSettings};
+use proctor::model::{Hints, OnChange, SyncId, Timestamp, TreePath, WatchHint};
+use proctor::tree::{Index, compare};
+use proctor::watch::{Pace, Watcher};
+use tempfile::TempDir;
+
+/// How long the verdict on the last change may take.
+const LATE: Duration = Duration::from_secs(30);
+
+/// How many storms there are, and how many changes in each.
+const STORMS: u64 = 12;
+const CHANGES: usize = 120;
+
+/// A generator whose sequence is the same everywhere (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).expect("a small number")
+    }
+
+    fn place(&mut self) -> PathBuf {
+        const DIRECTORIES: [&str; 7] = ["", "a", "a/b", "a/b/c", "d", "built", "node_modules"];
+        const NAMES: [&str; 7] = ["f0", "f1", "f2.log", "a", "b", "d", ".f3.swp"];
+        Path::new(DIRECTORIES[self.roll(DIRECTORIES.len())]).join(NAMES[self.roll(NAMES.len())])
+    }
+}
+
+/// Changes something. Whatever cannot be done is left undone.
+fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
+    let (one, other) = (root.join(dice.place()), root.join(dice.place()));
+    let text = format!("{number}");
+    let write = |path: &Path| {
+        let _no_place = path.parent().map(fs::create_dir_all);
+        let _is_directory = fs::write(path, &text);
+    };
+    match dice.roll(12) {
+        0..=2 => write(&one),
+        3 => {
+            write(&one.with_extension("tmp"));
+            let _undone = fs::rename(one.with_extension("tmp"), &one);
+        }
+        4 => drop(fs::remove_file(&one)),
+        5 => drop(fs::remove_dir_all(&one)),
+        6 => drop(fs::rename(&one, &other)),
+        7 => drop(symlink(&one, &other)),
+        8 => drop(fs::hard_link(&one, &other)),
+        9 => {
+            let _undone = fs::rename(&one, outside.join("moved"));
+            let _undone = fs::rename(outside.join("moved"), &other);
+        }
+        10 => drop(fs::set_permissions(&one, fs::Permissions::from_mode(if dice.roll(2) == 0 { 0o755 } else { 0o700 }))),
+        _ => write(&root.join(if dice.roll(2) == 0 { ".gitignore" } else { "a/.gitignore" })),
+    }
+    if dice.roll(12) == 0 {
+        let _undone = fs::write(root.join(".gitignore"), ["*.log\n", "built/\n*.log\n", "d/\n"][dice.roll(3)]);
+    }
+}
+
+fn scan(root: &Path) -> Index {
+    // Directories come and go while a walk is in them; the next walk is of what is there then.
+    loop {
+        let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+        if let Ok(index) = Index::scan(root, &mut matcher, Timestamp::from_millis(0)) {
+            return index;
+        }
+    }
+}
+
+/// The engine with a worker that looks at the tree and waits.
+struct Stage<'a> {
+    root: &'a Path,
+    hints: &'a Receiver<WatchHint>,
+    engine: Engine,
+    origin: Instant,
+    wake: Option<Moment>,
+    run: Option<Run>,
+    verdict: Option<Index>,
+    hinted: Hinted,
+}
+
+struct Run {
+    order: Order,
+    stopped: bool,
+    begun: Option<Index>,
+    over_at: Moment,
+}
+
+/// What orders were told.
+#[derive(Default)]
+struct Hinted {
+    everything: bool,
+    paths: BTreeSet<TreePath>,
+}
+
+impl Hinted {
+    fn covers(&self, path: &TreePath) -> bool {
+        let above = std::iter::successors(Some(path.clone()), TreePath::parent);
+        self.everything || above.into_iter().any(|one| !one.is_root() && self.paths.contains(&one))
+    }
+}
+
+impl Stage<'_> {
+    fn now(&self) -> Moment {
+        Moment(u64::try_from(self.origin.elapsed().as_millis()).expect("a short test"))
+    }
+
+    fn handle(&mut self, event: Event) {
+        let effects = self.engine.handle(self.now(), event);
+        self.perform(effects);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Start(order) => {
+                    assert!(self.run.is_none(), "two runs at once");
+                    match &order.hints {
+                        Hints::Everything => self.hinted.everything = true,
+                        Hints::Only(paths) => self.hinted.paths.extend(paths.iter().cloned()),
+                    }
+                    self.wake = None;
+                    self.run = Some(Run { order, stopped: false, begun: None, over_at: Moment(0) });
+                }
+                Effect::Stop(_) => self.run.as_mut().expect("there is a run to stop").stopped = true,
+                Effect::WakeAt(moment) => self.wake = Some(moment),
+                Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => {}
+            }
+        }
+    }
+
+    /// Takes in what comes until it has been quiet for a moment, and lets the run go on.
+    fn turn(&mut self) {
+        match self.hints.recv_timeout(Duration::from_millis(1)) {
+            Ok(hint) => {
+                let hints = std::iter::once(hint).chain(self.hints.try_iter()).collect();
+                self.handle(Event::Hints(hints));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => panic!("the watcher is gone"),
+        }
+        if self.wake.is_some_and(|wake| wake <= self.now()) {
+            self.wake = None;
+            self.handle(Event::Timer);
+        }
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        let now = self.now();
+        let Some(run) = &mut self.run else { return };
+        if run.begun.is_none() {
+            let index = scan(self.root);
+            if run.stopped {
+                return self.end(Finished::Stopped);
+            }
+            if run.order.unless_tree == Some(index.digest()) {
+                return self.end(Finished::Unchanged);
+            }
+            run.begun = Some(index);
+            run.over_at = now.plus(Duration::from_millis(15));
+            return self.handle(Event::Begun);
+        }
+        let stopped = run.stopped;
+        if !stopped && now < run.over_at {
+            return;
+        }
+        let before = run.begun.take().expect("it has begun");
+        if stopped {
+            return self.end(Finished::Stopped);
+        }
+        let after = scan(self.root);
+        let comparison = compare(&before, &after);
+        if comparison.moved.is_empty() {
+            let tree = after.digest();
+            self.verdict = Some(after);
+            return self.end(Finished::Verdict { tree, failed: Vec::new(), paused: false });
+        }
+        let on_disk = if before.digest() == after.digest() { OnDisk::AsTested } else { OnDisk::Newer };
+        self.end(Finished::Moved { paths: comparison.moved.into_iter().collect(), on_disk });
+    }
+
+    fn end(&mut self, finished: Finished) {
+        self.run = None;
+        self.handle(Event::Finished(finished));
+    }
+}
+
+fn storm(seed: u64) {
+    let home = TempDir::new().expect("a temporary directory");
+    let (root, outside) = (home.path().join("project"), home.path().join("outside"));
+    [&root, &outside].iter().for_each(|path| fs::create_dir(path).expect("a writable directory"));
+    let mut dice = Dice(seed);
+    (0..20).for_each(|number| change(&root, &outside, &mut dice, number));
+    let (send, hints) = channel();
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let pace = Pace { poll: Duration::from_secs(3600), sweep: None };
+    let watcher = Watcher::start(&root, matcher, &pace, move |hint| drop(send.send(hint))).expect("a directory to watch");
+    let settings = EngineSettings {
+        quiet: Duration::from_millis(10),
+        longest_burst: Duration::from_millis(100),
+        on_change: OnChange::Restart,
+        max_restarts: 3,
+        git_wait: Duration::ZERO,
+    };
+    let mut engine = Engine::new(settings);
+    let first = engine.begin();
+    let hinted = Hinted::default();
+    let mut stage =
+        Stage { root: &root, hints: &hints, engine, origin: Instant::now(), wake: None, run: None, verdict: None, hinted };
+    stage.perform(first);
+    settle(&mut stage, seed);
+    let mut number = 0;
+    while number < CHANGES {
+        stage.hinted = Hinted::default();
+        let before = scan(&root);
+        for _ in 0..=dice.roll(20) {
+            change(&root, &outside, &mut dice, number);
+            number += 1;
+            if dice.roll(4) == 0 {
+                stage.turn();
+            }
+        }
+        settle(&mut stage, seed);
+        watcher.handle().sync(SyncId(0));
+        settle(&mut stage, seed);
+        for path in compare(&before, &scan(&root)).moved {
+            // What was moved there and back, or written with the same bytes, need not be looked at again.
+            let differs = before.entries().find(|entry| entry.path == path).map(|entry| entry.digest)
+                != scan(&root).entries().find(|entry| entry.path == path).map(|entry| entry.digest);
+            assert!(stage.hinted.covers(&path) || !differs, "seed {seed}: nobody was told of {path}");
+        }
+    }
+}
+
+/// Lets everything happen until there is a verdict for the tree as it is.
+fn settle(stage: &mut Stage<'_>, seed: u64) {
+    let begun = Instant::now();
+    loop {
+        stage.turn();
+        let is_quiet = stage.run.is_none() && stage.wake.is_none();
+        if is_quiet && stage.verdict.as_ref().map(Index::digest) == Some(scan(stage.root).digest()) {
+            return;
+        }
+        assert!(begun.elapsed() < LATE, "seed {seed}: no verdict for the tree as it is");
+    }
+}
+
+#[test]
+fn the_last_of_many_random_changes_is_always_followed_by_a_verdict_for_it() {
+    let given = std::env::var("PROCTOR_STORM_SEED").ok().and_then(|text| text.parse().ok());
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.subsec_nanos());
+    let first: u64 = given.unwrap_or(u64::from(clock) | 1);
+    println!("the first seed is {first}");
+    (0..if given.is_some() { 1 } else { STORMS }).for_each(|number| storm(first.wrapping_add(number * 7919).max(1)));
+}

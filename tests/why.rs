@@ -1,0 +1,43 @@
+//! `proctor why` through the program: the rule that decides about a path, wherever the project is asked from.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::common::Project;
+
+#[test]
+fn the_rule_that_keeps_a_path_out_is_named_with_its_file_and_line() {
+    let project = Project::new().toml("[watch]\ninclude = [\"/build/kept.json\"]\n").file(".gitignore", "*.log\nbuild/\n");
+    let project = project.file("src/.ignore", "generated.py\n").file("src/a.py", "").file("src/generated.py", "");
+    let said = |path: &str| project.proctor(["why", path]).success().stdout;
+    assert!(said("src/a.py").starts_with("`src/a.py` belongs to the tree: no rule speaks of it\n"));
+    assert!(said("src/generated.py").contains("`generated.py` (src/.ignore:1) excludes `src/generated.py`"));
+    assert!(said("build/x").contains("`build/` (.gitignore:2) excludes `build`"));
+    assert!(said("build/kept.json").contains("`watch.include` in proctor.toml, pattern 1"));
+    assert!(said("src/__pycache__/a.pyc").contains("is never part of a tree (Python's compiled modules)"));
+    assert!(said("evidence").contains("is the link to the evidence"));
+    let absolute = project.path().join("src/a.py");
+    assert!(said(&absolute.display().to_string()).starts_with("`src/a.py` belongs"));
+}
+
+#[test]
+fn the_document_says_the_same_and_whether_the_path_is_there() {
+    let project = Project::new().file(".gitignore", "*.log\n").file("a.log", "");
+    let document = project.proctor(["why", "a.log", "--json"]).success().json();
+    assert_eq!((&document["schema"], &document["belongs"]), (&"proctor-why-v1".into(), &false.into()));
+    assert_eq!((&document["exists"], &document["decidedAt"]), (&true.into(), &"a.log".into()));
+    let rule = &document["rule"];
+    assert_eq!((&rule["source"], &rule["line"], &rule["pattern"]), (&"rulesFile".into(), &1.into(), &"*.log".into()));
+    let document = project.proctor(["why", "nothing", "--json"]).success().json();
+    assert_eq!((&document["exists"], &document["belongs"], &document["rule"]), (&false.into(), &true.into(), &().into()));
+}
+
+#[test]
+fn a_path_of_no_project_is_refused_and_links_are_not_followed() {
+    let project = Project::new().file("d/a", "");
+    project.proctor(["why", "/etc/passwd"]).status(2);
+    symlink("/etc", project.path().join("away")).expect("a link");
+    assert!(project.proctor(["why", "away"]).success().stdout.starts_with("`away` belongs"));
+    project.proctor(["why", "away/passwd"]).status(2);
+    fs::remove_file(project.path().join("away")).expect("our link");
+}
