@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -10,8 +12,10 @@ use notify::{Event, EventKind};
 use tempfile::TempDir;
 
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{TreePath, WatchHint, WatchProblem};
-use crate::watch::inbox::Message;
+use crate::model::{PollReason, SyncId, TreePath, WatchHint, WatchProblem};
+use crate::watch::inbox::{Message, open_inbox};
+use crate::watch::interpret::RawHint;
+use crate::watch::worker::Worker;
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// Nothing is polled or swept unless a test says so.
@@ -98,4 +102,38 @@ fn dropping_a_watcher_ends_its_threads() {
     // The worker's end of the channel is gone when `drop` returns: nothing can come any more.
     let rest = std::iter::repeat_with(|| hints.try_recv()).take_while(Result::is_ok).count();
     assert!(rest < 10 && hints.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected));
+}
+
+/// A worker that does nothing by itself, and what it said.
+fn idle_worker(root: &Path) -> (Worker, Receiver<WatchHint>) {
+    let (handle, inbox) = open_inbox();
+    let (sender, hints) = channel();
+    // Nobody takes events: the inbox is kept by nobody.
+    drop(inbox);
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let send = Box::new(move |hint| drop(sender.send(hint)));
+    let count = Arc::new(AtomicUsize::new(0));
+    (Worker::start(root, matcher, &PACE, handle, count, send).expect("a directory to watch"), hints)
+}
+
+#[test]
+fn where_nothing_is_heard_of_everything_is_polled_until_something_is() {
+    let root = TempDir::new().expect("a temporary directory");
+    fs::create_dir_all(root.path().join("a/b")).expect("a writable directory");
+    let (mut worker, hints) = idle_worker(root.path());
+    assert!(worker.awaits_cookie(), "a file was made to see whether it is heard of");
+    worker.sync(SyncId(1));
+    worker.go_deaf();
+    let said: Vec<WatchHint> = hints.try_iter().collect();
+    let unsynced = WatchHint::LookAgain(WatchProblem::Unsynced);
+    assert_eq!(said, [WatchHint::Polling(PollReason::Deaf), unsynced.clone(), WatchHint::Synced(SyncId(1))]);
+    fs::write(root.path().join("a/b/c"), "x").expect("a writable file");
+    worker.poll_round();
+    assert_eq!(hints.try_iter().collect::<Vec<_>>(), [saved("a/b/c")]);
+    fs::write(root.path().join("a/b/d"), "x").expect("a writable file");
+    worker.sync(SyncId(2));
+    assert_eq!(hints.try_iter().collect::<Vec<_>>(), [saved("a/b/d"), WatchHint::Synced(SyncId(2))]);
+    worker.follow(RawHint::Created(root.path().join(".proctor-cookie-1-1")));
+    assert!(!worker.is_deaf() && worker.places.polled.is_empty(), "it was only late");
+    assert_eq!(hints.try_iter().collect::<Vec<_>>(), [unsynced]);
 }
