@@ -203,8 +203,10 @@ mod tests {
         TreePath::try_from(text).expect("a clean path")
     }
 
+    type Step = (fn(&mut Burst, Moment, TreePath), &'static str);
+
     /// Plays what an editor does, all of it at the moment 1000, and returns how long it is then waited.
-    fn wait_after(steps: &[(fn(&mut Burst, Moment, TreePath), &str)]) -> u64 {
+    fn wait_after(steps: &[Step]) -> u64 {
         let mut burst = Burst::begin(Moment(1000));
         steps.iter().for_each(|(step, name)| step(&mut burst, Moment(1000), path(name)));
         burst.due(QUIET, LONGEST).0 - 1000
@@ -212,17 +214,16 @@ mod tests {
 
     #[test]
     fn a_save_is_over_with_its_last_step_whatever_the_editor_does_before() {
-        let in_place: &[(fn(&mut Burst, Moment, TreePath), &str)] = &[(Burst::writing, "a"), (Burst::saved, "a")];
-        let by_rename: &[(fn(&mut Burst, Moment, TreePath), &str)] = &[
+        let in_place: &[Step] = &[(Burst::writing, "a"), (Burst::saved, "a")];
+        let by_rename: &[Step] = &[
             (Burst::created, "a.tmp"),
             (Burst::writing, "a.tmp"),
             (Burst::saved, "a.tmp"),
             (Burst::removed, "a.tmp"),
             (Burst::saved, "a"),
         ];
-        let old_put_aside: &[(fn(&mut Burst, Moment, TreePath), &str)] =
-            &[(Burst::removed, "a"), (Burst::created, "a"), (Burst::writing, "a"), (Burst::saved, "a")];
-        let old_put_back_and_removed: &[(fn(&mut Burst, Moment, TreePath), &str)] =
+        let old_put_aside: &[Step] = &[(Burst::removed, "a"), (Burst::created, "a"), (Burst::writing, "a"), (Burst::saved, "a")];
+        let old_put_back_and_removed: &[Step] =
             &[(Burst::removed, "a"), (Burst::saved, "a.old"), (Burst::saved, "a"), (Burst::removed, "a.old")];
         assert_eq!([in_place, by_rename, old_put_aside].map(wait_after), [0, 0, 0]);
         // That `a.old` was not there before is not said by a rename.

@@ -157,12 +157,14 @@ impl Engine {
 
     /// Something came: a look that is under way for a burst is called off, since the burst goes on.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
-        match std::mem::replace(&mut self.stage, Stage::Recalling) {
-            Stage::Looking(Look::Burst(burst) | Look::Sweep(burst)) if now < burst.bound(self.settings.longest_burst) => {
-                self.burst = self.burst.take().map(|later| burst.recalled_for(later));
-                return vec![Effect::Stop(StopReason::Superseded)];
-            }
-            stage => self.stage = stage,
+        let longest = self.settings.longest_burst;
+        if let Stage::Looking(Look::Burst(burst) | Look::Sweep(burst)) = &mut self.stage
+            && now < burst.bound(longest)
+        {
+            let begun = std::mem::replace(burst, Burst::begin(now));
+            self.stage = Stage::Recalling;
+            self.burst = self.burst.take().map(|later| begun.recalled_for(later));
+            return vec![Effect::Stop(StopReason::Superseded)];
         }
         self.settle(now)
     }

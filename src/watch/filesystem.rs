@@ -53,8 +53,7 @@ pub fn find_eventless(magic: i64) -> Option<&'static str> {
 pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
     let kind = statfs(directory).ok()?.filesystem_type();
     // The kernel gives 32 bits; the sign is the word's, not the number's.
-    #[expect(clippy::unnecessary_cast, reason = "the type differs between libraries")]
-    find_eventless((kind.0 as i64) & 0xFFFF_FFFF)
+    find_eventless(kind.0 & 0xFFFF_FFFF)
 }
 
 #[cfg(test)]
