@@ -248,6 +248,9 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!(defaults.defaults.on_survivors, OnSurvivors::Report);
     assert_eq!(defaults.watch.quiet, Duration::from_millis(20));
     assert_eq!(defaults.watch.longest_burst, Duration::from_millis(500));
+    assert_eq!(defaults.watch.git_wait, Duration::from_secs(5));
+    assert_eq!(defaults.watch.poll, Duration::from_millis(500));
+    assert_eq!(defaults.watch.sweep, Some(Duration::from_secs(60)));
     assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 3));
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
@@ -363,6 +366,8 @@ fn everything_that_can_be_said_is_understood() {
         collection_error = "red-if-missing"
         [watch]
         quiet = "2s"
+        git_wait = "0s"
+        sweep = "0s"
         [queue]
         max_parallel = 2
         wait = "90s"
@@ -384,6 +389,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.prerequisites[0].once.when_changed, ["uv.lock"]);
     assert_eq!(read.routing.collection_error, CollectionErrorPolicy::RedIfMissing);
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
+    assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
 }
