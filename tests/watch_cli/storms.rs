@@ -137,7 +137,7 @@ fn what_was_saved_without_an_event_is_found_by_the_sweep() {
     let runs = project.store().committed_runs().len();
     // A store through a mapping is heard of by nobody before the mapping is given up.
     let script = "import mmap, os, sys\nf = os.open(sys.argv[1], os.O_RDWR)\nm = mmap.mmap(f, 0)\nm[0:4] = b'abcd'\n\
-                  m.flush()\nprint('stored', flush=True)\nsys.stdin.read()\n";
+                  m.flush()\nsys.stdout.write('stored'); sys.stdout.flush()\nsys.stdin.read()\n";
     let mut mapping = Command::new("python3");
     mapping.args(["-c", script]).arg(project.path().join("d/mapped")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = mapping.spawn().expect("Python is there");
