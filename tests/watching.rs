@@ -353,6 +353,18 @@ fn links_and_hard_links_are_saved_at_once() {
 }
 
 #[test]
+fn a_write_to_a_file_with_several_names_asks_for_a_look_at_all_of_them() {
+    let watched = Watched::new(&[("d/a", "1"), ("b", "1")]);
+    fs::hard_link(watched.at("d/a"), watched.at("other")).expect("a link");
+    watched.everything_so_far();
+    fs::write(watched.at("d/a"), "2").expect("a writable file");
+    watched.wait_for(&WatchHint::LookAgain(WatchProblem::SeveralNames(path("d/a"))));
+    watched.everything_so_far();
+    fs::write(watched.at("b"), "2").expect("a writable file");
+    assert!(!watched.everything_so_far().iter().any(|hint| matches!(hint, WatchHint::LookAgain(_))));
+}
+
+#[test]
 fn a_changed_mode_is_saved_and_reading_is_not() {
     let watched = Watched::new(&[("run", "x"), ("d/a", "1")]);
     for _ in 0..10 {

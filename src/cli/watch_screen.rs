@@ -156,7 +156,7 @@ fn lost(problem: &WatchProblem) -> String {
         WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
         WatchProblem::RootReturned => "the project's directory is back: the whole tree is compared".to_owned(),
         WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
-        WatchProblem::Sweep | WatchProblem::Unsynced => "the whole tree is compared".to_owned(),
+        WatchProblem::Sweep | WatchProblem::Unsynced | WatchProblem::SeveralNames(_) => "the whole tree is compared".to_owned(),
     }
 }
 

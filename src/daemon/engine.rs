@@ -137,7 +137,7 @@ impl Engine {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));
                 return News::Nothing;
             }
-            WatchHint::LookAgain(WatchProblem::Unsynced) => {}
+            WatchHint::LookAgain(WatchProblem::Unsynced | WatchProblem::SeveralNames(_)) => {}
             WatchHint::LookAgain(problem) => effects.push(Effect::Show(Notice::EventsLost(problem.clone()))),
             WatchHint::RootVanished => {
                 self.burst = None;

@@ -67,6 +67,8 @@ pub enum WatchProblem {
     RulesChanged(TreePath),
     /// The root was gone or replaced, and is watched again.
     RootReturned,
+    /// A file with several names was written: the kernel tells of the one it was opened by.
+    SeveralNames(TreePath),
     /// Somebody asked whether everything had been seen, and that could not be found out.
     Unsynced,
     /// Nothing is known to be wrong: it is looked at every so often, whatever the events say.
@@ -79,7 +81,7 @@ impl WatchProblem {
         match self {
             Self::Overflow | Self::Backend(_) => true,
             // What is heard of changed, but nothing that happened went unheard of.
-            Self::RulesChanged(_) | Self::RootReturned | Self::Unsynced | Self::Sweep => false,
+            Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | a slow handler makes the queue overflow | the handler only counts and pushes; a worker thread does the rest |
 //! | an overflow comes as an event without paths | [`interpret()`] asks `need_rescan` first; all watches are placed anew |
 //! | watches below a renamed or removed path are dropped by path, also a new one that was just placed there | after every such event the path is looked at again, and a directory that is known by another path is placed again |
+//! | a file with several names is named by the one it was written by | its link count is asked for, and everything is compared |
 //! | links are followed | directories are told from links by `lstat`, before and after placing |
 //! | a removed root stays deaf for ever | it is looked for until it is back |
 //! | the mask has `IN_OPEN` and cannot be changed | opening is dropped before it is queued; a pytest run over 1,000 files gives 1,400 such events, the kernel's queue holds 16,384 |

@@ -201,6 +201,7 @@ impl Worker {
 
     fn on_saved(&mut self, path: &TreePath) {
         self.tell_if_in(path, WatchHint::Saved);
+        self.follow_names(path);
         self.follow_rules(path);
     }
 
@@ -251,9 +252,18 @@ impl Worker {
             return self.check_root();
         }
         self.tell_if_in(path, WatchHint::Saved);
+        self.follow_names(path);
         // A directory that could not be read may be readable now.
         if is_directory(&self.root.join(path.as_path())) && !self.places.is_watched(path) {
             self.place_or_tell(path, Report::Saves);
+        }
+    }
+
+    /// A file that has other names may have changed under each of them, and events name one, which need not belong to the tree.
+    fn follow_names(&self, path: &TreePath) {
+        let metadata = fs::symlink_metadata(self.root.join(path.as_path()));
+        if metadata.is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1) {
+            self.tell(WatchHint::LookAgain(WatchProblem::SeveralNames(path.clone())));
         }
     }
 
