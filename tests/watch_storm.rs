@@ -151,8 +151,8 @@ impl Stage<'_> {
         match self.hints.recv_timeout(Duration::from_millis(1)) {
             Ok(hint) => {
                 let hints: Vec<_> = std::iter::once(hint).chain(self.hints.try_iter()).collect();
-                let answers = hints.iter().filter_map(|hint| if let WatchHint::Synced(id) = hint { Some(*id) } else { None });
-                self.synced = answers.last().or(self.synced);
+                let mut answers = hints.iter().filter_map(|hint| if let WatchHint::Synced(id) = hint { Some(*id) } else { None });
+                self.synced = answers.next_back().or(self.synced);
                 self.handle(Event::Hints(hints));
             }
             Err(RecvTimeoutError::Timeout) => {}
