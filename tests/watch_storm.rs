@@ -12,8 +12,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, OnDisk, Order};
 use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{Hints, OnChange, SyncId, Timestamp, TreePath, WatchHint};
-use proctor::tree::{Index, compare};
+use proctor::model::{OnChange, SyncId, Timestamp, TreePath, WatchHint};
+use proctor::tree::{Hints, Index, compare};
 use proctor::watch::{Pace, Watcher};
 use tempfile::TempDir;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
-use crate::model::{CommandExit, GitOperation, Hints, PollReason, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::tree::Hints;
 
 /// What is to be done.
 #[must_use]

@@ -14,7 +14,6 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
-use crate::tree::Hints;
 use crate::watch::Pace;
 
 /// What the worker says of the run under way.
@@ -161,7 +160,7 @@ impl Bench {
             phase: None,
             trigger: order.trigger.clone(),
             unless_tree: order.unless_tree,
-            hints: Hints::Everything,
+            hints: order.hints.clone(),
             lost_events: order.lost_events,
             control,
         };

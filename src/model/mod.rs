@@ -59,4 +59,4 @@ pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use size::ByteSize;
 pub use time::{DurationMs, Timestamp};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
-pub use watch::{GitOperation, Hints, PollReason, SyncId, WatchHint, WatchProblem};
+pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

@@ -1,7 +1,5 @@
 //! What the watcher says: hints to look again, never facts (architecture, first idea).
 
-use std::collections::BTreeSet;
-
 use crate::model::TreePath;
 
 /// Something may have changed.
@@ -82,29 +80,6 @@ impl WatchProblem {
             Self::Overflow | Self::Backend(_) => true,
             // What is heard of changed, but nothing that happened went unheard of.
             Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
-        }
-    }
-}
-
-/// Which paths may differ from what was last seen of a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hints {
-    /// Any of them.
-    Everything,
-    /// These, and what lies at or below them; nothing else was heard of.
-    Only(BTreeSet<TreePath>),
-}
-
-impl Hints {
-    /// Returns that nothing was heard of.
-    pub fn none() -> Self {
-        Self::Only(BTreeSet::new())
-    }
-
-    /// Adds what was heard of besides.
-    pub fn extend(&mut self, paths: impl IntoIterator<Item = TreePath>) {
-        if let Self::Only(known) = self {
-            known.extend(paths);
         }
     }
 }

@@ -66,7 +66,6 @@ impl Workspace {
         let before = index.digest();
         if request.control.requested().is_some_and(|reason| is_of_the_run(&reason)) {
             // It has left no trace so far, and leaves none.
-            self.keep_tree(&request.scope.root, index);
             return Ok(Carried::Withdrawn);
         }
         if request.unless_tree == Some(before) {

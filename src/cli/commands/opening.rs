@@ -92,15 +92,6 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
     Ok((archive, project))
 }
 
-/// Returns what decides what belongs to the tree.
-pub(crate) fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
-    MatcherSettings {
-        ignore: configuration.watch.ignore.clone(),
-        include: configuration.watch.include.clone(),
-        evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
-    }
-}
-
 /// Resolves the settings that are not the plan's.
 pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
     let configuration = &loaded.configuration;

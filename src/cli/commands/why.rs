@@ -10,7 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::ignore::{Explanation, Matcher, RuleSource, Verdict};
+use crate::ignore::{Explanation, RuleSource, Verdict};
 use crate::model::{CommandExit, TreePath};
 use crate::watch::learn_rules_on_the_way;
 
@@ -19,11 +19,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
     let path = path_in_project(&root, &environment.absolute(&options.path))?;
-    let problems = |problems: Vec<_>| {
-        let texts: Vec<String> = problems.iter().map(|problem: &crate::ignore::PatternProblem| problem.to_string()).collect();
-        CommandError::new(CommandExit::SpecificationWrong, texts.join("; "))
-    };
-    let mut matcher = Matcher::new(&opening::matcher_settings(&configuration)).map_err(problems)?;
+    let mut matcher = opening::matcher(&configuration)?;
     learn_rules_on_the_way(&root, &path, &mut matcher);
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
     let explanation = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));

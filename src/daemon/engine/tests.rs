@@ -1,7 +1,8 @@
 //! The engine, fed with events: no runtime, no disk, no waiting (house style T1).
 
 use super::*;
-use crate::model::{Digest, GitOperation, Hints};
+use crate::model::{Digest, GitOperation};
+use crate::tree::Hints;
 
 fn engine() -> Engine {
     engine_with(OnChange::Restart)

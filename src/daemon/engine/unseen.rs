@@ -1,6 +1,9 @@
 //! What was heard of and no look at the tree has answered yet. Pure.
 
-use crate::model::{Hints, WatchHint, WatchProblem};
+use std::collections::BTreeSet;
+
+use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::tree::Hints;
 
 /// What was heard of since a look that was carried through.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,14 +24,21 @@ pub(super) struct Heard {
 
 impl Heard {
     fn nothing() -> Self {
-        Self { hints: Hints::none(), lost: false }
+        Self { hints: Hints::Only(BTreeSet::new()), lost: false }
     }
 
     fn add(&mut self, other: Self) {
         self.lost |= other.lost;
         match other.hints {
             Hints::Everything => self.hints = Hints::Everything,
-            Hints::Only(paths) => self.hints.extend(paths),
+            Hints::Only(paths) => self.name(paths),
+        }
+    }
+
+    fn name(&mut self, paths: impl IntoIterator<Item = TreePath>) {
+        match &mut self.hints {
+            Hints::Everything => {}
+            Hints::Only(known) => known.extend(paths),
         }
     }
 }
@@ -43,7 +53,7 @@ impl Unseen {
     pub(super) fn heard(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
-                self.fresh.hints.extend([path.clone()]);
+                self.fresh.name([path.clone()]);
             }
             // It has its turn only when nothing else is going on.
             WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Polling(_) | WatchHint::Synced(_) => {}
@@ -69,7 +79,7 @@ impl Unseen {
 
     /// A look was carried through; no report says so.
     pub(super) fn looked(&mut self) {
-        self.given.hints = Hints::none();
+        self.given.hints = Hints::Only(BTreeSet::new());
     }
 
     /// A look was carried through, and a report says what was lost before it.
