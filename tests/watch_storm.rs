@@ -76,8 +76,8 @@ fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
 fn scan(root: &Path) -> Index {
     // Directories come and go while a walk is in them; the next walk is of what is there then.
     loop {
-        let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-        if let Ok(index) = Index::scan(root, &mut matcher, Timestamp::from_millis(0)) {
+        let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+        if let Ok(index) = Index::scan(root, &matcher, Timestamp::from_millis(0)) {
             return index;
         }
     }
