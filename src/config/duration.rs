@@ -6,7 +6,7 @@ use std::time::Duration;
 const UNITS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Returns the duration a text names; none where it is not a whole number and one of the units `ms`, `s`, `m`, `h`.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().ok()?;

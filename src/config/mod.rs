@@ -21,7 +21,7 @@ mod shell;
 mod tests;
 mod values;
 
-pub use duration::duration_text;
+pub use duration::{duration_text, parse_duration};
 pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};

@@ -28,7 +28,26 @@ pub enum CommandExit {
     Terminated,
 }
 
+/// Every exit there is.
+const ALL: [CommandExit; 10] = [
+    CommandExit::Proceed,
+    CommandExit::CodeNeedsWork,
+    CommandExit::Usage,
+    CommandExit::PersonNeeded,
+    CommandExit::SpecificationWrong,
+    CommandExit::NoFreshVerdict,
+    CommandExit::EvidenceWrong,
+    CommandExit::OwnFault,
+    CommandExit::Interrupted,
+    CommandExit::Terminated,
+];
+
 impl CommandExit {
+    /// Returns the exit with this status; our own fault where there is none.
+    pub fn of_code(code: u8) -> Self {
+        ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::OwnFault)
+    }
+
     /// Returns the exit status of the process.
     pub fn code(self) -> u8 {
         match self {

@@ -1,14 +1,15 @@
 //! The lines of a project's ledger: the truth for registrations, runs, routes and TDD state (S3).
 //!
-//! A line is JSON on one line. Adding an optional field is compatible; anything else needs a new [`LEDGER_SCHEMA`]:
-//! readers refuse lines of a schema they do not know instead of guessing.
+//! A line is JSON on one line. Adding an optional field or a kind is compatible with older lines; anything else needs a new
+//! [`LEDGER_SCHEMA`]: readers refuse lines of a schema or a kind they do not know instead of guessing.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState, Timestamp, TreeDigest,
+    CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState,
+    Timestamp, TreeDigest,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -60,6 +61,26 @@ pub enum LedgerBody {
     Phase(PhaseRecord),
     /// A person decided where a paused task goes on (R9).
     Override(OverrideRecord),
+    /// The service was told to watch the project, or to leave it alone.
+    Serving(ServingRecord),
+}
+
+/// Whether the service watches a project. Its evidence and its id stay either way (S7).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServingRecord {
+    /// From here on.
+    pub serving: Serving,
+}
+
+/// Whether the service watches a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Serving {
+    /// It was added.
+    Served,
+    /// It was never added, or was removed.
+    NotServed,
 }
 
 /// The registration of a project.
@@ -107,6 +128,9 @@ pub struct RunRecord {
     pub overall_result: Option<OverallResult>,
     /// How many results block.
     pub blocking: u32,
+    /// The exit code of a command that ends with it (G5); older lines have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<CommandExit>,
     /// The route, where one was taken (R2).
     pub route: Option<RouteEntry>,
     /// The task's TDD state after the run; none where the run does not touch it.
@@ -190,6 +214,7 @@ impl RunRecord {
             overall_status: status,
             overall_result: None,
             blocking: 0,
+            exit: None,
             route: None,
             tdd: None,
             prerequisites: BTreeMap::new(),

@@ -7,6 +7,7 @@ mod digest;
 mod evidence;
 mod exit_code;
 mod finding;
+mod freshness;
 mod ids;
 mod isolation;
 mod ledger;
@@ -31,10 +32,15 @@ pub use finding::{
     CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
     TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
+pub use freshness::{
+    Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
+    TaskStanding, WaitStep, compute_freshness,
+};
 pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
-    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, SupersededRecord,
+    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, Serving,
+    ServingRecord, SupersededRecord,
 };
 pub use outcome::{
     AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,

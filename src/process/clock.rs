@@ -25,6 +25,13 @@ pub fn monotonic() -> Monotonic {
     Monotonic(Instant::now())
 }
 
+/// Returns the microseconds on the clock that never steps, as systemd counts them; 0 where the system does not tell.
+pub fn monotonic_microseconds() -> u64 {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
+    let micros = time.map(|time| time.tv_sec() * 1_000_000 + time.tv_nsec() / 1_000).unwrap_or_default();
+    u64::try_from(micros).unwrap_or_default()
+}
+
 impl Monotonic {
     /// Returns the point `duration` later; none if that is further away than the clock can say.
     pub fn plus(self, duration: Duration) -> Option<Self> {

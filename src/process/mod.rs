@@ -63,3 +63,4 @@ pub use program::resolve_program;
 pub use protocol::Isolation;
 pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
+pub use system_calls::take_passed_socket;

@@ -4,18 +4,31 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, Store};
-use crate::model::{OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, TaskId, TddState, Timestamp, TreeDigest};
+use crate::model::{
+    OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp, TreeDigest,
+};
 use crate::report::{ExecutionReportV2, parse};
 use crate::run::error::RunError;
 use crate::run::registration::{Found, Place};
 use crate::run::workspace::{catch_up, set_aside_notes};
-use crate::store::{self, IndexedRun};
+use crate::store::{self, IndexedProject, IndexedRun};
 
 /// The store, open for reading.
 pub struct Archive {
-    store: Store,
-    index: store::Index,
+    pub(crate) store: Store,
+    pub(crate) index: store::Index,
     opening_notes: Vec<String>,
+}
+
+/// A project as the ledger has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredProject {
+    /// Its id.
+    pub id: ProjectId,
+    /// Its root, absolute, lossily decoded.
+    pub path: String,
+    /// Whether the service watches it.
+    pub serving: Serving,
 }
 
 /// A run as the ledger has it.
@@ -50,6 +63,11 @@ impl Archive {
         Ok(Self { store, index: opened.index, opening_notes: set_aside_notes(opened.set_aside) })
     }
 
+    /// Returns where the operators' log lies.
+    pub fn log_directory(&self) -> PathBuf {
+        self.store.log_directory()
+    }
+
     /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
@@ -61,14 +79,34 @@ impl Archive {
     /// When the directory, the ledger or the index cannot be read.
     pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, RunError> {
         let place = Place::of(root)?;
-        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
-            catch_up(&self.store, &mut self.index, &project)?;
-        }
+        self.catch_up_all()?;
         Ok(match place.find_in(&self.index)? {
             Found::Known(project) => Some(project),
             Found::Doubtful(doubt) => Some(doubt.project),
             Found::Unknown => None,
         })
+    }
+
+    /// Returns every registered project, sorted by id.
+    ///
+    /// # Errors
+    /// When a ledger or the index cannot be read.
+    pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, RunError> {
+        self.catch_up_all()?;
+        let projects = self.index.projects().map_err(RunError::Index)?;
+        let registered = |project: IndexedProject| {
+            let serving = self.index.serving(&project.id).map_err(RunError::Index)?;
+            Ok(RegisteredProject { id: project.id, path: project.path, serving })
+        };
+        projects.into_iter().map(registered).collect()
+    }
+
+    /// Applies what the index does not know yet: it may be new, deleted, or behind.
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
+        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+            catch_up(&self.store, &mut self.index, &project)?;
+        }
+        Ok(())
     }
 
     /// Returns the newest runs of a project.

@@ -327,6 +327,7 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         overall_status: decided.verdict.overall_status,
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
+        exit: Some(exit(concluding, decided)),
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(course, &concluding.performed),
@@ -360,8 +361,6 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) ->
 
 fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: std::path::PathBuf) -> Sealed {
     let course = concluding.course;
-    // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
-    let standing = if course.in_cycle() { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     let unsuccessful =
         |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let not_left_out = |one: &&Performed| skip_of(one) != Some(SkipReason::NotSelected);
@@ -380,9 +379,16 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
             .collect(),
         moved: concluding.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
-            (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
-            (_, exit) => exit,
-        },
+        exit: exit(concluding, decided),
+    }
+}
+
+fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
+    // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
+    let in_cycle = concluding.course.in_cycle();
+    let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
+    match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
+        (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+        (_, exit) => exit,
     }
 }

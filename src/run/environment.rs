@@ -58,6 +58,12 @@ pub struct ChildEnvironment {
     pub dropped: BTreeSet<String>,
 }
 
+/// Returns what of an environment could reach a command, beside what the settings pass on by name.
+pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
+    let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
+    ambient.iter().filter(|(name, _)| is_passed(name)).collect()
+}
+
 impl ChildEnvironment {
     /// Builds the environment: allow-list, then fixed values, then the file, then the action's own, later ones winning.
     pub fn build(

@@ -4,7 +4,7 @@
 //! damaged or gone costs time and never a wrong digest.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::evidence::Store;
 use crate::ignore::{Matcher, MatcherSettings};
@@ -45,12 +45,8 @@ impl KnownTrees {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
         let Some(known) = known else {
             let matcher = settings.new_matcher()?;
-            let saved = read(store, scope);
-            let looked = match &saved {
-                Some(saved) => saved.rescan(&matcher, clock::now()),
-                None => Index::scan(&scope.root, &matcher, clock::now()),
-            };
-            let index = looked.map_err(RunError::Tree)?;
+            let saved = read(store, &scope.project, &scope.root);
+            let index = begin(saved.as_ref(), &scope.root, &matcher)?;
             let (project, settings) = (scope.project.clone(), settings.matcher.clone());
             let known = KnownTree { project, settings, matcher, index: index.clone(), saved };
             self.trees.insert(scope.root.clone(), known);
@@ -89,11 +85,28 @@ impl KnownTrees {
     }
 }
 
-fn read(store: &Store, scope: &Scope) -> Option<Index> {
-    let bytes = store::read_tree_index(&store.tree_index_path(&scope.project))?;
-    let index = Index::from_bytes(&scope.root, &bytes);
+/// Looks at a tree that is looked at no second time: warm where an index of it was saved.
+///
+/// # Errors
+/// When the root cannot be read, or a pattern of the settings is wrong.
+pub(crate) fn look_once(store: &Store, settings: &Settings, project: Option<&ProjectId>, root: &Path) -> Result<Index, RunError> {
+    let saved = project.and_then(|project| read(store, project, root));
+    begin(saved.as_ref(), root, &settings.new_matcher()?)
+}
+
+fn begin(saved: Option<&Index>, root: &Path, matcher: &Matcher) -> Result<Index, RunError> {
+    let looked = match saved {
+        Some(saved) => saved.rescan(matcher, clock::now()),
+        None => Index::scan(root, matcher, clock::now()),
+    };
+    looked.map_err(RunError::Tree)
+}
+
+fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<Index> {
+    let bytes = store::read_tree_index(&store.tree_index_path(project))?;
+    let index = Index::from_bytes(root, &bytes);
     if index.is_none() {
-        tracing::warn!("the saved index of `{}` is damaged or of another version: every file is read", scope.root.display());
+        tracing::warn!("the saved index of `{}` is damaged or of another version: every file is read", root.display());
     }
     index
 }

@@ -32,14 +32,16 @@ mod registration;
 mod request;
 mod sandbox;
 mod selection;
+mod serving;
+mod standing;
 mod surroundings;
 #[cfg(test)]
 mod testing;
 mod workspace;
 
-pub use archive::{Archive, ArchivedRun};
+pub use archive::{Archive, ArchivedRun, RegisteredProject};
 pub use cycle::CycleChange;
-pub use environment::{ChildEnvironment, EnvironmentSettings};
+pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};
 pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use progress::Progress;
@@ -48,4 +50,6 @@ pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use sandbox::SandboxError;
 pub use selection::Checks;
+pub use serving::record_serving;
+pub use standing::Described;
 pub use workspace::{StepObserver, Workspace};

@@ -87,6 +87,16 @@ impl Workspace {
         }
     }
 
+    /// Finds the project of a directory without registering it; none where it is not registered for certain.
+    ///
+    /// # Errors
+    /// When the directory cannot be looked at, or a ledger or the index cannot be read.
+    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, RunError> {
+        self.catch_up_all()?;
+        let place = Place::of(root)?;
+        Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
+    }
+
     fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, RunError> {
         Ok(match place.find_in(&self.index)? {
             Found::Known(project) => Some(project),

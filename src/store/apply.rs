@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, SupersededRecord, TaskId,
-    TddState,
+    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving, SupersededRecord,
+    TaskId, TddState,
 };
 use crate::store::schema::TABLES;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -97,6 +97,18 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         }
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
+        LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
+    }
+}
+
+fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving, sequence: Sequence) -> rusqlite::Result<()> {
+    match serving {
+        Serving::Served => execute(
+            connection,
+            "INSERT OR REPLACE INTO served (project, sequence) VALUES (?1, ?2)",
+            params![project.as_str(), to_integer(sequence.0)],
+        ),
+        Serving::NotServed => execute(connection, "DELETE FROM served WHERE project = ?1", params![project.as_str()]),
     }
 }
 
@@ -131,8 +143,8 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
     execute(
         connection,
         "INSERT INTO runs (project, sequence, run_id, task, started, ended, status, counts, result, blocking, tree_digest, \
-         environment_digest, plan_digest, report_hash, manifest_hash, route) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         environment_digest, plan_digest, report_hash, manifest_hash, route, exit) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         params![
             project.as_str(),
             to_integer(sequence.0),
@@ -150,6 +162,7 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
             record.report_hash.hex(),
             record.manifest_hash.hex(),
             record.route.as_ref().map(to_json),
+            record.exit.as_ref().map(to_word),
         ],
     )
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    Digest, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState, Timestamp, TreeDigest,
+    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, Sequence, Serving, TaskId, TddState,
+    Timestamp, TreeDigest,
 };
 use crate::store::words::from_integer;
 use crate::store::{Index, IndexError};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route";
+                           plan_digest, report_hash, manifest_hash, route, exit";
 
 /// A run as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct IndexedRun {
     pub manifest_hash: Option<Digest>,
     /// Where it was routed.
     pub route: Option<RouteEntry>,
+    /// The exit code of a command that ends with it; none where the ledger's line does not say.
+    pub exit: Option<CommandExit>,
 }
 
 /// A row as SQLite gives it, before its words are read.
@@ -62,6 +65,7 @@ struct RawRun {
     report_hash: Option<String>,
     manifest_hash: Option<String>,
     route: Option<String>,
+    exit: Option<String>,
 }
 
 impl Index {
@@ -115,6 +119,12 @@ impl Index {
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
     }
 
+    /// Returns whether the service watches a project.
+    pub fn serving(&self, project: &ProjectId) -> Result<Serving, IndexError> {
+        let rows = self.read_rows("SELECT 1 FROM served WHERE project = ?1", params![project.as_str()], |_| Ok(()))?;
+        Ok(if rows.is_empty() { Serving::NotServed } else { Serving::Served })
+    }
+
     /// Reads all rows of a statement.
     pub(super) fn read_rows<T>(
         &self,
@@ -156,6 +166,7 @@ impl Index {
             report_hash: reader.optional_word("digest", raw.report_hash)?,
             manifest_hash: reader.optional_word("digest", raw.manifest_hash)?,
             route: raw.route.map(|text| reader.json("route", text)).transpose()?,
+            exit: reader.optional_word("exit code", raw.exit)?,
         })
     }
 }
@@ -178,6 +189,7 @@ impl RawRun {
             report_hash: row.get(11)?,
             manifest_hash: row.get(12)?,
             route: row.get(13)?,
+            exit: row.get(14)?,
         })
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -78,14 +78,24 @@ CREATE TABLE file_digests (
 ) STRICT, WITHOUT ROWID;
 ";
 
+const VERSION_2: &str = "
+ALTER TABLE runs ADD COLUMN exit TEXT;
+
+CREATE TABLE served (
+    project TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 6] = [
+pub(super) const TABLES: [(&str, &str); 7] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
     ("tdd", "project"),
     ("prerequisites", "project"),
     ("configuration", "project"),
+    ("served", "project"),
 ];
 
 /// The table that belongs to no project: a cache over files of all of them.

@@ -85,6 +85,27 @@ pub(super) fn end_forked(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
+/// Returns the first socket that the service manager handed in (`sd_listen_fds(3)`): descriptor 3, if it is a socket.
+///
+/// # Errors
+/// When descriptor 3 is not open or is no socket.
+pub fn take_passed_socket() -> io::Result<OwnedFd> {
+    const FIRST_PASSED: RawFd = 3;
+    let link = std::fs::read_link(format!("/proc/self/fd/{FIRST_PASSED}"))?;
+    if !link.as_os_str().as_bytes().starts_with(b"socket:") {
+        return Err(io::Error::other("descriptor 3 is no socket"));
+    }
+    // SAFETY: fcntl takes three integers here and gives a descriptor that nobody else owns; the one it copies is only read.
+    let copy = unsafe { libc::fcntl(FIRST_PASSED, libc::F_DUPFD_CLOEXEC, FIRST_PASSED + 1) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // It was handed to this process alone.
+    mark_close_on_exec_from(FIRST_PASSED)?;
+    // SAFETY: the descriptor is new and ours. The one it was copied from stays open and unused.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
 /// Marks every descriptor from `first` on close-on-exec, whoever opened it.
 pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so no owner is cheated.

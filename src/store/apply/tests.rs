@@ -8,8 +8,9 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
 
 use crate::model::{
-    Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase, PhaseRecord,
-    ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, SupersededRecord, TddState, Timestamp, TreeDigest,
+    CommandExit, Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase,
+    PhaseRecord, ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, Serving, ServingRecord,
+    SupersededRecord, TddState, Timestamp, TreeDigest,
 };
 use crate::store::testing::{TestIndex, line, project, registration, run_id, run_record, task};
 use crate::store::{Index, IndexError, IndexedProject, IndexedRun};
@@ -48,6 +49,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         tree_digest: Some(TreeDigest(Digest::of(b"tree"))),
         environment_digest: Some(Digest::of(b"environment")),
         plan_digest: Some(Digest::of(b"plan")),
+        exit: Some(CommandExit::CodeNeedsWork),
         route: Some(route()),
         tdd: Some(started(Phase::Red)),
         ..run_record(1, "T030", OverallStatus::PartialSuccess)
@@ -68,6 +70,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         report_hash: Some(record.report_hash),
         manifest_hash: Some(record.manifest_hash),
         route: record.route,
+        exit: record.exit,
     };
     assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
@@ -276,4 +279,16 @@ proptest! {
         kept.index.apply(&ids[0], &ledgers[0]).unwrap();
         prop_assert_eq!(everything(&rebuilt.index, &ids), everything(&kept.index, &ids));
     }
+}
+
+#[test]
+fn a_project_is_served_from_the_line_that_says_so_until_the_line_that_says_otherwise() {
+    let mut test = TestIndex::new();
+    let serving = |serving| LedgerBody::Serving(ServingRecord { serving });
+    assert_eq!(test.index.serving(&project(SHOP)).unwrap(), Serving::NotServed);
+    test.append(SHOP, serving(Serving::Served));
+    test.append(SHOP, serving(Serving::Served));
+    assert_eq!(test.index.serving(&project(SHOP)).unwrap(), Serving::Served);
+    test.append(SHOP, serving(Serving::NotServed));
+    assert_eq!(test.index.serving(&project(SHOP)).unwrap(), Serving::NotServed);
 }

@@ -1,0 +1,145 @@
+//! Every state, as a row: what is known, and what it amounts to.
+
+use super::*;
+
+fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+fn tree(text: &str) -> TreeDigest {
+    TreeDigest(digest(text))
+}
+
+fn verdict(tree_text: &str, plan: &str, result: OverallResult) -> LastVerdict {
+    LastVerdict {
+        run_id: RunId::new(Timestamp::from_millis(0), 1),
+        tree: Some(tree(tree_text)),
+        plan: Some(digest(plan)),
+        status: OverallStatus::Success,
+        result: Some(result),
+        blocking: 0,
+        ended: None,
+        exit: if result == OverallResult::Passed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork },
+        report: PathBuf::new(),
+    }
+}
+
+fn moved(before: &str, after: &str, path: &str) -> MovedRun {
+    MovedRun { before: Some(tree(before)), after: Some(tree(after)), paths: vec![path.to_owned()] }
+}
+
+/// A passing verdict for the tree and the plan as they are, nothing under way.
+fn facts() -> FreshnessFacts {
+    FreshnessFacts {
+        root: RootNow::Present,
+        approval: Approval::Approved,
+        plan: PlanNow::Known(digest("plan")),
+        tree: Some(tree("now")),
+        activity: Activity::Idle,
+        verdict: Some(verdict("now", "plan", OverallResult::Passed)),
+        moved: Vec::new(),
+        attention: Attention::NotNeeded,
+    }
+}
+
+const PASSED: Freshness = Freshness::Fresh { result: OverallResult::Passed, exit: CommandExit::Proceed };
+const FAILED: Freshness = Freshness::Fresh { result: OverallResult::Failed, exit: CommandExit::CodeNeedsWork };
+
+type Change = fn(&mut FreshnessFacts);
+
+#[test]
+fn every_state_follows_from_what_is_known() {
+    let path = || vec!["a.log".to_owned()];
+    let rows: &[(&str, Change, Freshness)] = &[
+        ("all agrees", |_| {}, PASSED),
+        ("something blocks", |f| f.verdict = Some(verdict("now", "plan", OverallResult::Failed)), FAILED),
+        ("a file was saved", |f| f.tree = Some(tree("later")), Freshness::Stale(Outdated::Tree)),
+        ("a time-out was raised", |f| f.plan = PlanNow::Known(digest("other")), Freshness::Stale(Outdated::Plan)),
+        (
+            "both",
+            |f| (f.tree, f.plan) = (Some(tree("later")), PlanNow::Known(digest("other"))),
+            Freshness::Stale(Outdated::TreeAndPlan),
+        ),
+        ("the task is gone", |f| f.plan = PlanNow::WithoutTask, Freshness::Stale(Outdated::TaskGone)),
+        ("the file was saved back", |f| f.tree = Some(tree("now")), PASSED),
+        ("nothing was ever run", |f| f.verdict = None, Freshness::NoVerdict),
+        ("the first run goes on", |f| (f.verdict, f.activity) = (None, Activity::Running), Freshness::Running),
+        ("a run for a newer tree goes on", |f| (f.tree, f.activity) = (None, Activity::Running), Freshness::Running),
+        ("it waits for its turn", |f| (f.tree, f.activity) = (None, Activity::Queued), Freshness::Queued),
+        ("a run repeats a fresh verdict", |f| f.activity = Activity::Running, PASSED),
+        ("nobody looked, nothing goes on", |f| f.tree = None, Freshness::Stale(Outdated::Tree)),
+        (
+            "it moved",
+            |f| (f.tree, f.moved) = (Some(tree("b")), vec![moved("a", "b", "a.log")]),
+            Freshness::Moved { paths: path() },
+        ),
+        (
+            "it moved and went back",
+            |f| (f.tree, f.moved) = (Some(tree("a")), vec![moved("a", "b", "a.log")]),
+            Freshness::Moved { paths: path() },
+        ),
+        (
+            "it moved, then was saved",
+            |f| (f.tree, f.moved) = (Some(tree("c")), vec![moved("a", "b", "a.log")]),
+            Freshness::Stale(Outdated::Tree),
+        ),
+        (
+            "it moved again",
+            |f| (f.tree, f.moved) = (Some(tree("b")), vec![moved("b", "b", "a.log"), moved("a", "b", "a.log")]),
+            Freshness::Unstable { paths: path() },
+        ),
+        (
+            "other paths moved",
+            |f| (f.tree, f.moved) = (Some(tree("b")), vec![moved("b", "b", "a.log"), moved("a", "b", "z")]),
+            Freshness::Moved { paths: path() },
+        ),
+        (
+            "it moved without a verdict before",
+            |f| (f.verdict, f.tree, f.moved) = (None, Some(tree("b")), vec![moved("a", "b", "a.log")]),
+            Freshness::Moved { paths: path() },
+        ),
+        ("a person is asked", |f| f.attention = Attention::Needed, Freshness::NeedsHuman),
+        (
+            "a person is asked while a run goes on",
+            |f| (f.attention, f.activity) = (Attention::Needed, Activity::Running),
+            Freshness::NeedsHuman,
+        ),
+        ("nobody approved it", |f| f.approval = Approval::NotApproved, Freshness::NotApproved),
+        ("the configuration is wrong", |f| f.plan = PlanNow::Wrong, Freshness::ConfigurationWrong),
+        ("the directory is gone", |f| (f.root, f.plan) = (RootNow::Missing, PlanNow::Wrong), Freshness::RootMissing),
+    ];
+    for (name, change, expected) in rows {
+        let mut facts = facts();
+        change(&mut facts);
+        assert_eq!(compute_freshness(&facts), *expected, "{name}");
+    }
+}
+
+#[test]
+fn a_verdict_that_never_saw_a_tree_is_fresh_for_none() {
+    let mut facts = facts();
+    facts.verdict = facts.verdict.map(|verdict| LastVerdict { tree: None, ..verdict });
+    facts.tree = None;
+    assert_eq!(compute_freshness(&facts), Freshness::Stale(Outdated::Tree));
+}
+
+#[test]
+fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
+    let rows = [
+        (PASSED, CommandExit::Proceed, WaitStep::Answer),
+        (FAILED, CommandExit::CodeNeedsWork, WaitStep::Answer),
+        (Freshness::Running, CommandExit::NoFreshVerdict, WaitStep::GoOn),
+        (Freshness::Queued, CommandExit::NoFreshVerdict, WaitStep::GoOn),
+        (Freshness::Stale(Outdated::Tree), CommandExit::NoFreshVerdict, WaitStep::Run),
+        (Freshness::NoVerdict, CommandExit::NoFreshVerdict, WaitStep::Run),
+        (Freshness::Moved { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Run),
+        (Freshness::Unstable { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Answer),
+        (Freshness::RootMissing, CommandExit::NoFreshVerdict, WaitStep::Answer),
+        (Freshness::NeedsHuman, CommandExit::PersonNeeded, WaitStep::Answer),
+        (Freshness::NotApproved, CommandExit::PersonNeeded, WaitStep::Answer),
+        (Freshness::ConfigurationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
+    ];
+    for (freshness, exit, step) in rows {
+        assert_eq!((freshness.exit(), freshness.wait_step()), (exit, step), "{freshness:?}");
+    }
+}
