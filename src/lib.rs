@@ -22,6 +22,7 @@
 //! | where the task goes next | [`routing`] |
 //! | the file people and agents read | [`report`] |
 //! | keeping it | [`evidence`], indexed by [`store`] |
+//! | what is spoken on the control socket, and to it | [`api`], [`client`] |
 //! | arguments, screens, exit codes | [`cli`] |
 //!
 //! # Who may import whom
@@ -35,17 +36,21 @@
 //! spec                                 → model, config, tools
 //! verdict                              → model
 //! report                               → model
+//! api                                  → model, report
 //! tree, watch                          → model, ignore
 //! process, store                       → model
 //! evidence                             → model, report
 //! run                                  → model, ignore, config, spec, tools, verdict, routing, report, tree, process, evidence, store
-//! daemon                               → everything but cli
+//! daemon                               → everything but cli, client
+//! client                               → model, api
 //! cli                                  → everything
 //! ```
 //!
 //! Everything that judges is a pure function of its inputs and of `now`; everything that touches the world only carries out.
 
+pub mod api;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod daemon;
 pub mod evidence;

@@ -8,6 +8,7 @@
 //! | `<!-- output: NAME -->` | what the run of that name prints on stdout, but for what differs from run to run |
 //! | `<!-- watch: NAME -->` | one `sh` command that goes on; it must come to a verdict, and end when it is interrupted |
 //! | `<!-- script: NAME -->` | a script that a test of that name's module takes from here and runs |
+//! | `<!-- curl -->` | `sh` commands that ask a service that runs; `daemon::protocol` runs them |
 //! | `<!-- test -->` | how the test suite is run; `.ci/run` runs it |
 //!
 //! Every `proctor` command of every `sh` block, marked or not, must be one that `--help` knows, with options it knows. The helps
@@ -84,7 +85,7 @@ fn every_mark_of_the_readme_is_understood() {
             Some(("run", _)) => true,
             Some(("watch" | "script", name)) => !name.is_empty(),
             Some(("output", name)) => runs.contains(name),
-            Some(_) | None => mark == "test",
+            Some(_) | None => mark == "test" || mark == "curl",
         };
         assert!(known, "`<!-- {mark} -->` is no mark, or belongs to no run");
     }

@@ -68,6 +68,7 @@ fn a_cycle_goes_from_red_through_green_and_refactor_to_its_end() {
     let red = run(&project, FAILING, 0);
     insta::assert_snapshot!(last_line(&red), @"FAILED · 1 blocking · RED → N4 valid RED, implement");
     assert_eq!(routed(&red), json!(["N4", "routed", "RED", "GREEN", 0]));
+    project.proctor(["wait", "--fresh", "--timeout", "0"]).success();
     let still_failing = run(&project, FAILING, 1);
     insta::assert_snapshot!(last_line(&still_failing), @"FAILED · 1 blocking · GREEN → N3 back to implementation");
     assert_eq!(routed(&still_failing), json!(["N3", "routed", "GREEN", "GREEN", 1]));
@@ -112,6 +113,8 @@ fn tests_that_pass_in_red_wait_for_a_person() {
     insta::assert_snapshot!(last_line(&passed), @"PASSED · RED → HUMAN_REVIEW a person decides");
     assert_eq!(routed(&passed), json!(["HUMAN_REVIEW", "routed", "RED", "RED", 1]));
 
+    let status = project.proctor(["wait", "--fresh", "--json"]).status(3).json();
+    assert_eq!(status["project"]["tasks"][0]["state"], "needsHuman");
     let runs = || project.store().committed_runs().len();
     let before = (runs(), passed.ledger().len(), run_directories(&project));
     let refused = run(&project, FAILING, 3);

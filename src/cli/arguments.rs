@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::service_arguments::{
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, StatusOptions, WaitOptions,
+};
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
 
@@ -26,6 +29,13 @@ pub(crate) enum Command {
     Log(LogOptions),
     Show(ShowOptions),
     Tdd(TddOptions),
+    Status(StatusOptions),
+    Wait(WaitOptions),
+    Daemon(DaemonOptions),
+    Add(AddOptions),
+    Remove(RemoveOptions),
+    List(ListOptions),
+    Api(ApiOptions),
     Doctor(DoctorOptions),
     Tree(TreeOptions),
     Why(WhyOptions),
@@ -315,7 +325,12 @@ impl Command {
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
-            Self::Watch(_) | Self::Init(_) | Self::Log(_) => false,
+            Self::Status(options) => options.json,
+            Self::Wait(options) => options.json,
+            Self::List(options) => options.json,
+            Self::Watch(_) | Self::Init(_) | Self::Log(_) | Self::Daemon(_) | Self::Add(_) | Self::Remove(_) | Self::Api(_) => {
+                false
+            }
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

@@ -77,6 +77,23 @@ impl Environment {
         &self.state_root
     }
 
+    /// Returns the control socket of the service; none where there is no directory for run-time files.
+    pub(crate) fn control_socket(&self) -> Option<PathBuf> {
+        let named = self.variables.get(OsStr::new("XDG_RUNTIME_DIR")).map(PathBuf::from).filter(|path| path.is_absolute());
+        Some(named?.join("proctor").join("control.sock"))
+    }
+
+    /// Returns whether sockets were handed in to this process (`sd_listen_fds(3)`).
+    pub(crate) fn passed_sockets(&self) -> bool {
+        let number = |name: &str| self.variable(name).and_then(|text| text.to_str()?.parse::<u32>().ok());
+        number("LISTEN_PID") == Some(std::process::id()) && number("LISTEN_FDS") == Some(1)
+    }
+
+    /// Returns a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
     /// Returns the program to start the launcher with.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable

@@ -13,6 +13,8 @@ mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;
 mod screen;
+mod service;
+mod service_arguments;
 mod setup;
 mod show_progress;
 mod style;
@@ -60,6 +62,13 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
+        Command::Status(options) => commands::status::execute(&options, environment),
+        Command::Wait(options) => commands::wait::execute(&options, environment),
+        Command::Daemon(options) => commands::daemon::execute(&options, environment),
+        Command::Add(options) => commands::add::execute(&options, environment),
+        Command::Remove(options) => commands::remove::execute(&options, environment),
+        Command::List(options) => commands::list::execute(&options, environment),
+        Command::Api(options) => commands::api::execute(&options),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }

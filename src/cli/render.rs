@@ -16,6 +16,13 @@ pub(crate) fn bytes(bytes: &[u8]) {
     let _gone = output.write_all(bytes).and_then(|()| output.flush());
 }
 
+/// Prints the one JSON document of a command that was asked for it.
+pub(crate) fn document(value: &impl serde::Serialize) {
+    let mut text = serde_json::to_vec_pretty(value).expect("our own values have a JSON form");
+    text.push(b'\n');
+    bytes(&text);
+}
+
 /// Prints a note for people that is not part of the result.
 pub(crate) fn note(text: &str) {
     eprintln!("{text}");

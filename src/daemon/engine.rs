@@ -103,6 +103,7 @@ impl Engine {
             Event::Begun => self.on_begun(now),
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
+            Event::Requested(selection) => self.on_request(selection),
             Event::Signal(signal) => self.on_signal(signal),
             Event::Settings(settings) => {
                 self.settings = settings;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::daemon::effect::Selection;
 use crate::daemon::engine::EngineSettings;
 use crate::model::{GitOperation, TreeDigest, TreePath, WatchHint};
 
@@ -18,6 +19,8 @@ pub enum Event {
     Timer,
     /// A key on the terminal.
     Key(Key),
+    /// Somebody asks for a run.
+    Requested(Selection),
     /// A signal of the operating system.
     Signal(OsSignal),
     /// The configuration, which is read before every run, has other settings for scheduling now.

@@ -5,17 +5,24 @@
 //! `select!` of the loop only builds events; look at `engine.rs` for every decision.
 
 mod burst;
+mod control;
 mod effect;
 mod engine;
 mod event;
+mod git_state;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
+mod os_signals;
 mod perform;
+mod service;
 mod worker;
 
+pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, Notice, Order, Selection, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use event::{Event, Finished, Key, OnDisk, OsSignal};
 pub use notify_desktop::notify_desktop;
-pub use perform::{Beginning, HangUp, Loop, LoopError, Screen};
-pub use worker::{Over, Reload, Reloaded, Trouble, Worker, WorkerReport};
+pub use os_signals::HangUp;
+pub use perform::{Beginning, Loop, LoopError, Screen};
+pub use service::{ProjectFiles, ReadProject, Service, ServiceError, ServiceManager, ServiceSettings};
+pub use worker::{Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport};

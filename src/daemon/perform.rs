@@ -3,21 +3,22 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::{Engine, EngineSettings, Moment};
-use crate::daemon::event::{Event, Key, OsSignal};
+use crate::daemon::event::{Event, Key};
+use crate::daemon::git_state::GitState;
+use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{CommandExit, GitOperation, WatchHint, WatchProblem};
-use crate::process::{Control, ControlError, clock, signal_pipe};
+use crate::model::{CommandExit, WatchHint, WatchProblem};
+use crate::process::{Control, ControlError, clock};
 use crate::run::{Progress, Scope, Workspace};
-use crate::watch::{GitFiles, Pace, WatchError, Watcher};
+use crate::watch::{Pace, WatchError, Watcher};
 
 /// So many hints are taken in at once.
-const MOST_HINTS: usize = 4096;
+pub(super) const MOST_HINTS: usize = 4096;
 
 /// What a person sees of a watch.
 pub trait Screen {
@@ -59,25 +60,12 @@ pub struct Loop<'a, S: Screen> {
     keys: UnboundedReceiver<Key>,
     origin: clock::Monotonic,
     root: PathBuf,
-    git: GitFiles,
-    /// What git was in the middle of when it was last looked at.
-    git_operation: Option<GitOperation>,
+    git: GitState,
     /// For a watcher that takes the place of the first.
     send_hint: UnboundedSender<WatchHint>,
     /// Held for its thread: dropping it ends its hints.
     watcher: Watcher,
     hang_up: HangUp,
-}
-
-/// What SIGHUP means to a watch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HangUp {
-    /// The terminal is gone: the watch ends.
-    Ends,
-    /// There is no terminal, so somebody sent it: the configuration is read anew and everything runs once more.
-    Reloads,
-    /// Whoever started the watch at a terminal wants it to outlive that one (`nohup`).
-    Ignored,
 }
 
 /// What a watch is begun with.
@@ -107,8 +95,8 @@ impl<'a, S: Screen> Loop<'a, S> {
         let watcher =
             Watcher::start(root, beginning.matcher, &beginning.pace, forward(send_hint.clone())).map_err(LoopError::Watch)?;
         let (send_report, reports) = unbounded_channel();
-        let worker =
-            Worker::start(beginning.workspace, beginning.reload, beginning.scope, send_report).map_err(LoopError::Runtime)?;
+        let report = Box::new(move |report| send_report.send(report).is_ok());
+        let worker = Worker::start(beginning.workspace, beginning.reload, beginning.scope, report).map_err(LoopError::Runtime)?;
         Ok(Self {
             engine: Engine::new(beginning.settings),
             worker,
@@ -119,8 +107,7 @@ impl<'a, S: Screen> Loop<'a, S> {
             keys: beginning.keys,
             origin: clock::monotonic(),
             root: root.to_owned(),
-            git: GitFiles::find(root),
-            git_operation: None,
+            git: GitState::of(root),
             send_hint,
             watcher,
             hang_up: beginning.hang_up,
@@ -140,24 +127,16 @@ impl<'a, S: Screen> Loop<'a, S> {
             loop {
                 let event = self.next_event(&mut signals).await;
                 let now = self.now();
-                self.tell_of_git(now, &event);
+                if let Some(of_git) = self.git.before(&event) {
+                    let nothing = self.engine.handle(now, of_git);
+                    debug_assert!(nothing.is_empty(), "it is only taken notice of");
+                }
                 let effects = self.engine.handle(now, event);
                 if let Some(exit) = self.perform(effects)? {
                     return Ok(exit);
                 }
             }
         })
-    }
-
-    /// Hints and timers are what runs begin with: what git is in the middle of is known before.
-    fn tell_of_git(&mut self, now: Moment, event: &Event) {
-        if matches!(event, Event::Hints(_) | Event::Timer) {
-            let operation = self.git.read();
-            if std::mem::replace(&mut self.git_operation, operation) != operation {
-                let nothing = self.engine.handle(now, Event::Git(operation));
-                debug_assert!(nothing.is_empty(), "it is only taken notice of");
-            }
-        }
     }
 
     /// Waits for the next arrival and makes an event of it; what is only to be shown is shown.
@@ -186,6 +165,8 @@ impl<'a, S: Screen> Loop<'a, S> {
                         self.screen.over(&over);
                         return Event::Finished(over.finished);
                     }
+                    // Only the service asks for these.
+                    WorkerReport::Looked(..) | WorkerReport::Opened(_) | WorkerReport::Closed(_) => {}
                 },
                 Some(key) = self.keys.recv() => return Event::Key(key),
                 () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {
@@ -236,43 +217,4 @@ fn forward(send: UnboundedSender<WatchHint>) -> impl Fn(WatchHint) + Send + 'sta
     move |hint| {
         let _gone = send.send(hint);
     }
-}
-
-/// The signals of the operating system, as bytes in pipes (signal-hook is their only source, G2).
-struct Signals {
-    interrupt: tokio::net::UnixStream,
-    terminate: tokio::net::UnixStream,
-    reload: Option<tokio::net::UnixStream>,
-}
-
-impl Signals {
-    fn take_over(hang_up: HangUp) -> io::Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };
-        let reload = (hang_up == HangUp::Reloads).then(|| arrivals_of(&[SIGHUP])).transpose()?;
-        Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
-    }
-
-    async fn next(&mut self) -> OsSignal {
-        let mut one = [0_u8; 1];
-        let mut other = [0_u8; 1];
-        let mut third = [0_u8; 1];
-        let reload = async {
-            match &mut self.reload {
-                Some(arrivals) => arrivals.read(&mut third).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.interrupt.read(&mut one) => OsSignal::Interrupt,
-            _ = self.terminate.read(&mut other) => OsSignal::Terminate,
-            _ = reload => OsSignal::Reload,
-        }
-    }
-}
-
-fn arrivals_of(signals: &[i32]) -> io::Result<tokio::net::UnixStream> {
-    let read = signal_pipe(signals)?;
-    read.set_nonblocking(true)?;
-    tokio::net::UnixStream::from_std(read)
 }

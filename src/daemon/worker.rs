@@ -1,20 +1,18 @@
-//! The thread that carries out runs for a watch: it owns everything a run needs and is spoken to by messages only.
+//! The thread that carries out runs and looks for a project: it owns everything a run needs and is spoken to by messages only.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::mpsc::UnboundedSender;
-
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{Plan, StopReason, TaskId, TreePath};
+use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
-use crate::run::{Carried, Checks, Progress, RunError, RunRequest, Scope, Settings, Workspace};
-use crate::watch::Pace;
+use crate::run::{Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::watch::{Pace, Watcher};
 
 /// What the worker says of the run under way.
 #[derive(Debug)]
@@ -27,7 +25,58 @@ pub enum WorkerReport {
     Settings(EngineSettings),
     /// It is over; what came of it, to show.
     Over(Box<Over>),
+    /// How the verdicts stand, as was asked for with this ticket.
+    Looked(Ticket, Box<Result<ProjectStanding, RunError>>),
+    /// The project is open: orders are carried out from here on.
+    Opened(Box<Opened>),
+    /// The project could not be opened; nothing else follows.
+    Closed(Closed),
 }
+
+/// Stands for one look that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// What whoever asked for a project to be opened needs of it.
+#[derive(Debug)]
+pub struct Opened {
+    /// The project.
+    pub scope: Scope,
+    /// Sends its hints.
+    pub watcher: Watcher,
+    /// When runs are begun.
+    pub engine: EngineSettings,
+    /// Lines for people about a registration that was made.
+    pub notes: Vec<String>,
+}
+
+/// Why a project could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// What kind of reason.
+    pub reason: ClosedReason,
+    /// Lines for people.
+    pub lines: Vec<String>,
+}
+
+/// The kinds of reasons why a project is not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClosedReason {
+    /// Its directory is not there.
+    RootMissing,
+    /// Its directory may be another project: a person must say.
+    Doubtful,
+    /// Its configuration is wrong, and it was to be registered.
+    Configuration,
+    /// proctor itself failed.
+    OwnFault,
+}
+
+/// Opens a project on its worker's thread.
+pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, Reload, Opened), Closed> + Send>;
+
+/// Takes a worker's reports; false when nobody listens any more.
+pub type Report = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
 /// A run that is over.
 #[derive(Debug)]
@@ -68,16 +117,22 @@ pub type Reload = Box<dyn FnMut() -> Result<Reloaded, Vec<String>> + Send>;
 /// The handle of the worker's thread.
 #[derive(Debug)]
 pub struct Worker {
-    orders: Option<Sender<(Order, Control)>>,
+    tasks: Option<Sender<WorkerTask>>,
     stop: Option<ControlHandle>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is asked to do, one after the other.
+enum WorkerTask {
+    Run(Order, Control),
+    Look(Ticket),
 }
 
 struct Bench {
     workspace: Workspace,
     reload: Reload,
     scope: Scope,
-    reports: UnboundedSender<WorkerReport>,
+    report: Report,
     /// What decided in the last run what belongs to the tree.
     rules: Option<(MatcherSettings, Pace)>,
     /// When runs were begun, by the configuration of the last one.
@@ -89,20 +144,59 @@ impl Worker {
     ///
     /// # Errors
     /// When the system refuses the thread.
-    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, reports: UnboundedSender<WorkerReport>) -> io::Result<Self> {
-        let (orders, inbox) = channel();
-        let bench = Bench { workspace, reload, scope, reports, rules: None, engine: None };
-        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || bench.serve(&inbox))?;
-        Ok(Self { orders: Some(orders), stop: None, thread: Some(thread) })
+    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, report: Report) -> io::Result<Self> {
+        let bench = Bench { workspace, reload, scope, report, rules: None, engine: None };
+        Self::spawn(move |inbox| bench.serve(inbox))
+    }
+
+    /// Starts the thread of a project that is yet to be opened, by that thread itself: it may take a while.
+    ///
+    /// # Errors
+    /// When the system refuses the thread.
+    pub fn open(opener: Opener, report: Report) -> io::Result<Self> {
+        Self::spawn(move |inbox| match opener() {
+            Ok((workspace, reload, opened)) => {
+                let scope = opened.scope.clone();
+                let rules = None;
+                let engine = Some(opened.engine.clone());
+                if report(WorkerReport::Opened(Box::new(opened))) {
+                    Bench { workspace, reload, scope, report, rules, engine }.serve(inbox);
+                }
+            }
+            Err(closed) => {
+                let _gone = report(WorkerReport::Closed(closed));
+            }
+        })
+    }
+
+    fn spawn(work: impl FnOnce(&Receiver<WorkerTask>) + Send + 'static) -> io::Result<Self> {
+        let (tasks, inbox) = channel();
+        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || work(&inbox))?;
+        Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread) })
     }
 
     /// Hands over an order. One at a time: the engine sees to that.
     pub fn order(&mut self, order: Order, control: Control, stop: ControlHandle) {
         self.stop = Some(stop);
-        if let Some(orders) = &self.orders {
+        self.send(WorkerTask::Run(order, control));
+    }
+
+    /// Asks how the verdicts stand; answered after what was asked for before.
+    pub fn look(&self, ticket: Ticket) {
+        self.send(WorkerTask::Look(ticket));
+    }
+
+    fn send(&self, task: WorkerTask) {
+        if let Some(tasks) = &self.tasks {
             // A thread that is gone has reported its last run; the loop is about to end.
-            let _gone = orders.send((order, control));
+            let _gone = tasks.send(task);
         }
+    }
+
+    /// Lets the thread go on alone: nobody waits for its end.
+    pub fn let_go(mut self) {
+        self.tasks = None;
+        drop(self.thread.take());
     }
 
     /// Asks the run under way to stop; asking again kills what is left of it at once.
@@ -115,7 +209,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.orders = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
         }
@@ -123,15 +217,27 @@ impl Drop for Worker {
 }
 
 impl Bench {
-    fn serve(mut self, inbox: &Receiver<(Order, Control)>) {
-        while let Ok((order, control)) = inbox.recv() {
-            let over = self.carry_out(&order, &control);
-            if self.reports.send(WorkerReport::Over(Box::new(over))).is_err() {
+    fn serve(mut self, inbox: &Receiver<WorkerTask>) {
+        while let Ok(task) = inbox.recv() {
+            let report = match task {
+                WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.carry_out(&order, &control))),
+                WorkerTask::Look(ticket) => WorkerReport::Looked(ticket, Box::new(self.look())),
+            };
+            if !(self.report)(report) {
                 return;
             }
             // Nobody waits for this: the verdict is out.
             self.workspace.save_trees();
         }
+    }
+
+    fn look(&mut self) -> Result<ProjectStanding, RunError> {
+        let reloaded = (self.reload)();
+        let described = match &reloaded {
+            Ok(reloaded) => Ok(Described { plan: &reloaded.plan, settings: &reloaded.settings }),
+            Err(lines) => Err(lines.as_slice()),
+        };
+        self.workspace.standing(&self.scope, described)
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
@@ -164,9 +270,9 @@ impl Bench {
             lost_events: order.lost_events,
             control,
         };
-        let reports = self.reports.clone();
+        let report = &self.report;
         let mut show = |progress: Progress| {
-            let _gone = reports.send(WorkerReport::Progress(progress));
+            let _gone = report(WorkerReport::Progress(progress));
         };
         let carried = self.workspace.carry_out(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
@@ -182,13 +288,13 @@ impl Bench {
         self.rules = Some(now);
         // Wrong patterns fail the run itself, with their reasons.
         if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
-            let _gone = self.reports.send(WorkerReport::Rules(Box::new(matcher), pace));
+            let _gone = (self.report)(WorkerReport::Rules(Box::new(matcher), pace));
         }
     }
 
     fn tell_new_settings(&mut self, settings: EngineSettings) {
         if self.engine.as_ref() != Some(&settings) {
-            let _gone = self.reports.send(WorkerReport::Settings(settings.clone()));
+            let _gone = (self.report)(WorkerReport::Settings(settings.clone()));
             self.engine = Some(settings);
         }
     }

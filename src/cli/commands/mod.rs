@@ -1,13 +1,21 @@
 //! One file per command, and what several of them begin or end with.
 
+pub(crate) mod add;
+pub(crate) mod api;
+pub(crate) mod daemon;
 pub(crate) mod doctor;
+mod hand_over;
 pub(crate) mod init;
+pub(crate) mod list;
 pub(crate) mod log;
 mod opening;
+pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod status;
 pub(crate) mod tdd;
 pub(crate) mod tree;
+pub(crate) mod wait;
 pub(crate) mod watch;
 pub(crate) mod why;
 

@@ -1,6 +1,7 @@
 //! `proctor run`: carries the plan out once and shows what came of it.
 
 use crate::cli::arguments::RunOptions;
+use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -20,6 +21,9 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let launcher = opening::start_launcher(environment)?;
     let loaded = setup::load(environment, &options.directory)?;
     check_names(&loaded, &options.checks)?;
+    if let Some(exit) = hand_over(options, environment, &loaded)? {
+        return Ok(exit);
+    }
     let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     workspace.expect_one_run();
     let control = watch_signals()?;
@@ -76,11 +80,7 @@ fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sea
         render::note(&format!("hint: {hint}"));
     }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
-        let ignored: Vec<_> = screen::moved_paths(&sealed.report).iter().map(|path| format!("\"/{path}\"")).collect();
-        render::note(&format!(
-            "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]",
-            ignored.join(", ")
-        ));
+        render::note(&screen::ignore_hint(&sealed.report));
     }
 }
 

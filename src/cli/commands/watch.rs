@@ -90,7 +90,7 @@ fn reload(options: &WatchOptions, root: &Path) -> Reload {
     })
 }
 
-fn engine_settings(watch: &WatchSettings) -> EngineSettings {
+pub(super) fn engine_settings(watch: &WatchSettings) -> EngineSettings {
     EngineSettings {
         quiet: watch.quiet,
         longest_burst: watch.longest_burst,
@@ -100,7 +100,7 @@ fn engine_settings(watch: &WatchSettings) -> EngineSettings {
     }
 }
 
-fn pace(watch: &WatchSettings) -> Pace {
+pub(super) fn pace(watch: &WatchSettings) -> Pace {
     Pace { poll: watch.poll, sweep: watch.sweep }
 }
 

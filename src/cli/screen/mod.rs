@@ -1,10 +1,12 @@
 //! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
 
 mod action;
+mod standing;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, service_ready};
+pub(crate) use self::standing::{project_line, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};
@@ -79,6 +81,13 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
     lines
+}
+
+/// Returns what may end it when the checks write the files that moved themselves.
+pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
+    let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
+    let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
+    format!("hint: {what}: ignore = [{}]", ignored.join(", "))
 }
 
 /// Returns the path of a report as a person would open it: through the project's link where that leads to it.

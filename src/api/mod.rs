@@ -1,0 +1,22 @@
+//! What is spoken on the control socket: shapes, routes, and the page that describes them to a person.
+//!
+//! Owns wire types, separate from the types they are made of and converted by `From` (house style S8), and [`ROUTES`], the one
+//! table that the router, the page of `proctor api` and their tests are made from. It does no I/O.
+//!
+//! Whoever reads refuses fields it does not know, on both sides: a new field is a new version of the path (`/v1`).
+
+mod error;
+mod event;
+mod page;
+mod project;
+mod routes;
+mod run;
+mod status;
+
+pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
+pub use event::{EndReasonV1, EventV1};
+pub use page::page;
+pub use project::{AddRequestV1, AddedV1, ProjectV1, ProjectsV1};
+pub use routes::{MethodV1, ParameterV1, ROUTES, Route, RouteName};
+pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
+pub use status::{AnswerV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};

@@ -1,0 +1,67 @@
+//! The page that `proctor api` prints: every route with an example that can be pasted.
+
+use crate::api::routes::{MethodV1, ROUTES, Route};
+
+const HEAD: &str = "\
+# The control socket
+
+`proctor daemon` speaks HTTP/1.1 and JSON on a Unix socket that only its user may open:
+
+    $XDG_RUNTIME_DIR/proctor/control.sock
+
+Fields, parameters and values that are not known are errors. Every error is
+`{\"error\": {\"kind\", \"message\", \"hint\"}}` with a status code that fits: 400 for a wrong request, 404 for a project or
+path that is not there, 409 where a person or another environment is needed, 413 for a body over 64 KiB, 503 where as many
+wait already as may. `exitCode` is what a command would end with: 0 proceed, 1 the code needs work, 3 a person is needed,
+4 the configuration is wrong, 5 no fresh verdict.
+
+`state` is one of fresh, running, queued, stale, moved, unstable, needsHuman, notApproved, rootMissing, configurationWrong,
+noVerdict. Only `fresh` is a verdict for the tree as it is now, and only then `result` is there.
+";
+
+/// Returns the page.
+pub fn page() -> String {
+    ROUTES.iter().fold(HEAD.to_owned(), |page, route| page + "\n" + &section(route))
+}
+
+fn section(route: &Route) -> String {
+    let mut lines = vec![format!("## {} {}", route.method.word(), route.path), String::new(), route.summary.to_owned()];
+    for parameter in route.parameters {
+        lines.push(format!("  {}: {} (default: {})", parameter.name, parameter.values, parameter.default));
+    }
+    lines.extend([String::new(), format!("    {}", example(route)), String::new()]);
+    lines.join("\n")
+}
+
+fn example(route: &Route) -> String {
+    let method = if route.method == MethodV1::Get { String::new() } else { format!(" -X {}", route.method.word()) };
+    let stream = if route.path.ends_with("/events") { " -N" } else { "" };
+    let body = if route.body.is_empty() { String::new() } else { format!(" -d '{}'", route.body) };
+    let query: Vec<String> =
+        route.parameters.iter().map(|parameter| format!("{}={}", parameter.name, first_value(parameter.values))).collect();
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+    let path = route.path.replace("{id}", "$ID");
+    format!(
+        "curl -s{stream} --unix-socket \"$XDG_RUNTIME_DIR/proctor/control.sock\"{method}{body} \"http://proctor{path}{query}\""
+    )
+}
+
+/// A duration's values are said in words, so that its example is its default.
+fn first_value(values: &str) -> &str {
+    if values.starts_with("a duration") { "60s" } else { values.split(',').next().unwrap_or(values) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_has_a_section_with_an_example_that_asks_it() {
+        let page = page();
+        for route in ROUTES {
+            assert!(page.contains(&format!("## {} {}\n", route.method.word(), route.path)), "{}", route.path);
+        }
+        assert!(page.contains("\"http://proctor/v1/projects/$ID/verdict?wait=fresh&timeout=60s\""));
+        assert!(page.contains("-X POST -d '{\"checks\": [\"pytest\"]}'"));
+    }
+}

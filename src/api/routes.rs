@@ -1,0 +1,165 @@
+//! Every route there is. The router, the page for people and their tests are made from this table.
+
+/// A route.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    /// What it is called in code.
+    pub name: RouteName,
+    /// How it is asked.
+    pub method: MethodV1,
+    /// Where; `{id}` stands for a project's id.
+    pub path: &'static str,
+    /// The parameters it knows; any other is an error.
+    pub parameters: &'static [ParameterV1],
+    /// What it does, for people.
+    pub summary: &'static str,
+    /// An example of its body; empty: it takes none.
+    pub body: &'static str,
+}
+
+/// Which route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RouteName {
+    /// How all served projects stand.
+    Status,
+    /// Every registered project.
+    Projects,
+    /// The service watches a project from here on.
+    Add,
+    /// It leaves one alone from here on.
+    Remove,
+    /// A run, answered when it is over.
+    Run,
+    /// How one project stands, now or when there is a fresh verdict.
+    Verdict,
+    /// What happens, as it happens.
+    Events,
+}
+
+/// How a route is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MethodV1 {
+    /// To read.
+    Get,
+    /// To have something done.
+    Post,
+    /// To have something taken away.
+    Delete,
+}
+
+/// A parameter of a route's query.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterV1 {
+    /// Its name.
+    pub name: &'static str,
+    /// The values it may have, for people.
+    pub values: &'static str,
+    /// What it is without being given.
+    pub default: &'static str,
+}
+
+/// Every route there is.
+pub const ROUTES: &[Route] = &[
+    Route {
+        name: RouteName::Status,
+        method: MethodV1::Get,
+        path: "/v1/status",
+        parameters: &[],
+        summary: "How the verdicts of all served projects stand to their trees as they are now.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Projects,
+        method: MethodV1::Get,
+        path: "/v1/projects",
+        parameters: &[],
+        summary: "Every registered project, and whether the service watches it.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Add,
+        method: MethodV1::Post,
+        path: "/v1/projects",
+        parameters: &[],
+        summary: "Watch a project from here on, also after a restart. A new one is registered, which approves its plan.",
+        body: r#"{"root": "/home/me/shop"}"#,
+    },
+    Route {
+        name: RouteName::Remove,
+        method: MethodV1::Delete,
+        path: "/v1/projects/{id}",
+        parameters: &[],
+        summary: "Leave a project alone from here on. Its evidence and its id stay.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Run,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/runs",
+        parameters: &[],
+        summary: "Run the checks, or those that are named. Answered when the run is over; one under way is waited for first.",
+        body: r#"{"checks": ["pytest"]}"#,
+    },
+    Route {
+        name: RouteName::Verdict,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/verdict",
+        parameters: &[
+            ParameterV1 { name: "wait", values: "fresh, none", default: "none" },
+            ParameterV1 { name: "timeout", values: "a duration such as 500ms, 30s or 2m, 1h at most", default: "60s" },
+        ],
+        summary: "How a project stands. With wait=fresh: answered when there is a verdict for the tree as it is now; a run is \
+                  started where none is under way.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Events,
+        method: MethodV1::Get,
+        path: "/v1/events",
+        parameters: &[],
+        summary: "Server-sent events: runStarted, runFinished, changed, added, removed, and end when nothing follows.",
+        body: "",
+    },
+];
+
+impl MethodV1 {
+    /// Returns the method as it is written in a request.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl Route {
+    /// Returns the row of a route.
+    pub fn of(name: RouteName) -> &'static Self {
+        ROUTES.iter().find(|route| route.name == name).expect("every name has a row")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_one_row_and_no_two_rows_are_asked_alike() {
+        let names = [
+            RouteName::Status,
+            RouteName::Projects,
+            RouteName::Add,
+            RouteName::Remove,
+            RouteName::Run,
+            RouteName::Verdict,
+            RouteName::Events,
+        ];
+        assert_eq!(ROUTES.len(), names.len());
+        for name in names {
+            let row = Route::of(name);
+            let alike = ROUTES.iter().filter(|route| (route.method, route.path) == (row.method, row.path)).count();
+            assert_eq!(alike, 1, "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `proctor add`: the service watches a project from here on. The ledger says so; the service is told where it runs.
+
+use crate::api::{AddRequestV1, AddedV1, MethodV1};
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::service::{self, MARGIN};
+use crate::cli::service_arguments::AddOptions;
+use crate::cli::setup;
+use crate::model::{CommandExit, Serving};
+use crate::run::record_serving;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    // No thread may exist yet when the launcher is started.
+    let launcher = opening::start_launcher(environment)?;
+    let loaded = setup::load(environment, &options.directory)?;
+    // A doubtful directory is asked about here, where a person can answer.
+    let opened = opening::open(environment, launcher, &loaded, options.identity)?;
+    let project = &opened.scope.project;
+    if let Some((client, _)) = service::listening(environment) {
+        let request = AddRequestV1 { root: loaded.root.display().to_string() };
+        let within = opened.settings.lock_wait + MARGIN;
+        let added: AddedV1 =
+            client.send(MethodV1::Post, "/v1/projects", &request, within).map_err(|error| service::of_client(&error))?;
+        added.notes.iter().for_each(|note| render::note(note));
+        render::line(&format!("{project} is watched by the service"));
+        return Ok(CommandExit::Proceed);
+    }
+    record_serving(environment.state_root(), &opened.scope, Serving::Served, opened.settings.lock_wait)
+        .map_err(|error| super::of_run(&error))?;
+    render::line(&format!("{project} is watched when the service runs: `proctor daemon`"));
+    Ok(CommandExit::Proceed)
+}

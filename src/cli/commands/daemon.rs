@@ -1,0 +1,85 @@
+//! `proctor daemon`: serves all added projects until it is told to end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli::commands::opening;
+use crate::cli::commands::watch::{engine_settings, pace};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::logging;
+use crate::cli::render;
+use crate::cli::service_arguments::DaemonOptions;
+use crate::cli::setup;
+use crate::config::Configuration;
+use crate::daemon::{
+    ControlSocket, ControlSocketError, ProjectFiles, Reloaded, Service, ServiceError, ServiceManager, ServiceSettings,
+};
+use crate::model::CommandExit;
+use crate::process::take_passed_socket;
+use crate::run::Archive;
+
+/// Carries the command out.
+pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let path = environment.control_socket().ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, "there is no place for the control socket")
+            .hint("set XDG_RUNTIME_DIR to a directory of your own, such as /run/user/$(id -u)")
+    })?;
+    let handed_in = environment.passed_sockets().then(take_passed_socket).transpose().map_err(|error| {
+        CommandError::caused(CommandExit::Usage, "the socket that was handed in cannot be used", &error)
+            .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
+    })?;
+    let socket = ControlSocket::open(&path, handed_in).map_err(|error| of_socket(&error))?;
+    // Opened here for the directory of the log; the service opens it for itself.
+    let archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    if let Err(reason) = logging::start(&archive.log_directory()) {
+        render::note(&format!("note: there is no log: {reason}"));
+    }
+    let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
+    let settings = ServiceSettings {
+        state_root: environment.state_root().to_owned(),
+        executable: environment.executable().to_owned(),
+        ambient: environment.variables().clone(),
+        observer: environment.observer(),
+        files: files(),
+        asker: environment.asker(),
+        socket,
+        manager: ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros)),
+        say: Box::new(|line| {
+            tracing::info!("{line}");
+            render::note(line);
+        }),
+    };
+    Service::run(settings).map_err(|error| of_service(&error))
+}
+
+fn files() -> ProjectFiles {
+    let defaults = Configuration::default();
+    let rules = opening::matcher_settings(&defaults);
+    ProjectFiles {
+        read: Arc::new(read),
+        defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
+        lock_wait: defaults.evidence.lock_wait,
+    }
+}
+
+fn read(root: &Path) -> Result<Reloaded, Vec<String>> {
+    let loaded = setup::reload(root).map_err(|error| error.lines())?;
+    let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
+    let engine = engine_settings(&loaded.configuration.watch);
+    let pace = pace(&loaded.configuration.watch);
+    Ok(Reloaded { plan: loaded.plan, settings, engine, pace })
+}
+
+fn of_socket(error: &ControlSocketError) -> CommandError {
+    CommandError::of(CommandExit::Usage, error).hint(error.hint())
+}
+
+fn of_service(error: &ServiceError) -> CommandError {
+    match error {
+        ServiceError::Store(error) => super::of_run(error),
+        ServiceError::Signals(_) | ServiceError::Runtime(_) => CommandError::of(CommandExit::OwnFault, error)
+            .hint("check the limits on open files (`ulimit -n`), then start it again"),
+    }
+}

@@ -1,0 +1,136 @@
+//! A run that the service carries out, shown as one that was carried out here (S2).
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::time::Duration;
+
+use crate::api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::service::{self, Served};
+use crate::cli::setup::Loaded;
+use crate::cli::style::Style;
+use crate::cli::terminal;
+use crate::client::ClientError;
+use crate::model::{CommandExit, Digest, OverallStatus};
+use crate::report::EXECUTION_REPORT_FILE;
+use crate::run::{Archive, Settings, passed_on};
+
+/// How long a run may take in the service; the time-outs of its checks end it long before.
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
+
+/// Has the service run the checks, where it watches the project and would run them as they would be run here. None: it does not.
+pub(super) fn hand_over(
+    options: &RunOptions,
+    environment: &Environment,
+    loaded: &Loaded,
+) -> Result<Option<CommandExit>, CommandError> {
+    // A phase that is asked for, and a doubtful directory, are settled here; a run within a check has its turn there already.
+    if options.phase.is_some() || options.identity.is_some() || environment.has("PROCTOR_OUT") {
+        return Ok(None);
+    }
+    let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
+    let settings = opening::settings(loaded)?;
+    let request =
+        RunRequestV1 { checks: options.checks.clone(), environment: Some(variables(environment, &settings.environment.pass)) };
+    let path = format!("/v1/projects/{}/runs", served.project.id);
+    match served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN) {
+        Ok(answer) => show(options, environment, loaded, &settings, &served, &answer).map(Some),
+        Err(ClientError::Refused(error)) if error.kind == ErrorKindV1::EnvironmentDiffers => {
+            render::note(&format!("note: {}; running here instead", error.message));
+            Ok(None)
+        }
+        Err(error @ ClientError::Refused(_)) => Err(service::of_client(&error)),
+        Err(error) => {
+            service::say_unusable(&error);
+            Ok(None)
+        }
+    }
+}
+
+/// Returns what checks would get of this environment, without the values.
+fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
+    let digest = |value: &std::ffi::OsStr| Digest::of(value.as_bytes());
+    let listed = passed_on(environment.variables()).into_iter();
+    let listed =
+        listed.map(|(name, value)| VariableV1 { name: name.to_string_lossy().into_owned(), digest: Some(digest(value)) });
+    let by_settings = passed.iter().map(|name| VariableV1 { name: name.clone(), digest: environment.variable(name).map(digest) });
+    let mut variables: Vec<VariableV1> = listed.chain(by_settings).collect();
+    variables.sort();
+    variables.dedup();
+    variables
+}
+
+fn show(
+    options: &RunOptions,
+    environment: &Environment,
+    loaded: &Loaded,
+    settings: &Settings,
+    served: &Served,
+    answer: &RunAnswerV1,
+) -> Result<CommandExit, CommandError> {
+    let exit = CommandExit::of_code(answer.exit_code);
+    let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    archive.find_project(&loaded.root).map_err(|error| super::of_run(&error))?;
+    let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::of_run(&error))?;
+    let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
+    let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::of_run(&error))?;
+    if options.json {
+        render::bytes(&bytes);
+        return Ok(exit);
+    }
+    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    if let Some(tree) = &report.tree {
+        render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
+    }
+    for result in screen::results(&report) {
+        screen::action(result, style).iter().for_each(|line| render::line(line));
+    }
+    screen::notes(&report).iter().for_each(|note| render::line(note));
+    let report_path = archive.run_directory(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
+    let is_latest = report.execution_summary.overall_status.counts();
+    let link = settings.link.as_deref();
+    let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
+    render::line(&screen::verdict(&report, &path, style));
+    if let Some(hint) = screen::pause_hint(&report) {
+        render::note(&format!("hint: {hint}"));
+    }
+    if report.execution_summary.overall_status == OverallStatus::Moved {
+        render::note(&screen::ignore_hint(&report));
+    }
+    Ok(exit)
+}
+
+/// What came of a run that left no report.
+fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
+    let message = match answer.outcome {
+        RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),
+        RunOutcomeV1::Superseded => "saves stopped the run again and again; nothing was judged".to_owned(),
+        RunOutcomeV1::ConfigurationWrong => "the configuration is wrong".to_owned(),
+        RunOutcomeV1::Failed => answer.problems.join("; "),
+        RunOutcomeV1::Judged
+        | RunOutcomeV1::Moved
+        | RunOutcomeV1::Interrupted
+        | RunOutcomeV1::Unchanged
+        | RunOutcomeV1::Untriggered => format!("the service says {:?} and names no run that can be read", answer.outcome),
+    };
+    let error = CommandError::new(exit, message);
+    match answer.outcome {
+        RunOutcomeV1::NeedsHuman => error.hint(screen::resolve_hint(&answer.task)),
+        RunOutcomeV1::ConfigurationWrong => {
+            let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
+            error.hint("mend proctor.toml and run the command again")
+        }
+        RunOutcomeV1::Judged
+        | RunOutcomeV1::Moved
+        | RunOutcomeV1::Interrupted
+        | RunOutcomeV1::Superseded
+        | RunOutcomeV1::Unchanged
+        | RunOutcomeV1::Untriggered
+        | RunOutcomeV1::Failed => error.hint("`proctor status` says how the project stands; the service's log says more"),
+    }
+}

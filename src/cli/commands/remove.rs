@@ -1,0 +1,50 @@
+//! `proctor remove`: the service leaves a project alone from here on. Evidence, id and approvals stay (S7).
+
+use std::path::{Path, PathBuf};
+
+use crate::api::{MethodV1, ProjectV1};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::service::{self, MARGIN};
+use crate::cli::service_arguments::RemoveOptions;
+use crate::config::Configuration;
+use crate::model::{CommandExit, Serving};
+use crate::run::{Archive, RegisteredProject, Scope, record_serving};
+
+/// Carries the command out.
+pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let project = find(environment, &options.project)?;
+    if project.serving == Serving::NotServed {
+        render::line(&format!("{} was not watched", project.id));
+        return Ok(CommandExit::Proceed);
+    }
+    // The directory may be gone, and its configuration with it.
+    let lock_wait = Configuration::default().evidence.lock_wait;
+    if let Some((client, _)) = service::listening(environment) {
+        let path = format!("/v1/projects/{}", project.id);
+        let _removed: ProjectV1 =
+            client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| service::of_client(&error))?;
+    } else {
+        let scope = Scope { project: project.id.clone(), root: PathBuf::from(&project.path), asker: environment.asker() };
+        record_serving(environment.state_root(), &scope, Serving::NotServed, lock_wait).map_err(|error| super::of_run(&error))?;
+    }
+    render::line(&format!("{} is left alone from here on; its evidence stays", project.id));
+    Ok(CommandExit::Proceed)
+}
+
+/// Finds a project by its id or its directory, which need not be there any more.
+fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let projects = archive.projects().map_err(|error| super::of_run(&error))?;
+    let absolute = environment.absolute(wanted);
+    let root = absolute.canonicalize().unwrap_or(absolute);
+    let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;
+    // Several may have been registered at one path; the one that is served is meant.
+    let mut found: Vec<_> = projects.into_iter().filter(is_it).collect();
+    found.sort_by_key(|project| project.serving == Serving::NotServed);
+    found.into_iter().next().ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{}` is no registered project", wanted.display()))
+            .hint("`proctor list` shows the projects with their ids")
+    })
+}

@@ -1,0 +1,203 @@
+//! `proctor wait --fresh`: blocks until there is a verdict for the tree as it is now. Asks the service, or runs the checks itself.
+
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1};
+use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::{run, status};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::service::{self, MARGIN, Served};
+use crate::cli::service_arguments::WaitOptions;
+use crate::cli::setup;
+use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::style::Style;
+use crate::cli::terminal;
+use crate::client::ClientError;
+use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, Trigger, TriggerKind, WaitStep};
+use crate::process::{Control, ControlHandle, clock};
+use crate::run::{Archive, Carried, Checks, RunError, RunRequest};
+
+/// How often another process's run is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// So many runs are begun by one wait: a tree that moves in each of them is not waited for any longer.
+const MOST_RUNS: u32 = 3;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.directory)?;
+    let until = Until { begun: clock::monotonic(), timeout: options.timeout };
+    if let Some(served) = service::serving(environment, &root) {
+        match ask(&served, &until) {
+            Ok(answer) => return Ok(show(&answer, options.json, environment)),
+            Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::of_client(&error)),
+            // A service that stopped meanwhile does not answer; what is left of the time is.
+            Err(error) => service::say_unusable(&error),
+        }
+    }
+    wait_here(options, environment, &root, &until)
+}
+
+/// When a wait ends.
+struct Until {
+    begun: clock::Monotonic,
+    timeout: Duration,
+}
+
+impl Until {
+    fn left(&self) -> Duration {
+        self.timeout.saturating_sub(clock::monotonic().since(self.begun))
+    }
+}
+
+fn ask(served: &Served, until: &Until) -> Result<AnswerV1, ClientError> {
+    let left = until.left();
+    let path = format!("/v1/projects/{}/verdict?wait=fresh&timeout={}ms", served.project.id, left.as_millis());
+    served.client.ask(MethodV1::Get, &path, left + MARGIN)
+}
+
+fn wait_here(options: &WaitOptions, environment: &Environment, root: &Path, until: &Until) -> Result<CommandExit, CommandError> {
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    let mut runner = None;
+    let mut runs = 0;
+    loop {
+        // Every round looks at the tree anew: what is answered was on disk after the question.
+        let standing = status::stand(&mut archive, root)?;
+        let freshness = standing.tasks.first().map(|task| &task.freshness);
+        let step = freshness.map_or(WaitStep::Answer, Freshness::wait_step);
+        let in_time = match step {
+            WaitStep::Answer => Some(InTimeV1::Answered),
+            // Who waits for nothing wants to know how it stands now.
+            WaitStep::GoOn | WaitStep::Run if until.timeout.is_zero() => Some(InTimeV1::Answered),
+            WaitStep::GoOn | WaitStep::Run if until.left().is_zero() => Some(InTimeV1::TimedOut),
+            WaitStep::Run if runs == MOST_RUNS => Some(InTimeV1::Answered),
+            WaitStep::GoOn | WaitStep::Run => None,
+        };
+        if let Some(in_time) = in_time {
+            return Ok(show(&answer(&archive, &standing, in_time)?, options.json, environment));
+        }
+        match step {
+            WaitStep::Answer | WaitStep::GoOn => thread::sleep(LOOK_AGAIN.min(until.left())),
+            WaitStep::Run => {
+                runs += 1;
+                let runner = match &mut runner {
+                    Some(runner) => runner,
+                    none => none.insert(Runner::open(environment)?),
+                };
+                if let Some(exit) = runner.run(environment, root, until)? {
+                    return Ok(exit);
+                }
+            }
+        }
+    }
+}
+
+/// What is needed to run the checks here, had when it is needed first.
+struct Runner {
+    /// None once the first run has taken it.
+    launcher: Option<crate::process::LauncherHandle>,
+    opening: Option<Opening>,
+    control: Control,
+}
+
+impl Runner {
+    fn open(environment: &Environment) -> Result<Self, CommandError> {
+        let launcher = Some(opening::start_launcher(environment)?);
+        Ok(Self { launcher, opening: None, control: run::watch_signals()? })
+    }
+
+    /// Runs the checks once, no longer than until the end of the wait. Returns an exit code where the command ends by that.
+    fn run(&mut self, environment: &Environment, root: &Path, until: &Until) -> Result<Option<CommandExit>, CommandError> {
+        let loaded = setup::reload(root)?;
+        if let Some(launcher) = self.launcher.take() {
+            self.opening = Some(opening::open(environment, launcher, &loaded, None)?);
+        }
+        let opening = self.opening.as_mut().expect("the launcher was taken for it");
+        let mut settings = opening::settings(&loaded)?;
+        settings.lock_wait = until.left();
+        let request = RunRequest {
+            plan: &loaded.plan,
+            settings: &settings,
+            scope: &opening.scope,
+            checks: Checks::All,
+            phase: None,
+            trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
+            unless_tree: None,
+            lost_events: false,
+            control: &self.control,
+        };
+        let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);
+        let alarm = Alarm::set(self.control.handle(), until.left())?;
+        let carried = opening.workspace.carry_out(&request, &mut |progress| screen.show(&progress));
+        alarm.cancel();
+        match carried {
+            // The run of another process took all the time there was; the next look says how it stands.
+            Err(RunError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
+            Err(RunError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
+            Err(error) => Err(super::of_run(&error)),
+            // A person stopped it, or the time is over.
+            Ok(Carried::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
+            Ok(
+                Carried::Interrupted(_)
+                | Carried::Judged(_)
+                | Carried::Moved(_)
+                | Carried::Superseded
+                | Carried::Unchanged
+                | Carried::Untriggered
+                | Carried::Paused(_),
+            ) => Ok(None),
+        }
+    }
+}
+
+/// Stops a run when its time is over. Its thread ends when the alarm is cancelled or dropped.
+struct Alarm {
+    cancel: Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Alarm {
+    fn set(handle: ControlHandle, after: Duration) -> Result<Self, CommandError> {
+        let (cancel, cancelled) = channel();
+        let wait = move || {
+            if cancelled.recv_timeout(after) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                handle.stop(StopReason::Interrupted);
+            }
+        };
+        let thread = thread::Builder::new().name("alarm".to_owned()).spawn(wait).map_err(|error| {
+            CommandError::caused(CommandExit::OwnFault, "failed to watch the time", &error)
+                .hint("check the limit on processes (`ulimit -u`)")
+        })?;
+        Ok(Self { cancel, thread })
+    }
+
+    fn cancel(self) {
+        drop(self.cancel);
+        let _panicked = self.thread.join();
+    }
+}
+
+fn answer(archive: &Archive, standing: &ProjectStanding, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
+    let serving = match &standing.project {
+        Some(project) => archive.serving(project).map_err(|error| super::of_run(&error))?,
+        None => Serving::NotServed,
+    };
+    let project = ProjectStatusV1::new(standing, serving);
+    Ok(AnswerV1 { in_time, exit_code: project.exit_code(), project })
+}
+
+fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit {
+    if json {
+        render::document(answer);
+    } else {
+        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        screen::standing(&answer.project, style).iter().for_each(|line| render::line(line));
+    }
+    CommandExit::of_code(answer.exit_code)
+}

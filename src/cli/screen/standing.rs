@@ -1,0 +1,151 @@
+//! How verdicts stand, in lines for people. Pure.
+
+use crate::api::{ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1};
+use crate::cli::style::{Style, Tone};
+use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest};
+
+/// So many paths that moved are shown.
+const SHOWN_PATHS: usize = 5;
+
+/// Returns the lines of a project: one for each task, then what is wrong.
+pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
+    let name = project.root.rsplit('/').next().unwrap_or(&project.root);
+    let mut lines: Vec<String> = project.tasks.iter().map(|task| task_line(name, task, style)).collect();
+    lines.extend(project.problems.iter().map(|problem| format!("  {}", problem.replace('\n', "\n  "))));
+    lines
+}
+
+/// Returns the line of a project in a list.
+pub(crate) fn project_line(project: &ProjectV1) -> String {
+    let serving = match project.serving {
+        Serving::Served => "served",
+        Serving::NotServed => "not served",
+    };
+    format!("{}  {serving:<10}  {}", project.id, project.root)
+}
+
+fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> String {
+    let (words, tone) = state(task);
+    let mut parts = vec![format!("{} · {}", style.paint(Tone::Strong, name), task.task), style.paint(tone, &words)];
+    parts.extend(because(task));
+    if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
+        parts.push(tree(verdict.tree.as_ref()));
+        parts.push(format!("run {}", verdict.run_id.number()));
+    }
+    parts.join(" · ")
+}
+
+fn state(task: &TaskStatusV1) -> (String, Tone) {
+    let (words, tone) = match (task.state, task.result) {
+        (StateV1::Fresh, Some(OverallResult::Passed)) => ("fresh PASS", Tone::Good),
+        (StateV1::Fresh, Some(OverallResult::Failed) | None) => ("fresh FAIL", Tone::Bad),
+        (StateV1::Running, _) => ("running", Tone::Doubtful),
+        (StateV1::Queued, _) => ("queued", Tone::Doubtful),
+        (StateV1::Stale, _) => ("stale", Tone::Doubtful),
+        (StateV1::Moved, _) => ("moved", Tone::Doubtful),
+        (StateV1::Unstable, _) => ("unstable", Tone::Bad),
+        (StateV1::NeedsHuman, _) => ("needs human", Tone::Bad),
+        (StateV1::NotApproved, _) => ("not approved", Tone::Bad),
+        (StateV1::RootMissing, _) => ("root missing", Tone::Bad),
+        (StateV1::ConfigurationWrong, _) => ("configuration wrong", Tone::Bad),
+        (StateV1::NoVerdict, _) => ("no verdict", Tone::Doubtful),
+    };
+    (words.to_owned(), tone)
+}
+
+/// Returns what explains a state that is no fresh verdict.
+fn because(task: &TaskStatusV1) -> Option<String> {
+    let text = match task.state {
+        StateV1::Fresh | StateV1::ConfigurationWrong => return None,
+        StateV1::Running | StateV1::Queued => return last_verdict(task),
+        StateV1::Stale => {
+            let what = match task.outdated {
+                Some(Outdated::Tree) | None => "files have changed",
+                Some(Outdated::Plan) => "what is run has changed",
+                Some(Outdated::TreeAndPlan) => "files and what is run have changed",
+                Some(Outdated::TaskGone) => "the configuration has no such task",
+            };
+            let now = task.tree.as_ref().map(|now| format!(", now {}", tree(Some(now)))).unwrap_or_default();
+            format!("{what} since {}{now}", last_verdict(task)?)
+        }
+        StateV1::Moved => format!("changed while it was tested: {}", paths(task)),
+        StateV1::Unstable => format!("changes whenever it is tested: {}", paths(task)),
+        StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
+        StateV1::NotApproved => "nothing was run here yet: `proctor run` registers the project and approves its plan".to_owned(),
+        StateV1::RootMissing => "the project's directory is not there".to_owned(),
+        StateV1::NoVerdict => "nothing was judged yet: `proctor run`".to_owned(),
+    };
+    Some(text)
+}
+
+fn last_verdict(task: &TaskStatusV1) -> Option<String> {
+    let verdict = task.verdict.as_ref()?;
+    let result = match verdict.result {
+        Some(OverallResult::Passed) => "PASS",
+        Some(OverallResult::Failed) | None => "FAIL",
+    };
+    Some(format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref())))
+}
+
+fn paths(task: &TaskStatusV1) -> String {
+    let shown = task.paths.iter().take(SHOWN_PATHS).cloned().collect::<Vec<_>>().join(", ");
+    match task.paths.len().saturating_sub(SHOWN_PATHS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn tree(digest: Option<&TreeDigest>) -> String {
+    digest.map_or_else(|| "tree unknown".to_owned(), |TreeDigest(digest)| format!("tree {}…", Digest::short(digest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::VerdictV1;
+    use crate::model::{OverallStatus, RunId, TaskId, Timestamp};
+
+    fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {
+        let tree = Some(TreeDigest(Digest::of(b"tree")));
+        let verdict = VerdictV1 {
+            run_id: RunId::new(Timestamp::from_millis(0), 12),
+            tree,
+            plan: None,
+            status: OverallStatus::Success,
+            result: Some(OverallResult::Passed),
+            blocking: 0,
+            ended: None,
+            report: String::new(),
+        };
+        TaskStatusV1 {
+            task: TaskId::default_task(),
+            state,
+            result,
+            exit_code: 5,
+            tree,
+            plan: None,
+            outdated: Some(Outdated::Tree),
+            paths: vec!["a.log".to_owned()],
+            verdict: Some(verdict),
+        }
+    }
+
+    #[test]
+    fn a_line_says_the_state_and_why() {
+        let rows = [
+            (StateV1::Fresh, Some(OverallResult::Passed), "shop · default · fresh PASS · tree dc9c5edb… · run 12"),
+            (StateV1::Fresh, Some(OverallResult::Failed), "shop · default · fresh FAIL · tree dc9c5edb… · run 12"),
+            (StateV1::Running, None, "shop · default · running · PASS of run 12 (tree dc9c5edb…)"),
+            (
+                StateV1::Stale,
+                None,
+                "shop · default · stale · files have changed since PASS of run 12 (tree dc9c5edb…), now tree dc9c5edb…",
+            ),
+            (StateV1::Unstable, None, "shop · default · unstable · changes whenever it is tested: a.log"),
+            (StateV1::ConfigurationWrong, None, "shop · default · configuration wrong"),
+        ];
+        for (state, result, expected) in rows {
+            assert_eq!(task_line("shop", &task(state, result), Style::Plain), expected);
+        }
+    }
+}

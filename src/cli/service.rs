@@ -1,0 +1,66 @@
+//! Whether the service watches a project, and what to do when it cannot be asked: then a command does its work itself.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::api::{ErrorKindV1, MethodV1, ProjectV1, ProjectsV1};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::client::{Client, ClientError};
+use crate::model::{CommandExit, Serving};
+
+/// How long the service may take for what it answers at once.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
+/// How much longer a command waits for an answer than the service waits for what it answers.
+pub(crate) const MARGIN: Duration = Duration::from_secs(10);
+
+/// The service, watching a project.
+pub(crate) struct Served {
+    pub(crate) client: Client,
+    pub(crate) project: ProjectV1,
+}
+
+/// Returns a client of the service, where one listens.
+pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
+    let client = Client::new(&environment.control_socket()?);
+    match client.ask::<ProjectsV1>(MethodV1::Get, "/v1/projects", AT_ONCE) {
+        Ok(answer) => Some((client, answer.projects)),
+        Err(ClientError::Absent { .. }) => None,
+        Err(error) => {
+            say_unusable(&error);
+            None
+        }
+    }
+}
+
+/// Returns the service, where it watches the project at `root`.
+pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<Served> {
+    let (client, projects) = listening(environment)?;
+    let root = root.to_string_lossy();
+    let project = projects.into_iter().find(|project| project.serving == Serving::Served && project.root == root)?;
+    Some(Served { client, project })
+}
+
+/// Says that the service could not be used, before a command does its work itself.
+pub(crate) fn say_unusable(error: &ClientError) {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    render::note(&format!("note: {error}{cause}; doing it here instead"));
+}
+
+/// Makes the command's error of the service's.
+pub(crate) fn of_client(error: &ClientError) -> CommandError {
+    let ClientError::Refused(refusal) = error else {
+        return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");
+    };
+    let exit = match refusal.kind {
+        ErrorKindV1::PersonNeeded => CommandExit::PersonNeeded,
+        ErrorKindV1::ConfigurationWrong => CommandExit::SpecificationWrong,
+        ErrorKindV1::TooMany | ErrorKindV1::Stopping => CommandExit::NoFreshVerdict,
+        ErrorKindV1::BadRequest | ErrorKindV1::NotFound | ErrorKindV1::MethodNotAllowed | ErrorKindV1::TooLarge => {
+            CommandExit::Usage
+        }
+        ErrorKindV1::EnvironmentDiffers | ErrorKindV1::OwnFault => CommandExit::OwnFault,
+    };
+    CommandError::new(exit, refusal.message.clone()).hint(refusal.hint.clone())
+}

@@ -1,0 +1,113 @@
+//! The arguments of the commands about freshness and about the service. The doc comments are the help texts (house style H1).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::arguments::IdentityArgument;
+use crate::config::parse_duration;
+
+/// Say how the last verdict stands to the tree as it is now
+///
+/// The tree's digest is compared with that of the verdict: `fresh PASS` or `fresh FAIL` is a verdict for what is on disk at this
+/// moment; anything else (stale, running, queued, moved, unstable, needs human, not approved, root missing, configuration wrong,
+/// no verdict) says why there is none. Nothing is run. Asks the service where it watches the project, else looks itself.
+///
+/// Examples:
+///   proctor status
+///   proctor status --all --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct StatusOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Every registered project
+    #[arg(long, conflicts_with = "directory")]
+    pub(crate) all: bool,
+    /// Print one JSON document, as `GET /v1/status` of the control socket answers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Wait until there is a verdict for the tree as it is now
+///
+/// A run is started if none is under way; one that is, is waited for. Every save before the call is in the tree that the answer
+/// names. A project that is not registered is never run by this.
+///
+/// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 the configuration is wrong, 5 no fresh verdict in time, moved or
+/// unstable.
+///
+/// Examples:
+///   proctor wait --fresh
+///   proctor wait --fresh --timeout 0 --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WaitOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// For a fresh verdict: the only thing that can be waited for
+    #[arg(long, required = true)]
+    pub(crate) fresh: bool,
+    /// How long at most, 1h at most; with 0 nothing is run or waited for. A run that this command started itself is stopped then
+    #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
+    pub(crate) timeout: Duration,
+    /// Print one JSON document, as `GET /v1/projects/{id}/verdict` of the control socket answers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Watch all added projects, and answer on the control socket
+///
+/// Stays in the foreground and says what it does on standard error, and to systemd where that started it. SIGTERM stops what runs,
+/// seals it as INTERRUPTED and ends with 0; a second one kills what is left. SIGHUP reads the list of projects anew and runs
+/// everything once more. `proctor api` describes the socket.
+#[derive(Debug, Args)]
+pub(crate) struct DaemonOptions {}
+
+/// Have the service watch a project from here on
+///
+/// A new project is registered, which approves its plan. Takes effect at once where the service runs, else at its next start.
+#[derive(Debug, Args)]
+pub(crate) struct AddOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub(crate) identity: Option<IdentityArgument>,
+}
+
+/// Have the service leave a project alone from here on
+///
+/// Its evidence, its id and its approvals stay; adding it again goes on with them.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveOptions {
+    /// The project's directory, or its id as `proctor list` shows it
+    #[arg(default_value = ".", value_name = "DIR|ID")]
+    pub(crate) project: PathBuf,
+}
+
+/// List every registered project, and whether the service watches it
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// Print one JSON document, as `GET /v1/projects` of the control socket answers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Describe the control socket of the service, with examples
+#[derive(Debug, Args)]
+pub(crate) struct ApiOptions {}
+
+/// The longest that can be waited for.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+
+fn read_timeout(text: &str) -> Result<Duration, String> {
+    let duration = if text == "0" { Some(Duration::ZERO) } else { parse_duration(text) };
+    duration
+        .filter(|duration| *duration <= LONGEST_TIMEOUT)
+        .ok_or_else(|| "write a duration such as 500ms, 30s or 2m, at most 1h; or 0".to_owned())
+}

@@ -1,0 +1,143 @@
+//! One request on one connection.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::api::{ErrorDocumentV1, ErrorV1, MethodV1};
+use crate::client::answer::{Answer, Parsed, parse_answer};
+
+/// The longest answer that is taken, in bytes.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// How long a request may take to be written.
+const WRITING: Duration = Duration::from_secs(5);
+
+/// A way to the service, if there is one.
+#[derive(Debug, Clone)]
+pub struct Client {
+    socket: PathBuf,
+}
+
+/// Why the service did not answer, or what it answered instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens.
+    #[error("no service listens on `{}`", socket.display())]
+    Absent {
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// The connection broke or took too long.
+    #[error("failed to ask the service")]
+    Connection(#[source] io::Error),
+    /// It took longer than it may.
+    #[error("the service did not answer within {} s", within.as_secs())]
+    Late {
+        /// The bound.
+        within: Duration,
+    },
+    /// What came is no answer.
+    #[error("the service's answer is not understood: {0}")]
+    Answer(String),
+    /// The service refuses.
+    #[error("{}", .0.message)]
+    Refused(ErrorV1),
+}
+
+impl Client {
+    /// Returns a client of the service that listens on this socket. Nothing is connected yet.
+    pub fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_owned() }
+    }
+
+    /// Asks and reads the answer.
+    ///
+    /// # Errors
+    /// When nobody listens, the answer does not come within the bound, or the service refuses.
+    pub fn ask<T: DeserializeOwned>(&self, method: MethodV1, path: &str, within: Duration) -> Result<T, ClientError> {
+        self.exchange(method, path, &[], within)
+    }
+
+    /// Asks with a body and reads the answer.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn send<T: DeserializeOwned>(
+        &self,
+        method: MethodV1,
+        path: &str,
+        body: &impl Serialize,
+        within: Duration,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| ClientError::Answer(error.to_string()))?;
+        self.exchange(method, path, &body, within)
+    }
+
+    fn exchange<T: DeserializeOwned>(
+        &self,
+        method: MethodV1,
+        path: &str,
+        body: &[u8],
+        within: Duration,
+    ) -> Result<T, ClientError> {
+        let mut stream = self.connect()?;
+        // A bound of nothing would mean none.
+        let within = within.max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(within)).map_err(ClientError::Connection)?;
+        stream.set_write_timeout(Some(WRITING)).map_err(ClientError::Connection)?;
+        let head = format!(
+            "{} {path} HTTP/1.1\r\nhost: proctor\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            method.word(),
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), body].concat()).map_err(ClientError::Connection)?;
+        read_answer(&mut stream, within).and_then(|answer| understand(&answer))
+    }
+
+    fn connect(&self) -> Result<UnixStream, ClientError> {
+        UnixStream::connect(&self.socket).map_err(|error| {
+            // A socket file that a dead process left behind refuses; one that is not there is not found.
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {
+                ClientError::Absent { socket: self.socket.clone() }
+            } else {
+                ClientError::Connection(error)
+            }
+        })
+    }
+}
+
+/// The service writes an answer at once when it has it, so that the bound holds for the first byte.
+fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        match parse_answer(&bytes) {
+            Parsed::Whole(answer) => return Ok(answer),
+            Parsed::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
+            Parsed::Unfinished if bytes.len() > LONGEST_ANSWER => return Err(ClientError::Answer("it is too long".to_owned())),
+            Parsed::Unfinished => {}
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(ClientError::Late { within });
+            }
+            Err(error) => return Err(ClientError::Connection(error)),
+        }
+    }
+}
+
+fn understand<T: DeserializeOwned>(answer: &Answer) -> Result<T, ClientError> {
+    let wrong = |error: serde_json::Error| ClientError::Answer(error.to_string());
+    if (200..300).contains(&answer.status) {
+        return serde_json::from_slice(&answer.body).map_err(wrong);
+    }
+    let document: ErrorDocumentV1 = serde_json::from_slice(&answer.body).map_err(wrong)?;
+    Err(ClientError::Refused(document.error))
+}

@@ -1,0 +1,8 @@
+//! Asks the service over its control socket: a small blocking HTTP/1.1 client, bounded in time and size.
+//!
+//! Owns the client's side of the socket only; the shapes are `api/`'s. It knows no environment: the socket's path is handed in.
+
+mod answer;
+mod connection;
+
+pub use connection::{Client, ClientError};

@@ -1,0 +1,189 @@
+//! One request: read strictly, asked of the loop, answered.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{ConnectInfo, Request};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures_core::Stream;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
+
+use crate::api::{
+    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, ProjectsV1, Route, RouteName, RunRequestV1, ServiceV1,
+    StatusV1, VariableV1,
+};
+use crate::daemon::control::query::{LOOKING, parse_query, parse_wait};
+use crate::daemon::service::{Call, Peer, Reply, Subscription, Wait};
+use crate::model::{Digest, ProjectId, Serving};
+use crate::run::passed_on;
+
+/// The longest body of a request, in bytes.
+const LONGEST_BODY: usize = 64 * 1024;
+
+/// What every request needs.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) calls: Sender<Call>,
+    pub(super) service: ServiceV1,
+    /// What the service hands to checks, before the allow-list.
+    pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
+}
+
+/// Answers a request.
+pub(super) async fn handle(route: &'static Route, desk: Desk, request: Request) -> Response {
+    match answer(route, &desk, request).await {
+        Ok(response) => response,
+        Err(error) => refusal(&error),
+    }
+}
+
+/// Returns the answer to a request that is refused.
+pub(super) fn refusal(error: &ErrorV1) -> Response {
+    respond(error.kind.status(), &ErrorDocumentV1 { error: error.clone() })
+}
+
+async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<Response, ErrorV1> {
+    let (head, body) = request.into_parts();
+    let given = parse_query(route, head.uri.query())?;
+    let project = || parse_project(head.uri.path());
+    let asker = || head.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.asker()).ok_or_else(no_peer);
+    let body = to_bytes(body, LONGEST_BODY).await.map_err(|error| too_large(&error))?;
+    if route.body.is_empty() && !body.is_empty() {
+        let message = format!("{} {} takes no body", route.method.word(), route.path);
+        return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave it out"));
+    }
+    match route.name {
+        RouteName::Status => status(desk).await.map(|status| respond(200, &status)),
+        RouteName::Projects => desk.ask(Call::Projects).await.map(|projects| respond(200, &projects)),
+        RouteName::Add => {
+            let AddRequestV1 { root } = parse_body(&body)?;
+            let asker = asker()?;
+            desk.ask(|reply| Call::Add { root, asker, reply }).await.map(|added| respond(201, &added))
+        }
+        RouteName::Remove => {
+            let (project, asker) = (project()?, asker()?);
+            desk.ask(|reply| Call::Remove { project, asker, reply }).await.map(|removed| respond(200, &removed))
+        }
+        RouteName::Run => {
+            let project = project()?;
+            let request: RunRequestV1 = if body.is_empty() { RunRequestV1::default() } else { parse_body(&body)? };
+            check_environment(&desk.ambient, request.environment.as_deref())?;
+            desk.ask(|reply| Call::Run { project, request, reply }).await.map(|answer| respond(200, &answer))
+        }
+        RouteName::Verdict => {
+            let (project, (wait, timeout)) = (project()?, parse_wait(&given)?);
+            desk.ask(|reply| Call::Verdict { project, wait, timeout, reply }).await.map(|answer| respond(200, &answer))
+        }
+        RouteName::Events => {
+            let subscription = desk.ask(Call::Subscribe).await?;
+            Ok(Sse::new(Wired(subscription)).keep_alive(KeepAlive::default()).into_response())
+        }
+    }
+}
+
+impl Desk {
+    async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
+        self.begin(call)?.await.unwrap_or_else(|_| Err(unanswered()))
+    }
+
+    fn begin<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<oneshot::Receiver<Result<T, ErrorV1>>, ErrorV1> {
+        let (reply, answer) = oneshot::channel();
+        // A full queue means that the loop is behind: waiting in it would only hide that.
+        self.calls
+            .try_send(call(reply))
+            .map_err(|_| ErrorV1::new(ErrorKindV1::TooMany, "as many ask already as may", "ask again in a moment"))?;
+        Ok(answer)
+    }
+}
+
+/// Every served project is asked before the first answer is waited for: they look at their trees side by side.
+async fn status(desk: &Desk) -> Result<StatusV1, ErrorV1> {
+    let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
+    let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
+    let ask = |project| desk.begin(|reply| Call::Verdict { project, wait: Wait::Now, timeout: LOOKING, reply });
+    let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;
+    let mut projects = Vec::new();
+    for answer in asked {
+        match answer.await.unwrap_or_else(|_| Err(unanswered())) {
+            Ok(answer) => projects.push(answer.project),
+            // It was removed meanwhile.
+            Err(error) if error.kind == ErrorKindV1::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(StatusV1 { service: Some(desk.service.clone()), projects })
+}
+
+/// Refuses a run that would get another environment than its caller's: it would be another run.
+fn check_environment(ambient: &BTreeMap<OsString, OsString>, asked: Option<&[VariableV1]>) -> Result<(), ErrorV1> {
+    let Some(asked) = asked else { return Ok(()) };
+    let digest = |value: &OsString| Digest::of(value.as_bytes());
+    let differs = |variable: &&VariableV1| ambient.get(OsStr::new(&variable.name)).map(digest) != variable.digest;
+    let mut names: Vec<String> = asked.iter().filter(differs).map(|variable| variable.name.clone()).collect();
+    let own = passed_on(ambient).into_keys().map(|name| name.to_string_lossy().into_owned());
+    names.extend(own.filter(|name| !asked.iter().any(|variable| variable.name == *name)));
+    if names.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the service's environment differs from the caller's in: {}", names.join(", "));
+    Err(ErrorV1::new(ErrorKindV1::EnvironmentDiffers, message, "leave `environment` out to run in the service's"))
+}
+
+fn parse_project(path: &str) -> Result<ProjectId, ErrorV1> {
+    let id = path.split('/').nth(3).unwrap_or_default();
+    ProjectId::try_from(id).map_err(|error| {
+        ErrorV1::new(ErrorKindV1::NotFound, error.to_string(), "`GET /v1/projects` lists the projects with their ids")
+    })
+}
+
+fn parse_body<T: DeserializeOwned>(body: &Bytes) -> Result<T, ErrorV1> {
+    serde_json::from_slice(body).map_err(|error| {
+        ErrorV1::new(ErrorKindV1::BadRequest, format!("the body is not understood: {error}"), "`proctor api` shows its shape")
+    })
+}
+
+fn too_large(error: &axum::Error) -> ErrorV1 {
+    let message = format!("the body could not be read: {error}");
+    ErrorV1::new(ErrorKindV1::TooLarge, message, "a body has 64 KiB at most")
+}
+
+fn no_peer() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::OwnFault, "nothing is known of who asks", "see the service's log")
+}
+
+fn unanswered() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::Stopping, "the service gave no answer: it is stopping", "ask again when it is up")
+}
+
+fn respond(status: u16, value: &impl Serialize) -> Response {
+    let mut body = serde_json::to_vec(value).expect("our own values have a JSON form");
+    body.push(b'\n');
+    let response = Response::builder().status(status).header("content-type", "application/json");
+    response.body(Body::from(body)).expect("the head is made of known values")
+}
+
+/// Events as they go over the wire.
+struct Wired(Subscription);
+
+impl Stream for Wired {
+    type Item = Result<Event, axum::Error>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        std::pin::Pin::new(&mut self.0).poll_next(context).map(|event| event.map(|event| Ok(wired(&event))))
+    }
+}
+
+fn wired(event: &EventV1) -> Event {
+    let data = serde_json::to_string(event).expect("our own values have a JSON form");
+    Event::default().event(event.name()).data(data)
+}

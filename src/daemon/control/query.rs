@@ -1,0 +1,86 @@
+//! The parameters of a request, read strictly. Pure.
+
+use std::time::Duration;
+
+use crate::api::{ErrorKindV1, ErrorV1, Route};
+use crate::config::parse_duration;
+use crate::daemon::service::Wait;
+
+/// The longest that can be waited for.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How long is waited without being told.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a question about now may take.
+pub(super) const LOOKING: Duration = Duration::from_secs(10);
+
+/// Refuses parameters that a route does not know, and ones that are given twice.
+pub(super) fn parse_query<'a>(route: &Route, query: Option<&'a str>) -> Result<Vec<(&'a str, &'a str)>, ErrorV1> {
+    let mut given: Vec<(&str, &str)> = Vec::new();
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if !route.parameters.iter().any(|parameter| parameter.name == name) {
+            let known: Vec<_> = route.parameters.iter().map(|parameter| parameter.name).collect();
+            let hint = if known.is_empty() { "it takes none".to_owned() } else { format!("it takes: {}", known.join(", ")) };
+            return Err(ErrorV1::new(ErrorKindV1::BadRequest, format!("{} has no parameter `{name}`", route.path), hint));
+        }
+        if given.iter().any(|(other, _)| *other == name) {
+            return Err(ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` is given twice"), "give it once"));
+        }
+        given.push((name, value));
+    }
+    Ok(given)
+}
+
+/// Reads what a question about a verdict waits for, and for how long.
+pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), ErrorV1> {
+    let value = |name: &str| given.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+    let wait = match value("wait") {
+        None | Some("none") => Wait::Now,
+        Some("fresh") => Wait::Fresh,
+        Some(other) => return Err(wrong("wait", other, "write wait=fresh or wait=none")),
+    };
+    let timeout = match value("timeout") {
+        None => DEFAULT_TIMEOUT,
+        Some("0") => Duration::ZERO,
+        Some(text) => parse_duration(text)
+            .filter(|timeout| *timeout <= LONGEST_TIMEOUT)
+            .ok_or_else(|| wrong("timeout", text, "write a duration such as 500ms, 30s or 2m, at most 1h"))?,
+    };
+    // Who waits for nothing wants to know how it stands now.
+    Ok(if wait == Wait::Now || timeout.is_zero() { (Wait::Now, LOOKING) } else { (wait, timeout) })
+}
+
+fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` cannot be `{value}`"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::RouteName;
+
+    fn read(query: &str) -> Result<(Wait, Duration), String> {
+        let given = parse_query(Route::of(RouteName::Verdict), Some(query)).map_err(|error| error.message)?;
+        parse_wait(&given).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn what_is_asked_is_what_is_written() {
+        let rows = [
+            ("", Ok((Wait::Now, LOOKING))),
+            ("wait=fresh", Ok((Wait::Fresh, DEFAULT_TIMEOUT))),
+            ("wait=fresh&timeout=500ms", Ok((Wait::Fresh, Duration::from_millis(500)))),
+            ("wait=fresh&timeout=0", Ok((Wait::Now, LOOKING))),
+            ("wait=fresh&timeout=0ms", Ok((Wait::Now, LOOKING))),
+            ("wait=later", Err("`wait` cannot be `later`")),
+            ("wait=fresh&timeout=2h", Err("`timeout` cannot be `2h`")),
+            ("timeout=%35s", Err("`timeout` cannot be `%35s`")),
+            ("wait=fresh&wait=fresh", Err("`wait` is given twice")),
+            ("wiat=fresh", Err("/v1/projects/{id}/verdict has no parameter `wiat`")),
+        ];
+        for (query, expected) in rows {
+            assert_eq!(read(query), expected.map_err(str::to_owned), "{query}");
+        }
+        assert!(parse_query(Route::of(RouteName::Status), Some("all")).is_err());
+    }
+}

@@ -1,0 +1,221 @@
+//! The socket's file: private, replaced when it is stale, never taken from a service that lives; or handed in by systemd.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
+use nix::sys::socket::{getsockopt, sockopt};
+
+/// Beside the socket: whoever has it locked serves. The kernel gives it back when its holder ends, however that ends.
+const LOCK_NAME: &str = "daemon.lock";
+
+/// The socket the service is asked on.
+#[derive(Debug)]
+pub struct ControlSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    origin: Origin,
+    /// Held as long as the service lives.
+    _lock: Flock<File>,
+}
+
+/// Where the socket comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// We made it, and take it away.
+    Made,
+    /// systemd made it, and keeps it (socket activation).
+    HandedIn,
+}
+
+/// Says why the socket could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlSocketError {
+    /// The directory for it.
+    #[error("failed to make the directory `{}`", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The directory is somebody else's.
+    #[error("`{}` is not a directory of this user's own", path.display())]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another service listens.
+    #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    Running {
+        /// Its process, where that can be told.
+        pid: Option<i32>,
+    },
+    /// The socket itself.
+    #[error("failed to listen on `{}`", path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl ControlSocket {
+    /// Listens at `path`, or on a socket that was handed in.
+    ///
+    /// # Errors
+    /// When a service listens there already, or directory or socket cannot be had.
+    pub fn open(path: &Path, handed_in: Option<OwnedFd>) -> Result<Self, ControlSocketError> {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        make_private(directory)?;
+        let lock = lock(directory, path)?;
+        let listen = |source| ControlSocketError::Listen { path: path.to_owned(), source };
+        let (listener, origin) = match handed_in {
+            Some(descriptor) => (UnixListener::from(descriptor), Origin::HandedIn),
+            None => (bind(path).map_err(listen)?, Origin::Made),
+        };
+        listener.set_nonblocking(true).map_err(listen)?;
+        Ok(Self { listener, path: path.to_owned(), origin, _lock: lock })
+    }
+
+    /// Returns where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns a further descriptor of the listening socket.
+    pub(super) fn listener(&self) -> io::Result<UnixListener> {
+        self.listener.try_clone()
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        if self.origin == Origin::Made {
+            // One that stays is found to be stale by the next service.
+            let _stays = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl ControlSocketError {
+    /// Returns what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } | Self::Listen { .. } => "check that XDG_RUNTIME_DIR names a directory you may write to",
+            Self::Foreign { .. } => "remove it, or set XDG_RUNTIME_DIR to a directory of your own",
+            Self::Running { .. } => "`proctor status` asks it; stop it before you start another",
+        }
+    }
+}
+
+/// Makes the directory, or makes sure that nobody else can reach into the one that is there.
+fn make_private(path: &Path) -> Result<(), ControlSocketError> {
+    let failed = |source| ControlSocketError::Directory { path: path.to_owned(), source };
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        Ok(()) | Err(_) => {}
+    }
+    let metadata = std::fs::symlink_metadata(path).map_err(failed)?;
+    if !metadata.is_dir() || metadata.uid() != nix::unistd::getuid().as_raw() {
+        return Err(ControlSocketError::Foreign { path: path.to_owned() });
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
+}
+
+fn lock(directory: &Path, socket: &Path) -> Result<Flock<File>, ControlSocketError> {
+    let path = directory.join(LOCK_NAME);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(&path).map_err(|source| ControlSocketError::Directory { path: path.clone(), source })?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+        if errno == Errno::EWOULDBLOCK {
+            ControlSocketError::Running { pid: listener_pid(socket) }
+        } else {
+            ControlSocketError::Directory { path, source: errno.into() }
+        }
+    })
+}
+
+/// Returns the process that listens: the kernel tells it to whoever connects.
+fn listener_pid(socket: &Path) -> Option<i32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let credentials = getsockopt(&stream.as_fd(), sockopt::PeerCredentials).ok()?;
+    Some(credentials.pid())
+}
+
+/// Whoever holds the lock may take away what lies there: nobody who lives listens on it.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    // Until here the directory alone kept others out.
+    std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn the_socket_is_private_and_a_second_service_is_told_the_first_ones_pid() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("proctor/control.sock");
+        let first = ControlSocket::open(&path, None).unwrap();
+        assert_eq!((mode(path.parent().unwrap()), mode(&path)), (0o700, 0o600));
+        match ControlSocket::open(&path, None) {
+            Err(ControlSocketError::Running { pid }) => assert_eq!(pid, i32::try_from(std::process::id()).ok()),
+            other => panic!("{other:?}"),
+        }
+        assert!(path.exists(), "who is refused takes nothing away");
+        drop(first);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_an_open_directory_is_closed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("proctor/control.sock");
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        std::fs::set_permissions(path.parent().unwrap(), Permissions::from_mode(0o755)).unwrap();
+        drop(UnixListener::bind(&path).unwrap());
+        let socket = ControlSocket::open(&path, None).unwrap();
+        assert_eq!((mode(path.parent().unwrap()), mode(&path)), (0o700, 0o600));
+        UnixStream::connect(socket.path()).unwrap();
+    }
+
+    #[test]
+    fn a_socket_that_was_handed_in_is_used_and_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, handed) = (directory.path().join("proctor/control.sock"), directory.path().join("handed"));
+        let listener = UnixListener::bind(&handed).unwrap();
+        let socket = ControlSocket::open(&path, Some(listener.into())).unwrap();
+        UnixStream::connect(&handed).unwrap();
+        drop(socket);
+        assert!(handed.exists());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_directory_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(directory.path(), directory.path().join("proctor")).unwrap();
+        let refused = ControlSocket::open(&directory.path().join("proctor/control.sock"), None);
+        assert!(matches!(refused, Err(ControlSocketError::Foreign { .. })), "{refused:?}");
+    }
+}

@@ -1,0 +1,60 @@
+//! The signals of the operating system as arrivals of a loop.
+
+use std::io;
+
+use tokio::io::AsyncReadExt as _;
+
+use crate::daemon::event::OsSignal;
+use crate::process::signal_pipe;
+
+/// What SIGHUP means to a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HangUp {
+    /// The terminal is gone: the watch ends.
+    Ends,
+    /// There is no terminal, so somebody sent it: the configuration is read anew and everything runs once more.
+    Reloads,
+    /// Whoever started the watch at a terminal wants it to outlive that one (`nohup`).
+    Ignored,
+}
+
+/// The signals of the operating system, as bytes in pipes (signal-hook is their only source, G2).
+pub(super) struct Signals {
+    interrupt: tokio::net::UnixStream,
+    terminate: tokio::net::UnixStream,
+    reload: Option<tokio::net::UnixStream>,
+}
+
+impl Signals {
+    /// Takes the signals over. To be called once in a process.
+    pub(super) fn take_over(hang_up: HangUp) -> io::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };
+        let reload = (hang_up == HangUp::Reloads).then(|| arrivals_of(&[SIGHUP])).transpose()?;
+        Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) -> OsSignal {
+        let mut one = [0_u8; 1];
+        let mut other = [0_u8; 1];
+        let mut third = [0_u8; 1];
+        let reload = async {
+            match &mut self.reload {
+                Some(arrivals) => arrivals.read(&mut third).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.read(&mut one) => OsSignal::Interrupt,
+            _ = self.terminate.read(&mut other) => OsSignal::Terminate,
+            _ = reload => OsSignal::Reload,
+        }
+    }
+}
+
+fn arrivals_of(signals: &[i32]) -> io::Result<tokio::net::UnixStream> {
+    let read = signal_pipe(signals)?;
+    read.set_nonblocking(true)?;
+    tokio::net::UnixStream::from_std(read)
+}

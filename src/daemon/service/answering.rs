@@ -1,0 +1,33 @@
+//! Answers and refusals as they leave a project.
+
+use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, InTimeV1, ProjectStatusV1};
+use crate::daemon::service::call::Reply;
+use crate::daemon::worker::{Closed, ClosedReason};
+use crate::model::{ProjectStanding, Serving};
+
+/// Answers how a project stands.
+pub(super) fn answer(reply: Reply<AnswerV1>, standing: &ProjectStanding, in_time: InTimeV1) {
+    let project = ProjectStatusV1::new(standing, Serving::Served);
+    let _gone = reply.send(Ok(AnswerV1 { in_time, exit_code: project.exit_code(), project }));
+}
+
+/// Refuses a call.
+pub(super) fn refuse<T>(reply: Reply<T>, error: ErrorV1) {
+    let _gone = reply.send(Err(error));
+}
+
+/// Returns the error of one more than may.
+pub(super) fn too_many(what: &str) -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::TooMany, format!("as many as may already {what}"), "ask again when some of them have their answer")
+}
+
+/// Returns the error of a project that is not open.
+pub(super) fn of_closed(why: &Closed) -> ErrorV1 {
+    let (kind, hint) = match why.reason {
+        ClosedReason::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),
+        ClosedReason::Doubtful => (ErrorKindV1::PersonNeeded, "say which it is: `proctor add --identity same` or `new`"),
+        ClosedReason::Configuration => (ErrorKindV1::ConfigurationWrong, "mend proctor.toml and add the project again"),
+        ClosedReason::OwnFault => (ErrorKindV1::OwnFault, "see the service's log"),
+    };
+    ErrorV1::new(kind, why.lines.join("; "), hint)
+}

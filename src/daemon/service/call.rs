@@ -1,0 +1,61 @@
+//! What the control socket asks of the loop: each call carries the way back.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::api::{AddedV1, AnswerV1, ErrorV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
+use crate::daemon::service::subscribers::Subscription;
+use crate::model::{Asker, ProjectId};
+
+/// The way back to whoever asked. One who has gone away is not told.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
+
+/// A question or a request.
+#[derive(Debug)]
+pub(crate) enum Call {
+    /// Which projects are registered?
+    Projects(Reply<ProjectsV1>),
+    /// Watch a project from here on.
+    Add { root: String, asker: Asker, reply: Reply<AddedV1> },
+    /// Leave a project alone from here on.
+    Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
+    /// Run the checks.
+    Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
+    /// How does a project stand?
+    Verdict { project: ProjectId, wait: Wait, timeout: Duration, reply: Reply<AnswerV1> },
+    /// Tell what happens.
+    Subscribe(Reply<Subscription>),
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Wait {
+    /// Nothing: how it stands now.
+    Now,
+    /// A fresh verdict, or a state that waiting does not change.
+    Fresh,
+}
+
+/// Who is at the other end of a connection (SO_PEERCRED).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// Its process, where the system tells.
+    pub(crate) pid: Option<i32>,
+    /// Its user.
+    pub(crate) uid: u32,
+}
+
+impl Peer {
+    /// Returns who asks, for the ledger (S3).
+    pub(crate) fn asker(self) -> Asker {
+        let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", self.pid?)).ok();
+        let terminal = link("fd/0").filter(|path| path.starts_with("/dev/pts") || path.starts_with("/dev/tty"));
+        Asker {
+            pid: self.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default(),
+            uid: self.uid,
+            executable: link("exe").map(|path| path.display().to_string()),
+            terminal: terminal.map(|path| path.display().to_string()),
+        }
+    }
+}

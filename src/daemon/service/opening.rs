@@ -1,0 +1,145 @@
+//! Opening a project on its worker's thread: store, registration, watches.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::daemon::engine::EngineSettings;
+use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded};
+use crate::ignore::{Matcher, MatcherSettings};
+use crate::model::{Asker, ProjectId, Serving, WatchHint};
+use crate::process::LauncherHandle;
+use crate::run::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
+use crate::watch::{Pace, WatchError, Watcher};
+
+/// Reads plan and settings of a project; lines for people when they are wrong.
+pub type ReadProject = Arc<dyn Fn(&Path) -> Result<Reloaded, Vec<String>> + Send + Sync>;
+
+/// How a project's files are read, and what holds while they cannot be.
+#[derive(Clone)]
+pub struct ProjectFiles {
+    /// Reads them.
+    pub read: ReadProject,
+    /// What belongs to the tree, when runs are begun, and how often what is not told is looked at, where nothing is configured.
+    pub defaults: (MatcherSettings, EngineSettings, Pace),
+    /// How long another writer of a project's evidence is waited for, where nothing is configured.
+    pub lock_wait: Duration,
+}
+
+/// What every opening needs.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) state_root: PathBuf,
+    pub(super) executable: PathBuf,
+    pub(super) ambient: BTreeMap<OsString, OsString>,
+    pub(super) observer: StepObserver,
+    pub(super) files: ProjectFiles,
+    /// The service itself, which asks for the runs that saves lead to.
+    pub(super) asker: Asker,
+}
+
+/// Why a project is opened.
+#[derive(Debug, Clone)]
+pub(super) enum Purpose {
+    /// The ledger says that it is served.
+    Served(ProjectId),
+    /// Somebody adds it.
+    Added(Asker),
+}
+
+/// An opening that is yet to be carried out.
+pub(super) struct Opening {
+    pub(super) shared: Shared,
+    pub(super) root: PathBuf,
+    pub(super) purpose: Purpose,
+    pub(super) launcher: LauncherHandle,
+    pub(super) send_hint: Box<dyn Fn(WatchHint) + Send>,
+}
+
+impl Opening {
+    /// Opens the project.
+    pub(super) fn carry_out(self) -> Result<(Workspace, Reload, Opened), Closed> {
+        if !self.root.is_dir() {
+            return Err(closed(ClosedReason::RootMissing, format!("`{}` is not there", self.root.display())));
+        }
+        let shared = &self.shared;
+        let (state_root, executable) = (&shared.state_root, &shared.executable);
+        let observer = Arc::clone(&shared.observer);
+        let opened = Workspace::open(state_root, executable, self.launcher, shared.ambient.clone(), observer);
+        let mut workspace = opened.map_err(|error| of_run(&error))?;
+        let mut notes = workspace.take_notes();
+        let read = (shared.files.read)(&self.root);
+        let scope = match &self.purpose {
+            Purpose::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
+            Purpose::Added(asker) => {
+                let (scope, said) = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
+                notes.extend(said);
+                Scope { asker: shared.asker.clone(), ..scope }
+            }
+        };
+        let defaults = &shared.files.defaults;
+        let (rules, engine, pace) = match &read {
+            Ok(read) => (&read.settings.matcher, read.engine.clone(), &read.pace),
+            // Saving a right configuration is then seen, and read.
+            Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
+        };
+        let matcher = Matcher::new(rules).or_else(|_| Matcher::new(&defaults.0));
+        let matcher = matcher.map_err(|_| closed(ClosedReason::OwnFault, "the default patterns are wrong"))?;
+        let watcher = Watcher::start(&self.root, matcher, pace, self.send_hint).map_err(|error| of_watch(&error))?;
+        let (files, root) = (shared.files.clone(), self.root.clone());
+        let reload: Reload = Box::new(move || (files.read)(&root));
+        Ok((workspace, reload, Opened { scope, watcher, engine, notes }))
+    }
+}
+
+fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Asker) -> Result<Scope, Closed> {
+    let found = workspace.find_registered(root, asker).map_err(|error| of_run(&error))?;
+    found.filter(|scope| scope.project == *project).ok_or_else(|| {
+        let line = format!("`{}` was moved, replaced or cloned anew since {project} was registered there", root.display());
+        closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+    })
+}
+
+fn add(
+    workspace: &mut Workspace,
+    root: &Path,
+    read: Result<&Reloaded, &Vec<String>>,
+    asker: &Asker,
+    shared: &Shared,
+) -> Result<(Scope, Vec<String>), Closed> {
+    let read = read.map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
+    let registered = workspace.register(root, &read.plan, &read.settings, asker, None).map_err(|error| of_run(&error))?;
+    let (scope, notes) = match registered {
+        Registration::Known(scope) => (scope, Vec::new()),
+        Registration::New { scope, notes } => (scope, notes),
+        Registration::Doubtful(doubt) => return Err(doubtful(&doubt)),
+    };
+    let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
+    recorded.map_err(|error| of_run(&error))?;
+    Ok((scope, notes))
+}
+
+fn doubtful(doubt: &Doubt) -> Closed {
+    let line = format!("`{}` resembles project {} of `{}`", doubt.path.display(), doubt.project, doubt.registered_path);
+    closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+}
+
+fn of_run(error: &RunError) -> Closed {
+    closed(ClosedReason::OwnFault, chain(error))
+}
+
+fn of_watch(error: &WatchError) -> Closed {
+    Closed { reason: ClosedReason::OwnFault, lines: vec![chain(error), error.hint().to_owned()] }
+}
+
+fn closed(reason: ClosedReason, line: impl Into<String>) -> Closed {
+    Closed { reason, lines: vec![line.into()] }
+}
+
+/// Returns an error with its causes on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,57 @@
+//! What is told of a run that is over: to whoever asked for it, to subscribers, in the log. Pure.
+
+use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
+use crate::daemon::service::opening::chain;
+use crate::daemon::worker::{Over, Trouble};
+use crate::model::{CommandExit, ProjectId};
+use crate::run::Carried;
+
+/// What is told of a run that is over.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) answer: RunAnswerV1,
+}
+
+/// Says what came of a run.
+pub(super) fn told(project: ProjectId, over: &Over) -> Told {
+    let (outcome, exit, sealed, problems) = match &over.carried {
+        Ok(Carried::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
+        Ok(Carried::Moved(sealed)) => (RunOutcomeV1::Moved, sealed.exit, Some(sealed), Vec::new()),
+        Ok(Carried::Interrupted(sealed)) => (RunOutcomeV1::Interrupted, sealed.exit, Some(sealed), Vec::new()),
+        Ok(Carried::Superseded) => (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(Carried::Unchanged) => (RunOutcomeV1::Unchanged, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(Carried::Untriggered) => (RunOutcomeV1::Untriggered, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(Carried::Paused(pause)) => {
+            let why = format!("needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason);
+            (RunOutcomeV1::NeedsHuman, CommandExit::PersonNeeded, None, vec![why])
+        }
+        Err(Trouble::Configuration(lines)) => {
+            (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
+        }
+        Err(Trouble::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
+    };
+    let run_id = sealed.map(|sealed| sealed.run_id.clone());
+    let task = over.task.clone();
+    Told { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems } }
+}
+
+impl Told {
+    /// Returns what subscribers are told.
+    pub(super) fn event(&self) -> EventV1 {
+        EventV1::RunFinished {
+            project: self.answer.project.clone(),
+            task: self.answer.task.clone(),
+            run_id: self.answer.run_id.clone(),
+            outcome: self.answer.outcome,
+            exit_code: self.answer.exit_code,
+        }
+    }
+
+    /// Returns the line of the log.
+    pub(super) fn line(&self) -> String {
+        let answer = &self.answer;
+        let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
+        let problems: String = answer.problems.iter().map(|problem| format!(" · {problem}")).collect();
+        format!("{}: {:?}{run} · exit code {}{problems}", answer.project, answer.outcome, answer.exit_code)
+    }
+}

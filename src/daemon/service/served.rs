@@ -1,0 +1,506 @@
+//! One project of the service: its engine, worker and watcher, and who waits for it. Every decision is the engine's or the waiters';
+//! here is only what they need carried out.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::api::{AddedV1, AnswerV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunAnswerV1, RunOutcomeV1};
+use crate::daemon::effect::{Effect, Notice, Selection};
+use crate::daemon::engine::{Engine, Moment};
+use crate::daemon::event::{Event, OsSignal};
+use crate::daemon::git_state::GitState;
+use crate::daemon::service::answering::{answer, of_closed, refuse, too_many};
+use crate::daemon::service::call::{Reply, Wait};
+use crate::daemon::service::opening::chain;
+use crate::daemon::service::outcome::{Told, told};
+use crate::daemon::service::waiters::{Need, Planned, Waiters};
+use crate::daemon::worker::{Closed, ClosedReason, Opened, Over, Ticket, Worker, WorkerReport};
+use crate::ignore::Matcher;
+use crate::model::{Activity, Approval, ProjectId, ProjectStanding, Serving, TaskId, WaitStep, WatchHint, WatchProblem};
+use crate::process::Control;
+use crate::run::{Archive, Progress, RunError};
+use crate::watch::{Pace, Watcher};
+
+/// How often a project that could not be opened is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// How often another process's run is looked at while somebody waits for its end.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How often a run that somebody asked for is begun again because a save stopped it.
+const MOST_TRIES: u32 = 3;
+/// So many wait for one project, and so many runs of it are asked for.
+const MOST_WAITERS: usize = 64;
+const MOST_RUNS: usize = 16;
+
+/// A project that is served, or is to be.
+pub(super) struct Served {
+    /// None until a project that is added has been registered.
+    pub(super) id: Option<ProjectId>,
+    pub(super) root: PathBuf,
+    stage: Stage,
+    waiters: Waiters<Reply<AnswerV1>>,
+    runs: VecDeque<RunCall>,
+    adding: Option<Reply<AddedV1>>,
+}
+
+/// How far it is.
+enum Stage {
+    Opening(Worker),
+    Open(Box<Open>),
+    Closed {
+        why: Closed,
+        again: Moment,
+    },
+    /// Whoever drops it need not wait for anything.
+    Left,
+}
+
+struct Open {
+    engine: Engine,
+    worker: Worker,
+    watcher: Option<Watcher>,
+    wake_at: Option<Moment>,
+    activity: Activity,
+    planned: Planned,
+    task: TaskId,
+    /// The look under way, and the first of all, which says whether a run is needed at the start.
+    looking: Option<Ticket>,
+    first: Option<Ticket>,
+    tickets: u64,
+    look_again: Option<Moment>,
+    current: Option<RunCall>,
+    send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
+    git: GitState,
+}
+
+/// A run that somebody asked for.
+pub(super) struct RunCall {
+    pub(super) selection: Selection,
+    pub(super) reply: Reply<RunAnswerV1>,
+    pub(super) tries: u32,
+}
+
+/// What a project tells the loop.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// For subscribers.
+    Tell(EventV1),
+    /// For the log and the person who started the service.
+    Say(String),
+    /// It is done: nothing of it runs any more.
+    Left,
+}
+
+impl Served {
+    /// Returns a project whose worker is opening it.
+    pub(super) fn opening(id: Option<ProjectId>, root: PathBuf, worker: Worker, adding: Option<Reply<AddedV1>>) -> Self {
+        Self { id, root, stage: Stage::Opening(worker), waiters: Waiters::new(), runs: VecDeque::new(), adding }
+    }
+
+    /// Returns a project that could not even be begun to be opened.
+    pub(super) fn closed(id: Option<ProjectId>, root: PathBuf, why: Closed, again: Moment) -> Self {
+        let stage = Stage::Closed { why, again };
+        Self { id, root, stage, waiters: Waiters::new(), runs: VecDeque::new(), adding: None }
+    }
+
+    /// Takes the place of an opening that is tried again.
+    pub(super) fn open_again(&mut self, worker: Worker) {
+        self.stage = Stage::Opening(worker);
+    }
+
+    /// Returns whether it is time to try again to open it.
+    pub(super) fn is_to_be_opened(&self, now: Moment) -> bool {
+        matches!(&self.stage, Stage::Closed { again, .. } if *again <= now)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(&self.stage, Stage::Open(open) if open.activity != Activity::Idle)
+    }
+
+    /// Returns when it is to be woken.
+    pub(super) fn next_moment(&self) -> Option<Moment> {
+        let own = match &self.stage {
+            Stage::Open(open) => [open.wake_at, open.look_again],
+            Stage::Closed { again, .. } => [Some(*again), None],
+            Stage::Opening(_) | Stage::Left => [None, None],
+        };
+        own.into_iter().chain([self.waiters.next_deadline()]).flatten().min()
+    }
+
+    /// Takes in the moment it asked to be woken at.
+    pub(super) fn woken(&mut self, now: Moment, archive: &mut Archive) -> Vec<Word> {
+        let mut words = Vec::new();
+        if let Stage::Open(open) = &mut self.stage
+            && open.wake_at.take_if(|moment| *moment <= now).is_some()
+        {
+            words.extend(self.handle(now, Event::Timer));
+        }
+        if let Stage::Open(open) = &mut self.stage
+            && open.look_again.take_if(|moment| *moment <= now).is_some()
+        {
+            self.waiters.unblock();
+        }
+        for due in self.waiters.late(now) {
+            let standing = self.unlooked(archive);
+            answer(due.reply, &standing, due.in_time);
+        }
+        words.extend(self.go_on(now, archive));
+        words
+    }
+
+    /// Takes in hints of the watcher.
+    pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut Archive) -> Vec<Word> {
+        let changed = self.id.clone().map(|project| Word::Tell(EventV1::Changed { project }));
+        let mut words: Vec<Word> = changed.into_iter().collect();
+        words.extend(self.handle(now, Event::Hints(hints)));
+        words.extend(self.go_on(now, archive));
+        words
+    }
+
+    /// Takes in a signal that all projects get.
+    pub(super) fn signalled(&mut self, now: Moment, signal: OsSignal) -> Vec<Word> {
+        match &self.stage {
+            Stage::Open(_) => self.handle(now, Event::Signal(signal)),
+            Stage::Opening(_) | Stage::Closed { .. } if signal != OsSignal::Reload => self.leave(),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => Vec::new(),
+        }
+    }
+
+    /// Takes in what the worker says.
+    pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut Archive, hints: &Hints) -> Vec<Word> {
+        let mut words = match report {
+            WorkerReport::Opened(opened) => self.opened(*opened, hints),
+            WorkerReport::Closed(why) => self.could_not_open(now, why),
+            WorkerReport::Progress(progress) => {
+                self.progressed(&progress);
+                let has_begun = matches!(progress, Progress::Begun { .. });
+                if has_begun { self.handle(now, Event::Begun) } else { Vec::new() }
+            }
+            WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
+            WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
+            WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
+            WorkerReport::Over(over) => self.over(now, *over),
+        };
+        words.extend(self.go_on(now, archive));
+        words
+    }
+
+    /// Notes that somebody wants to know how it stands.
+    pub(super) fn ask(
+        &mut self,
+        now: Moment,
+        wait: Wait,
+        deadline: Moment,
+        reply: Reply<AnswerV1>,
+        archive: &mut Archive,
+    ) -> Vec<Word> {
+        self.waiters.forget(Reply::is_closed);
+        if self.waiters.count() >= MOST_WAITERS {
+            refuse(reply, too_many("wait for this project"));
+            return Vec::new();
+        }
+        self.waiters.add(reply, wait, deadline);
+        self.go_on(now, archive)
+    }
+
+    /// Notes that somebody wants a run.
+    pub(super) fn request(&mut self, now: Moment, call: RunCall, archive: &mut Archive) -> Vec<Word> {
+        if self.runs.len() >= MOST_RUNS {
+            refuse(call.reply, too_many("asked for runs of this project"));
+            return Vec::new();
+        }
+        if let Stage::Closed { why, .. } = &self.stage {
+            refuse(call.reply, of_closed(why));
+            return Vec::new();
+        }
+        self.runs.push_back(call);
+        self.go_on(now, archive)
+    }
+
+    /// Ends it: what runs is stopped and sealed, and everybody who waits is told.
+    pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<Word> {
+        self.waiters.take_all().into_iter().for_each(|reply| refuse(reply, why.clone()));
+        self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
+        if let Some(reply) = self.adding.take() {
+            refuse(reply, why.clone());
+        }
+        self.signalled(now, OsSignal::Terminate)
+    }
+
+    fn leave(&mut self) -> Vec<Word> {
+        match std::mem::replace(&mut self.stage, Stage::Left) {
+            Stage::Opening(worker) => worker.let_go(),
+            Stage::Open(open) => open.worker.let_go(),
+            Stage::Closed { .. } | Stage::Left => {}
+        }
+        vec![Word::Left]
+    }
+
+    fn opened(&mut self, opened: Opened, hints: &Hints) -> Vec<Word> {
+        let Stage::Opening(worker) = std::mem::replace(&mut self.stage, Stage::Left) else { return Vec::new() };
+        let project = opened.scope.project.clone();
+        self.id = Some(project.clone());
+        let first = Ticket(0);
+        // Whether anything has to be run at all, the tree says.
+        worker.look(first);
+        self.waiters.begin_look(first);
+        self.stage = Stage::Open(Box::new(Open {
+            engine: Engine::new(opened.engine),
+            worker,
+            watcher: Some(opened.watcher),
+            wake_at: None,
+            activity: Activity::Idle,
+            planned: Planned::Nothing,
+            task: TaskId::default_task(),
+            looking: Some(first),
+            first: Some(first),
+            tickets: 0,
+            look_again: None,
+            current: None,
+            send_hint: hints(),
+            git: GitState::of(&self.root),
+        }));
+        let mut words = vec![Word::Say(format!("{project}: watching `{}`", self.root.display()))];
+        words.extend(opened.notes.iter().map(|note| Word::Say(note.clone())));
+        if let Some(reply) = self.adding.take() {
+            let root = self.root.display().to_string();
+            let project = ProjectV1 { id: project.clone(), root, serving: Serving::Served };
+            let _gone = reply.send(Ok(AddedV1 { project, notes: opened.notes }));
+            words.push(Word::Tell(EventV1::Added { project: opened.scope.project }));
+        }
+        words
+    }
+
+    /// One that was only to be added is forgotten; one that is served is tried again later.
+    fn could_not_open(&mut self, now: Moment, why: Closed) -> Vec<Word> {
+        let said = Word::Say(format!("`{}` could not be opened: {}", self.root.display(), why.lines.join("; ")));
+        if let Some(reply) = self.adding.take() {
+            refuse(reply, of_closed(&why));
+            let mut words = vec![said];
+            words.extend(self.leave());
+            return words;
+        }
+        let is_news = !matches!(&self.stage, Stage::Closed { why: before, .. } if *before == why);
+        self.runs.drain(..).for_each(|call| refuse(call.reply, of_closed(&why)));
+        self.stage = Stage::Closed { why, again: now.plus(TRY_AGAIN) };
+        if is_news { vec![said] } else { Vec::new() }
+    }
+
+    fn progressed(&mut self, progress: &Progress) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        open.activity = match progress {
+            Progress::WaitingForLock { .. } | Progress::WaitingForSlot { .. } => Activity::Queued,
+            Progress::Begun { .. }
+            | Progress::ActionStarted(_)
+            | Progress::ServiceReady { .. }
+            | Progress::ActionEnded(_)
+            | Progress::Recovered { .. }
+            | Progress::Note(_) => Activity::Running,
+        };
+    }
+
+    /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.
+    fn watch_by(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        match Watcher::start(&self.root, matcher, pace, (open.send_hint)()) {
+            Ok(watcher) => {
+                open.watcher = Some(watcher);
+                Vec::new()
+            }
+            Err(error) => {
+                let problem = WatchProblem::Backend(error.to_string());
+                self.handle(now, Event::Hints(vec![WatchHint::LookAgain(problem)]))
+            }
+        }
+    }
+
+    fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        open.looking = open.looking.filter(|under_way| *under_way != ticket);
+        let is_first = open.first.take_if(|first| *first == ticket).is_some();
+        let standing = match looked {
+            Ok(standing) => standing,
+            Err(error) => {
+                let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
+                self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
+                return Vec::new();
+            }
+        };
+        let task = standing.tasks.first();
+        open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
+        let step = task.map_or(WaitStep::Answer, |task| task.freshness.wait_step());
+        let outcome = self.waiters.looked(ticket, step, open.planned);
+        outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        if outcome.need == Need::LookLater {
+            open.look_again = Some(now.plus(LOOK_AGAIN));
+        }
+        if open.activity != Activity::Idle {
+            // It will be looked at again when what runs is over.
+            return Vec::new();
+        }
+        match (outcome.need, is_first && step == WaitStep::Run) {
+            (_, true) => {
+                let effects = open.engine.begin();
+                self.perform(now, effects)
+            }
+            (Need::Run, false) => self.handle(now, Event::Requested(Selection::All)),
+            (Need::Nothing | Need::LookLater, false) => Vec::new(),
+        }
+    }
+
+    fn over(&mut self, now: Moment, over: Over) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        open.activity = Activity::Idle;
+        open.task = over.task.clone();
+        let Some(project) = self.id.clone() else { return Vec::new() };
+        let told = told(project, &over);
+        let mut words = vec![Word::Tell(told.event()), Word::Say(told.line())];
+        words.extend(self.handle(now, Event::Finished(over.finished)));
+        self.settle_run(told);
+        if let Stage::Open(open) = &self.stage
+            && open.activity == Activity::Idle
+            && open.planned == Planned::Nothing
+        {
+            self.waiters.unblock();
+        }
+        words
+    }
+
+    /// Answers whoever asked for the run that is over, unless it has to be made again.
+    fn settle_run(&mut self, told: Told) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        let Some(mut call) = open.current.take() else { return };
+        match (told.answer.outcome, open.planned) {
+            (RunOutcomeV1::Moved, Planned::Repetition) => open.current = Some(call),
+            (RunOutcomeV1::Superseded, _) if call.tries < MOST_TRIES => {
+                call.tries += 1;
+                self.runs.push_front(call);
+            }
+            _ => {
+                let _gone = call.reply.send(Ok(told.answer));
+            }
+        }
+    }
+
+    /// Does what is to be done next where nothing runs: the next run that was asked for, or a look.
+    fn go_on(&mut self, now: Moment, archive: &mut Archive) -> Vec<Word> {
+        let mut words = Vec::new();
+        match &self.stage {
+            Stage::Open(open) if open.activity == Activity::Idle => {
+                words.extend(self.next_run(now));
+                self.next_look();
+            }
+            Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}
+            Stage::Closed { .. } => {
+                let standing = self.unlooked(archive);
+                self.waiters.take_all().into_iter().for_each(|reply| answer(reply, &standing, InTimeV1::Answered));
+            }
+        }
+        if self.is_running() {
+            let impatient = self.waiters.take_impatient();
+            if !impatient.is_empty() {
+                let standing = self.unlooked(archive);
+                impatient.into_iter().for_each(|reply| answer(reply, &standing, InTimeV1::Answered));
+            }
+        }
+        words
+    }
+
+    fn next_run(&mut self, now: Moment) -> Vec<Word> {
+        self.runs.retain(|call| !call.reply.is_closed());
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        if open.current.is_some() {
+            // It waits for a repetition.
+            return Vec::new();
+        }
+        let Some(call) = self.runs.pop_front() else { return Vec::new() };
+        let selection = call.selection.clone();
+        open.current = Some(call);
+        self.handle(now, Event::Requested(selection))
+    }
+
+    fn next_look(&mut self) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        if open.activity == Activity::Idle && open.looking.is_none() && self.waiters.want_look() {
+            open.tickets += 1;
+            let ticket = Ticket(open.tickets);
+            open.looking = Some(ticket);
+            self.waiters.begin_look(ticket);
+            open.worker.look(ticket);
+        }
+    }
+
+    fn handle(&mut self, now: Moment, event: Event) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        if let Some(of_git) = open.git.before(&event) {
+            let nothing = open.engine.handle(now, of_git);
+            debug_assert!(nothing.is_empty(), "it is only taken notice of");
+        }
+        let effects = open.engine.handle(now, event);
+        self.perform(now, effects)
+    }
+
+    fn perform(&mut self, now: Moment, effects: Vec<Effect>) -> Vec<Word> {
+        let mut words = Vec::new();
+        for effect in effects {
+            let Stage::Open(open) = &mut self.stage else { break };
+            match effect {
+                Effect::Start(order) => match Control::new() {
+                    Ok((control, handle)) => {
+                        let trigger = order.trigger.kind;
+                        words.extend(self.id.clone().map(|project| Word::Tell(EventV1::RunStarted { project, trigger })));
+                        open.wake_at = None;
+                        open.worker.order(order, control, handle);
+                        (open.activity, open.planned) = (Activity::Running, Planned::Nothing);
+                    }
+                    Err(error) => {
+                        // Nothing was started: the engine hears of the end of it.
+                        words.push(Word::Say(chain(&error)));
+                        words.extend(self.handle(now, Event::Finished(crate::daemon::event::Finished::Failed)));
+                    }
+                },
+                Effect::Stop(reason) => open.worker.stop(reason),
+                Effect::WakeAt(moment) => open.wake_at = Some(moment),
+                Effect::Show(Notice::Repeating { .. }) => open.planned = Planned::Repetition,
+                Effect::Show(Notice::Unstable { .. }) => open.planned = Planned::Nothing,
+                Effect::Show(Notice::EventsLost(problem)) => {
+                    words.push(Word::Say(format!("`{}`: the whole tree is compared: {problem:?}", self.root.display())));
+                }
+                Effect::Show(Notice::Polling(reason)) => {
+                    words.push(Word::Say(format!("`{}`: part of it is polled: {reason}", self.root.display())));
+                }
+                Effect::Show(Notice::RootVanished) => {
+                    words.push(Word::Say(format!("`{}` is not there any more", self.root.display())));
+                }
+                Effect::Show(_) | Effect::ClearScreen => {}
+                Effect::Quit(_) => words.extend(self.leave()),
+            }
+        }
+        words
+    }
+
+    /// Returns how it stands as far as that is known without a look at the tree: never fresh.
+    fn unlooked(&self, archive: &mut Archive) -> ProjectStanding {
+        let (task, activity) = match &self.stage {
+            Stage::Open(open) => (open.task.clone(), open.activity),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (TaskId::default_task(), Activity::Idle),
+        };
+        let (approval, problems) = match &self.stage {
+            Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
+            Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
+            Stage::Opening(_) | Stage::Open(_) | Stage::Left => (Approval::Approved, Vec::new()),
+        };
+        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
+        match standing {
+            Ok(standing) => ProjectStanding { problems, ..standing },
+            Err(error) => {
+                let problems = vec![chain(&error)];
+                ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
+            }
+        }
+    }
+}
+
+/// Makes the way hints of a watcher take to the loop.
+pub(super) type Hints = dyn Fn() -> Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>;

@@ -1,0 +1,124 @@
+//! Who is told what happens. Each has a queue of its own, bounded: a reader that is too slow is let go, with a note.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::api::{EndReasonV1, EventV1};
+
+/// So many events wait for a reader.
+const QUEUE: usize = 256;
+/// So many readers there may be.
+const MOST_READERS: usize = 32;
+
+/// Everybody who is told what happens.
+#[derive(Debug, Default)]
+pub(super) struct Subscribers {
+    readers: Vec<Reader>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    send: Sender<EventV1>,
+    end: Arc<OnceLock<EndReasonV1>>,
+}
+
+/// What one reader reads: events, and at the end the reason why there are no more.
+#[derive(Debug)]
+pub(crate) struct Subscription {
+    events: Receiver<EventV1>,
+    end: Option<Arc<OnceLock<EndReasonV1>>>,
+}
+
+impl Subscribers {
+    /// Adds a reader; none where there are as many as may be.
+    pub(super) fn add(&mut self) -> Option<Subscription> {
+        self.readers.retain(|reader| !reader.send.is_closed());
+        if self.readers.len() >= MOST_READERS {
+            return None;
+        }
+        let (send, events) = channel(QUEUE);
+        let end = Arc::new(OnceLock::new());
+        self.readers.push(Reader { send, end: Arc::clone(&end) });
+        Some(Subscription { events, end: Some(end) })
+    }
+
+    /// Tells everybody; who has no room left is let go.
+    pub(super) fn tell(&mut self, event: &EventV1) {
+        self.readers.retain(|reader| {
+            let told = reader.send.try_send(event.clone());
+            if told.is_err() {
+                let _said = reader.end.set(EndReasonV1::SlowReader);
+            }
+            told.is_ok()
+        });
+    }
+
+    /// Lets everybody go.
+    pub(super) fn end(&mut self) {
+        for reader in self.readers.drain(..) {
+            let _said = reader.end.set(EndReasonV1::Stopping);
+        }
+    }
+}
+
+impl Stream for Subscription {
+    type Item = EventV1;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<EventV1>> {
+        match self.events.poll_recv(context) {
+            Poll::Ready(None) => {
+                let end = self.end.take();
+                Poll::Ready(end.and_then(|end| end.get().copied()).map(|reason| EventV1::End { reason }))
+            }
+            event @ (Poll::Ready(Some(_)) | Poll::Pending) => event,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ProjectId;
+
+    fn read(subscription: &mut Subscription) -> Vec<Option<EventV1>> {
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut read = Vec::new();
+        while let Poll::Ready(event) = Pin::new(&mut *subscription).poll_next(&mut context) {
+            let is_end = event.is_none();
+            read.push(event);
+            if is_end {
+                break;
+            }
+        }
+        read
+    }
+
+    #[test]
+    fn a_slow_reader_gets_what_it_had_room_for_and_a_note_and_others_go_on() {
+        let mut subscribers = Subscribers::default();
+        let (mut slow, mut fast) = (subscribers.add().unwrap(), subscribers.add().unwrap());
+        let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
+        for _ in 0..=QUEUE {
+            subscribers.tell(&event);
+            assert_eq!(read(&mut fast), [Some(event.clone())]);
+        }
+        let all = read(&mut slow);
+        assert_eq!(all.len(), QUEUE + 2);
+        assert_eq!(all[QUEUE], Some(EventV1::End { reason: EndReasonV1::SlowReader }));
+        subscribers.end();
+        assert_eq!(read(&mut fast), [Some(EventV1::End { reason: EndReasonV1::Stopping }), None]);
+    }
+
+    #[test]
+    fn there_are_so_many_readers_and_no_more_until_one_goes() {
+        let mut subscribers = Subscribers::default();
+        let mut held: Vec<_> = (0..MOST_READERS).filter_map(|_| subscribers.add()).collect();
+        assert!(subscribers.add().is_none());
+        held.pop();
+        assert!(subscribers.add().is_some());
+    }
+}

@@ -1,0 +1,251 @@
+//! Who waits for how a project stands, and when each is answered. Pure; time is an argument.
+//!
+//! A look answers only those who had asked before it began: what it saw was on disk after their question.
+
+use crate::api::InTimeV1;
+use crate::daemon::engine::Moment;
+use crate::daemon::service::call::Wait;
+use crate::daemon::worker::Ticket;
+use crate::model::WaitStep;
+
+/// So many runs are begun for one wait: a tree that moves in each of them is not waited for any longer.
+const MOST_RUNS: u32 = 3;
+
+/// Everybody who waits for one project.
+#[derive(Debug)]
+pub(super) struct Waiters<R> {
+    waiting: Vec<Waiter<R>>,
+}
+
+#[derive(Debug)]
+struct Waiter<R> {
+    reply: R,
+    wait: Wait,
+    deadline: Moment,
+    stage: Stage,
+    runs: u32,
+}
+
+/// How far an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nobody has looked since the question.
+    New,
+    /// This look will tell.
+    Looking(Ticket),
+    /// Something under way has to end first.
+    Blocked,
+}
+
+/// Somebody who is to be answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Due<R> {
+    pub(super) reply: R,
+    pub(super) in_time: InTimeV1,
+}
+
+/// What comes of a look.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Outcome<R> {
+    pub(super) due: Vec<Due<R>>,
+    pub(super) need: Need,
+}
+
+/// What those who go on waiting need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Need {
+    /// Nothing: nobody is left, or what they wait for comes by itself.
+    Nothing,
+    /// A run.
+    Run,
+    /// Another look after a while: somebody else's run is under way.
+    LookLater,
+}
+
+/// Whether the engine will start a run by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Planned {
+    /// It will: a repetition of a run whose tree moved.
+    Repetition,
+    /// Nothing is planned.
+    Nothing,
+}
+
+impl<R> Waiters<R> {
+    pub(super) fn new() -> Self {
+        Self { waiting: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, reply: R, wait: Wait, deadline: Moment) {
+        self.waiting.push(Waiter { reply, wait, deadline, stage: Stage::New, runs: 0 });
+    }
+
+    /// Returns whether somebody asked whom no look under way will answer.
+    pub(super) fn want_look(&self) -> bool {
+        self.waiting.iter().any(|waiter| waiter.stage == Stage::New)
+    }
+
+    /// Notes that a look begins, for all who have asked so far.
+    pub(super) fn begin_look(&mut self, ticket: Ticket) {
+        self.waiting
+            .iter_mut()
+            .filter(|waiter| waiter.stage == Stage::New)
+            .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
+    }
+
+    /// Takes in what a look has found.
+    pub(super) fn looked(&mut self, ticket: Ticket, step: WaitStep, planned: Planned) -> Outcome<R> {
+        let mut outcome = Outcome { due: Vec::new(), need: Need::Nothing };
+        for mut waiter in std::mem::take(&mut self.waiting) {
+            if waiter.stage != Stage::Looking(ticket) {
+                self.waiting.push(waiter);
+                continue;
+            }
+            let need = match (waiter.wait, step, planned) {
+                (Wait::Now, ..) | (Wait::Fresh, WaitStep::Answer, _) => None,
+                (Wait::Fresh, WaitStep::GoOn, _) => Some(Need::LookLater),
+                (Wait::Fresh, WaitStep::Run, Planned::Repetition) => Some(Need::Nothing),
+                (Wait::Fresh, WaitStep::Run, Planned::Nothing) if waiter.runs >= MOST_RUNS => None,
+                (Wait::Fresh, WaitStep::Run, Planned::Nothing) => {
+                    waiter.runs += 1;
+                    Some(Need::Run)
+                }
+            };
+            match need {
+                None => outcome.due.push(Due { reply: waiter.reply, in_time: InTimeV1::Answered }),
+                Some(need) => {
+                    waiter.stage = Stage::Blocked;
+                    self.waiting.push(waiter);
+                    outcome.need = if need == Need::Nothing { outcome.need } else { need };
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Notes that what those who wait were blocked by is over.
+    pub(super) fn unblock(&mut self) {
+        self.waiting.iter_mut().filter(|waiter| waiter.stage == Stage::Blocked).for_each(|waiter| waiter.stage = Stage::New);
+    }
+
+    /// Takes out everybody whom a look that failed would have answered.
+    pub(super) fn failed(&mut self, ticket: Ticket) -> Vec<R> {
+        self.take(|waiter| waiter.stage == Stage::Looking(ticket))
+    }
+
+    /// Takes out everybody who wants to know how it stands now, whatever is under way.
+    pub(super) fn take_impatient(&mut self) -> Vec<R> {
+        self.take(|waiter| waiter.wait == Wait::Now && waiter.stage == Stage::New)
+    }
+
+    /// Takes out everybody whose time is over.
+    pub(super) fn late(&mut self, now: Moment) -> Vec<Due<R>> {
+        let late = self.take(|waiter| waiter.deadline <= now);
+        late.into_iter().map(|reply| Due { reply, in_time: InTimeV1::TimedOut }).collect()
+    }
+
+    /// Takes out everybody.
+    pub(super) fn take_all(&mut self) -> Vec<R> {
+        self.take(|_| true)
+    }
+
+    /// Forgets everybody who has gone away.
+    pub(super) fn forget(&mut self, is_gone: impl Fn(&R) -> bool) {
+        self.waiting.retain(|waiter| !is_gone(&waiter.reply));
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Moment> {
+        self.waiting.iter().map(|waiter| waiter.deadline).min()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn take(&mut self, is_it: impl Fn(&Waiter<R>) -> bool) -> Vec<R> {
+        let (taken, left) = std::mem::take(&mut self.waiting).into_iter().partition(is_it);
+        self.waiting = left;
+        let taken: Vec<Waiter<R>> = taken;
+        taken.into_iter().map(|waiter| waiter.reply).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Ticket = Ticket(1);
+    const TWO: Ticket = Ticket(2);
+    const LATE: Moment = Moment(1000);
+
+    fn answered(reply: &'static str) -> Due<&'static str> {
+        Due { reply, in_time: InTimeV1::Answered }
+    }
+
+    #[test]
+    fn a_look_answers_only_those_who_asked_before_it_began() {
+        let mut waiters = Waiters::new();
+        waiters.add("early", Wait::Fresh, LATE);
+        waiters.begin_look(ONE);
+        waiters.add("while it looked", Wait::Fresh, LATE);
+        assert!(waiters.want_look());
+        let outcome = waiters.looked(ONE, WaitStep::Answer, Planned::Nothing);
+        assert_eq!(outcome, Outcome { due: vec![answered("early")], need: Need::Nothing });
+        waiters.begin_look(TWO);
+        assert!(!waiters.want_look());
+        assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
+    }
+
+    #[test]
+    fn a_stale_verdict_needs_a_run_and_is_looked_at_again_when_that_is_over() {
+        let mut waiters = Waiters::new();
+        waiters.add("a", Wait::Fresh, LATE);
+        waiters.add("b", Wait::Now, LATE);
+        waiters.begin_look(ONE);
+        let outcome = waiters.looked(ONE, WaitStep::Run, Planned::Nothing);
+        assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run });
+        assert!(!waiters.want_look(), "nothing is looked at while the run is under way");
+        waiters.unblock();
+        waiters.begin_look(TWO);
+        assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("a")]);
+        assert_eq!(waiters.count(), 0);
+    }
+
+    #[test]
+    fn a_planned_repetition_is_waited_for_and_a_tree_that_always_moves_is_not() {
+        let mut waiters = Waiters::new();
+        waiters.add("a", Wait::Fresh, LATE);
+        let mut look = |number, planned| {
+            waiters.unblock();
+            waiters.begin_look(Ticket(number));
+            waiters.looked(Ticket(number), WaitStep::Run, planned)
+        };
+        assert_eq!(look(1, Planned::Repetition).need, Need::Nothing);
+        for number in 2..5 {
+            assert_eq!(look(number, Planned::Nothing).need, Need::Run);
+        }
+        assert_eq!(look(5, Planned::Nothing).due, [answered("a")]);
+    }
+
+    #[test]
+    fn whose_time_is_over_is_answered_as_it_stands() {
+        let mut waiters = Waiters::new();
+        waiters.add("soon", Wait::Fresh, Moment(10));
+        waiters.add("later", Wait::Fresh, Moment(20));
+        assert_eq!(waiters.next_deadline(), Some(Moment(10)));
+        assert_eq!(waiters.late(Moment(9)), []);
+        assert_eq!(waiters.late(Moment(10)), [Due { reply: "soon", in_time: InTimeV1::TimedOut }]);
+        waiters.forget(|reply| *reply == "later");
+        assert_eq!(waiters.next_deadline(), None);
+    }
+
+    #[test]
+    fn another_processs_run_is_looked_at_again_later() {
+        let mut waiters = Waiters::new();
+        waiters.add("a", Wait::Fresh, LATE);
+        waiters.begin_look(ONE);
+        assert_eq!(waiters.looked(ONE, WaitStep::GoOn, Planned::Nothing).need, Need::LookLater);
+        assert_eq!(waiters.failed(ONE), Vec::<&str>::new(), "that look is over");
+        assert_eq!(waiters.take_all(), ["a"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! What the service does with projects: saves, waits, runs, adding and removing, ends.
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::{LATE, ask, project, project_id, settings, start, start_serving};
+use crate::common::{Project, poll, redact};
+
+#[track_caller]
+fn state(project: &Project) -> String {
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert!(status["service"]["pid"].is_u64(), "the service was not asked: {status}");
+    status["projects"][0]["tasks"][0]["state"].as_str().expect("a state").to_owned()
+}
+
+#[track_caller]
+fn wait_until(project: &Project, wanted: &str) {
+    poll(LATE, "the state", || match state(project) {
+        state if state == wanted => Ok(()),
+        other => Err(other),
+    });
+}
+
+#[test]
+fn a_save_leads_to_a_verdict_and_a_wait_answers_for_the_tree_with_it() {
+    let project = project("grep -q one a.txt");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(state(&project), "fresh");
+    project.save("a.txt", "two\n");
+    let answer = project.proctor(["wait", "--fresh", "--json"]).failure().json();
+    assert_eq!(answer["project"]["serving"], "served");
+    project.save("a.txt", "one\n");
+    // Nobody asks: the save alone leads to it.
+    wait_until(&project, "fresh");
+    project.proctor(["wait", "--fresh", "--timeout", "0"]).success();
+    assert_eq!(daemon.interrupt().status, 130);
+}
+
+#[test]
+fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
+    let project = project("echo hello; exit 1");
+    let here = project.proctor(["run"]).failure();
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).failure();
+    let before = project.store().committed_runs().len();
+    let there = project.proctor(["run"]).failure();
+    let redactions = project.redactions();
+    assert_eq!(redact(&there.stdout, &redactions), redact(&here.stdout, &redactions));
+    let runs = project.store().committed_runs();
+    assert_eq!(runs.len(), before + 1);
+    let report = project.proctor(["run", "--json"]).failure().json();
+    assert_eq!(report["trigger"]["kind"], "request");
+    let elsewhere = project.proctor(["run"]).env("VIRTUAL_ENV", "/nowhere").failure();
+    assert!(
+        elsewhere.stderr.contains("differs from the caller's in: VIRTUAL_ENV; running here instead"),
+        "{}",
+        elsewhere.snapshot()
+    );
+    assert_eq!(redact(&elsewhere.stdout, &redactions), redact(&here.stdout, &redactions));
+    let askers: Vec<Value> = project.store().ledger().iter().map(|line| line["asker"]["pid"].clone()).collect();
+    assert!(askers.contains(&daemon.id().into()), "the service asked for the runs it made: {askers:?}");
+    daemon.interrupt();
+}
+
+#[test]
+fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
+    let project = project("true");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let id = project_id(&project);
+    project.proctor(["remove"]).success();
+    let list = project.proctor(["list"]).success();
+    assert!(list.stdout.contains(&id) && list.stdout.contains("not served"), "{}", list.snapshot());
+    project.save("a.txt", "two\n");
+    let status = project.proctor(["status"]).success();
+    assert!(status.stdout.contains("stale"), "what is not served is looked at all the same: {}", status.snapshot());
+    project.proctor(["add"]).success();
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(project_id(&project), id);
+    let kinds: Vec<Value> = project.store().ledger().into_iter().map(|line| line["body"]["serving"].clone()).collect();
+    let serving: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+    assert_eq!(serving, ["served", "notServed", "served"]);
+    daemon.interrupt();
+}
+
+#[test]
+fn the_service_stops_what_runs_seals_it_and_ends_with_0() {
+    let project = project("sleep 600");
+    let mut daemon = start_serving(&project);
+    wait_until(&project, "running");
+    daemon.signal(Signal::SIGTERM);
+    assert_eq!(daemon.ended().status, 0);
+    let runs = project.store().committed_runs();
+    assert_eq!(runs.last().map(|run| run["overallStatus"].clone()), Some("INTERRUPTED".into()));
+    assert!(!super::socket(&project).exists(), "the socket is taken away");
+}
+
+#[test]
+fn a_service_that_was_killed_is_followed_by_one_that_knows_everything() {
+    let project = project("grep -q one a.txt");
+    let mut daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let runs = project.store().committed_runs().len();
+    daemon.signal(Signal::SIGKILL);
+    assert_eq!(daemon.ended().status, 137);
+    assert!(super::socket(&project).exists(), "nobody took the socket away");
+    let mut daemon = start(&project);
+    daemon.wait_for_line("the project", LATE, |line| line.contains("watching"));
+    wait_until(&project, "fresh");
+    assert_eq!(project.store().committed_runs().len(), runs, "a verdict that is fresh is not made again at the start");
+    project.save("a.txt", "two\n");
+    project.proctor(["wait", "--fresh"]).failure();
+    daemon.interrupt();
+}
+
+#[test]
+fn a_project_that_is_gone_or_wrongly_configured_is_named_and_taken_up_again() {
+    let project = project("true");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    project.save("proctor.toml", "[[check]]\nnaem = 1\n");
+    project.proctor(["wait", "--fresh"]).status(4);
+    project.save("proctor.toml", &settings("true"));
+    project.proctor(["wait", "--fresh"]).success();
+    let id = project_id(&project);
+    let elsewhere = project.root().join("elsewhere");
+    std::fs::rename(project.path(), &elsewhere).expect("it can be moved");
+    let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh"), "");
+    assert_eq!((&answer["project"]["tasks"][0]["state"], &answer["exitCode"]), (&"rootMissing".into(), &5.into()));
+    std::fs::rename(&elsewhere, project.path()).expect("it can be moved back");
+    let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh"), "");
+    assert_eq!(answer["project"]["tasks"][0]["state"], "fresh");
+    daemon.interrupt();
+}

@@ -1,0 +1,140 @@
+//! `proctor status` and `proctor wait --fresh` without a service: what is said of a verdict, and what is done to have one.
+
+use serde_json::Value;
+
+use crate::common::{Project, poll, proctor};
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long something may take that nobody is meant to wait for.
+const LATE: Duration = Duration::from_secs(60);
+/// The tree's digest, computed by somebody else.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree_digest.py");
+
+/// A project whose one check is a shell command; the tree is everything in it.
+fn project(command: &str) -> Project {
+    Project::new().toml(&settings(command)).file("a.txt", "one\n")
+}
+
+fn settings(command: &str) -> String {
+    format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n\n[evidence]\nlink = \"\"\n")
+}
+
+/// Returns state, result and exit code of the configuration's task.
+#[track_caller]
+fn state(project: &Project) -> (String, Value, i64) {
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["service"], Value::Null);
+    let task = &status["projects"][0]["tasks"][0];
+    let word = task["state"].as_str().expect("a state").to_owned();
+    (word, task["result"].clone(), task["exitCode"].as_i64().expect("a number"))
+}
+
+fn wait(project: &Project, timeout: &str, status: i32) -> Value {
+    project.proctor(["wait", "--fresh", "--json", "--timeout", timeout]).status(status).json()
+}
+
+fn digest_in_python(project: &Project) -> String {
+    let output = Command::new("python3").args(["-I", "-S", SCRIPT]).arg(project.path()).output().expect("python3 is installed");
+    String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
+}
+
+#[test]
+fn a_verdict_turns_stale_by_itself_and_fresh_again_when_the_tree_is_what_it_was() {
+    let project = project("grep -q one a.txt");
+    assert_eq!(state(&project), ("notApproved".to_owned(), Value::Null, 3));
+    let refused = project.proctor(["wait", "--fresh"]).status(3);
+    assert!(refused.stdout.contains("not approved"), "{}", refused.snapshot());
+    assert!(project.store().committed_runs().is_empty(), "what nobody approved is not run");
+    project.proctor(["run"]).success();
+    assert_eq!(state(&project), ("fresh".to_owned(), "PASSED".into(), 0));
+    project.save("a.txt", "two\n");
+    assert_eq!(state(&project), ("stale".to_owned(), Value::Null, 5));
+    project.save("a.txt", "one\n");
+    assert_eq!(state(&project), ("fresh".to_owned(), "PASSED".into(), 0));
+    project.save("a.txt", "two\n");
+    let answer = wait(&project, "60s", 1);
+    assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project));
+    assert_eq!(state(&project), ("fresh".to_owned(), "FAILED".into(), 1));
+    assert_eq!(project.store().committed_runs().len(), 2);
+    wait(&project, "60s", 1);
+    assert_eq!(project.store().committed_runs().len(), 2, "a fresh verdict is not made again");
+}
+
+#[test]
+fn a_plan_that_changed_outside_of_the_tree_or_in_it_makes_the_verdict_stale() {
+    let ignored = format!("{}\n[watch]\nignore = [\"proctor.toml\"]\n", settings("true"));
+    let project = Project::new().toml(&ignored).file("a.txt", "one\n");
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", &ignored.replace("'''true'''", "'''true && true'''"));
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["outdated"], "plan");
+    wait(&project, "60s", 0);
+}
+
+#[test]
+fn without_time_nothing_is_run_and_a_wrong_configuration_is_said() {
+    let project = project("true");
+    project.proctor(["run"]).success();
+    project.save("a.txt", "two\n");
+    let answer = wait(&project, "0", 5);
+    assert_eq!((&answer["inTime"], answer["exitCode"].as_i64()), (&"answered".into(), Some(5)));
+    assert_eq!(project.store().committed_runs().len(), 1);
+    project.save("proctor.toml", "[[check]]\nnaem = \"x\"\n");
+    let answer = wait(&project, "60s", 4);
+    assert_eq!(answer["project"]["tasks"][0]["state"], "configurationWrong");
+    assert!(answer["project"]["problems"].to_string().contains("naem"), "{answer}");
+}
+
+#[test]
+fn a_run_that_takes_longer_than_the_wait_is_stopped_and_is_no_verdict() {
+    let project = project("sleep 600");
+    let scope = project.proctor(["run", "--json"]).watch();
+    poll(LATE, "the run to begin", || match state(&project).0.as_str() {
+        "running" => Ok(()),
+        other => Err(other.to_owned()),
+    });
+    // Another process's run is waited for and not stopped.
+    let answer = wait(&project, "300ms", 5);
+    assert_eq!((&answer["inTime"], &answer["project"]["tasks"][0]["state"]), (&"timedOut".into(), &"running".into()));
+    assert_eq!(scope.interrupt().status, 130);
+    assert_eq!(wait(&project, "300ms", 5)["inTime"], "timedOut");
+    let states: Vec<_> = project.store().committed_runs().iter().map(|run| run["overallStatus"].clone()).collect();
+    assert_eq!(states, ["INTERRUPTED", "INTERRUPTED"]);
+}
+
+#[test]
+fn a_check_that_writes_into_the_tree_is_unstable_and_not_run_for_ever() {
+    let project = project("date +%N > out.txt");
+    project.proctor(["run"]).status(5);
+    let answer = wait(&project, "60s", 5);
+    let task = &answer["project"]["tasks"][0];
+    assert_eq!((&task["state"], &task["paths"]), (&"unstable".into(), &serde_json::json!(["out.txt"])));
+    assert!(project.store().committed_runs().len() <= 5);
+    project.save("a.txt", "a change from outside\n");
+    assert_eq!(state(&project).0, "noVerdict");
+}
+
+#[test]
+fn every_registered_project_is_listed_also_one_whose_directory_is_gone() {
+    let project = project("true");
+    project.proctor(["run"]).success();
+    let list = project.proctor(["list", "--json"]).success().json();
+    assert_eq!((&list["projects"][0]["serving"], list["projects"].as_array().map(Vec::len)), (&"notServed".into(), Some(1)));
+    let all = project.proctor(["status", "--all"]).success();
+    assert!(all.stdout.contains("fresh PASS"), "{}", all.snapshot());
+    let elsewhere = project.root().join("elsewhere");
+    fs::rename(project.path(), &elsewhere).expect("it can be moved");
+    fs::create_dir(project.path()).expect("nothing is there");
+    let replaced = project.proctor(["status"]).success();
+    assert!(replaced.stdout.contains("not approved"), "another directory in its place: {}", replaced.snapshot());
+    fs::remove_dir(project.path()).expect("it is empty");
+    fs::rename(&elsewhere, project.path()).expect("it can be moved back");
+    let moving = format!("cd .. && mv project elsewhere && {} status --all && mv elsewhere project", proctor().display());
+    let gone = project.command(Path::new("/bin/sh"), ["-c", &moving]).success();
+    assert!(gone.stdout.contains("root missing"), "{}", gone.snapshot());
+    assert!(project.path().is_dir(), "it is back");
+}
