@@ -5,7 +5,8 @@
 //! decides run on the one loop. Start at [`Service`]; `served` is one project, `waiters` decides who is answered when (pure).
 //!
 //! Each project also has a launcher of its own. A shared one would save a process for each project but would have to be spoken to
-//! by several threads at once, and its death would stop the runs of all projects instead of one.
+//! by several threads at once, and its death would stop the runs of all projects instead of one. Measured: one that waits costs
+//! 1.6 MB of its own and shared memory (proportional set size), and no wake-up.
 
 mod announce;
 mod answering;
