@@ -40,7 +40,7 @@ pub struct Workspace {
     launcher: LauncherHandle,
     ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
-    trees: KnownTrees,
+    pub(crate) trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
     digests: KnownDigests,
     opening_notes: Vec<String>,

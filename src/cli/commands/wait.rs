@@ -22,6 +22,7 @@ use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, Trigger, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
 use crate::run::{Archive, Carried, Checks, RunError, RunRequest};
+use crate::tree::Hints;
 
 /// How often another process's run is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -129,6 +130,7 @@ impl Runner {
             phase: None,
             trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
             unless_tree: None,
+            hints: Hints::Everything,
             lost_events: false,
             control: &self.control,
         };
