@@ -8,7 +8,7 @@ use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
-use crate::model::{OverallResult, PollReason, WatchProblem};
+use crate::model::{OverallResult, WatchProblem};
 use crate::run::{Carried, Progress, Sealed};
 
 /// How a watch is to look.
@@ -127,7 +127,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         Notice::GitGoesOn(operation) => {
             vec![format!("{} has been going on for as long as `git_wait` allows: the tree is tested as it is", operation.name())]
         }
-        Notice::Polling(reason) => vec![polled(reason)],
+        Notice::Polling(reason) => vec![reason.to_string()],
         Notice::RootVanished => vec!["the project's directory is gone; watching goes on when it is back".to_owned()],
         Notice::ReloadingAfterRun => {
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
@@ -158,23 +158,6 @@ fn lost(problem: &WatchProblem) -> String {
         WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
         WatchProblem::Sweep | WatchProblem::Unsynced | WatchProblem::SeveralNames(_) => "the whole tree is compared".to_owned(),
     }
-}
-
-fn polled(reason: &PollReason) -> String {
-    let raise = |name, number| format!("; to have it watched: sudo sysctl fs.inotify.{name}={number}");
-    let (what, hint) = match reason {
-        PollReason::TooManyWatches { path, raise_to } => {
-            (format!("the limit on watches is reached at `{path}`"), raise("max_user_watches", raise_to))
-        }
-        PollReason::TooManyInstances { raise_to } => {
-            ("the limit on inotify instances is reached".to_owned(), raise("max_user_instances", raise_to))
-        }
-        PollReason::FileSystem { path, name } => {
-            (format!("`{path}` is on a file system ({name}) that does not tell of every change"), String::new())
-        }
-        PollReason::Deaf => ("changes of files are not heard of here".to_owned(), String::new()),
-    };
-    format!("{what}: what cannot be watched is looked at every so often, see `poll` in proctor.toml{hint}")
 }
 
 fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {

@@ -1,5 +1,7 @@
 //! What the watcher says: hints to look again, never facts (architecture, first idea).
 
+use std::fmt;
+
 use crate::model::TreePath;
 
 /// Something may have changed.
@@ -52,6 +54,25 @@ pub enum PollReason {
     },
     /// A file was made to see whether it is heard of, and it was not.
     Deaf,
+}
+
+impl fmt::Display for PollReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let raise = |name, number| format!("; to have it watched: sudo sysctl fs.inotify.{name}={number}");
+        let (what, hint) = match self {
+            Self::TooManyWatches { path, raise_to } => {
+                (format!("the limit on watches is reached at `{path}`"), raise("max_user_watches", raise_to))
+            }
+            Self::TooManyInstances { raise_to } => {
+                ("the limit on inotify instances is reached".to_owned(), raise("max_user_instances", raise_to))
+            }
+            Self::FileSystem { path, name } => {
+                (format!("`{path}` is on a file system ({name}) that does not tell of every change"), String::new())
+            }
+            Self::Deaf => ("changes of files are not heard of here".to_owned(), String::new()),
+        };
+        write!(formatter, "{what}: what cannot be watched is looked at every so often, see `poll` in proctor.toml{hint}")
+    }
 }
 
 /// Why a full compare is needed.

@@ -64,8 +64,8 @@ impl Workspace {
         }
         let index = self.look_at_tree(request)?;
         let before = index.digest();
-        if request.control.requested().is_some_and(|reason| is_of_the_run(&reason)) {
-            // It has left no trace so far, and leaves none.
+        if request.control.requested() == Some(StopReason::Superseded) {
+            // It has left no trace so far, and leaves none. What a person stops is in the history.
             return Ok(Carried::Withdrawn);
         }
         if request.unless_tree == Some(before) {

@@ -85,7 +85,7 @@ pub enum Carried {
     Interrupted(Box<Sealed>),
     /// A newer save stopped it: one ledger line, no directory.
     Superseded,
-    /// Nothing was run: it was stopped before it had begun.
+    /// Nothing was run: a newer save stopped it before it had begun.
     Withdrawn,
     /// Nothing was run: the tree has the digest the request named.
     Unchanged,

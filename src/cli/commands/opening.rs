@@ -125,7 +125,7 @@ pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandE
 }
 
 /// Returns what the settings say of what belongs to the tree.
-fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
+pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
     MatcherSettings {
         ignore: configuration.watch.ignore.clone(),
         include: configuration.watch.include.clone(),

@@ -150,6 +150,7 @@ impl Runner {
                 | Carried::Judged(_)
                 | Carried::Moved(_)
                 | Carried::Superseded
+                | Carried::Withdrawn
                 | Carried::Unchanged
                 | Carried::Untriggered
                 | Carried::Paused(_),

@@ -12,6 +12,7 @@ mod announce;
 mod answering;
 mod call;
 mod host;
+mod open;
 mod opening;
 mod outcome;
 mod served;

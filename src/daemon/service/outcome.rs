@@ -18,7 +18,7 @@ pub(super) fn told(project: ProjectId, over: &Over) -> Told {
         Ok(Carried::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
         Ok(Carried::Moved(sealed)) => (RunOutcomeV1::Moved, sealed.exit, Some(sealed), Vec::new()),
         Ok(Carried::Interrupted(sealed)) => (RunOutcomeV1::Interrupted, sealed.exit, Some(sealed), Vec::new()),
-        Ok(Carried::Superseded) => (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(Carried::Superseded | Carried::Withdrawn) => (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new()),
         Ok(Carried::Unchanged) => (RunOutcomeV1::Unchanged, CommandExit::NoFreshVerdict, None, Vec::new()),
         Ok(Carried::Untriggered) => (RunOutcomeV1::Untriggered, CommandExit::NoFreshVerdict, None, Vec::new()),
         Ok(Carried::Paused(pause)) => {

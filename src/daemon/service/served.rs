@@ -5,21 +5,24 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::{AddedV1, AnswerV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunAnswerV1, RunOutcomeV1};
+use crate::api::{AddedV1, AnswerV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
 use crate::daemon::effect::{Effect, Notice, Selection};
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::event::{Event, OsSignal};
 use crate::daemon::git_state::GitState;
 use crate::daemon::service::answering::{answer, of_closed, refuse, too_many};
 use crate::daemon::service::call::{Reply, Wait};
+use crate::daemon::service::open::{Open, RunCall, Word};
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::outcome::{Told, told};
 use crate::daemon::service::waiters::{Need, Planned, Waiters};
 use crate::daemon::worker::{Closed, ClosedReason, Opened, Over, Ticket, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{Activity, Approval, ProjectId, ProjectStanding, Serving, TaskId, WaitStep, WatchHint, WatchProblem};
+use crate::model::{
+    Activity, Approval, ProjectId, ProjectStanding, Serving, TaskId, TriggerKind, WaitStep, WatchHint, WatchProblem,
+};
 use crate::process::Control;
-use crate::run::{Archive, Progress, RunError};
+use crate::run::{Archive, Carried, Progress, RunError};
 use crate::watch::{Pace, Watcher};
 
 /// How often a project that could not be opened is tried again.
@@ -52,42 +55,6 @@ enum Stage {
         again: Moment,
     },
     /// Whoever drops it need not wait for anything.
-    Left,
-}
-
-struct Open {
-    engine: Engine,
-    worker: Worker,
-    watcher: Option<Watcher>,
-    wake_at: Option<Moment>,
-    activity: Activity,
-    planned: Planned,
-    task: TaskId,
-    /// The look under way, and the first of all, which says whether a run is needed at the start.
-    looking: Option<Ticket>,
-    first: Option<Ticket>,
-    tickets: u64,
-    look_again: Option<Moment>,
-    current: Option<RunCall>,
-    send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
-    git: GitState,
-}
-
-/// A run that somebody asked for.
-pub(super) struct RunCall {
-    pub(super) selection: Selection,
-    pub(super) reply: Reply<RunAnswerV1>,
-    pub(super) tries: u32,
-}
-
-/// What a project tells the loop.
-#[derive(Debug)]
-pub(super) enum Word {
-    /// For subscribers.
-    Tell(EventV1),
-    /// For the log and the person who started the service.
-    Say(String),
-    /// It is done: nothing of it runs any more.
     Left,
 }
 
@@ -173,8 +140,7 @@ impl Served {
             WorkerReport::Closed(why) => self.could_not_open(now, why),
             WorkerReport::Progress(progress) => {
                 self.progressed(&progress);
-                let has_begun = matches!(progress, Progress::Begun { .. });
-                if has_begun { self.handle(now, Event::Begun) } else { Vec::new() }
+                if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { Vec::new() }
             }
             WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
             WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
@@ -259,6 +225,8 @@ impl Served {
             current: None,
             send_hint: hints(),
             git: GitState::of(&self.root),
+            trigger: TriggerKind::Start,
+            polling: None,
         }));
         let mut words = vec![Word::Say(format!("{project}: watching `{}`", self.root.display()))];
         words.extend(opened.notes.iter().map(|note| Word::Say(note.clone())));
@@ -299,6 +267,13 @@ impl Served {
         };
     }
 
+    fn begun(&mut self, now: Moment) -> Vec<Word> {
+        let (Stage::Open(open), Some(project)) = (&self.stage, self.id.clone()) else { return Vec::new() };
+        let mut words = vec![Word::Tell(EventV1::RunStarted { project, trigger: open.trigger })];
+        words.extend(self.handle(now, Event::Begun));
+        words
+    }
+
     /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.
     fn watch_by(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<Word> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
@@ -329,6 +304,7 @@ impl Served {
         let task = standing.tasks.first();
         open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
         let step = task.map_or(WaitStep::Answer, |task| task.freshness.wait_step());
+        let standing = ProjectStanding { problems: standing.problems.iter().chain(&open.polling).cloned().collect(), ..standing };
         let outcome = self.waiters.looked(ticket, step, open.planned);
         outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
@@ -355,7 +331,11 @@ impl Served {
         open.task = over.task.clone();
         let Some(project) = self.id.clone() else { return Vec::new() };
         let told = told(project, &over);
-        let mut words = vec![Word::Tell(told.event()), Word::Say(told.line())];
+        let mut words = match &over.carried {
+            // It had not begun, and nobody was told that it had.
+            Ok(Carried::Withdrawn) => Vec::new(),
+            Ok(_) | Err(_) => vec![Word::Tell(told.event()), Word::Say(told.line())],
+        };
         words.extend(self.handle(now, Event::Finished(over.finished)));
         self.settle_run(told);
         if let Stage::Open(open) = &self.stage
@@ -448,8 +428,7 @@ impl Served {
             match effect {
                 Effect::Start(order) => match Control::new() {
                     Ok((control, handle)) => {
-                        let trigger = order.trigger.kind;
-                        words.extend(self.id.clone().map(|project| Word::Tell(EventV1::RunStarted { project, trigger })));
+                        open.trigger = order.trigger.kind;
                         open.wake_at = None;
                         open.worker.order(order, control, handle);
                         (open.activity, open.planned) = (Activity::Running, Planned::Nothing);
@@ -468,7 +447,8 @@ impl Served {
                     words.push(Word::Say(format!("`{}`: the whole tree is compared: {problem:?}", self.root.display())));
                 }
                 Effect::Show(Notice::Polling(reason)) => {
-                    words.push(Word::Say(format!("`{}`: part of it is polled: {reason}", self.root.display())));
+                    words.push(Word::Say(format!("`{}`: {reason}", self.root.display())));
+                    open.polling = Some(reason.to_string());
                 }
                 Effect::Show(Notice::RootVanished) => {
                     words.push(Word::Say(format!("`{}` is not there any more", self.root.display())));
@@ -489,7 +469,8 @@ impl Served {
         let (approval, problems) = match &self.stage {
             Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
-            Stage::Opening(_) | Stage::Open(_) | Stage::Left => (Approval::Approved, Vec::new()),
+            Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
+            Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
         };
         let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
         match standing {

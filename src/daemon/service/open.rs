@@ -1,0 +1,53 @@
+//! What there is of a project while it is open.
+
+use crate::api::{EventV1, RunAnswerV1};
+use crate::daemon::effect::Selection;
+use crate::daemon::engine::{Engine, Moment};
+use crate::daemon::git_state::GitState;
+use crate::daemon::service::call::Reply;
+use crate::daemon::service::waiters::Planned;
+use crate::daemon::worker::{Ticket, Worker};
+use crate::model::{Activity, TaskId, TriggerKind, WatchHint};
+use crate::watch::Watcher;
+
+/// A project that is watched and run.
+pub(super) struct Open {
+    pub(super) engine: Engine,
+    pub(super) worker: Worker,
+    pub(super) watcher: Option<Watcher>,
+    pub(super) wake_at: Option<Moment>,
+    pub(super) activity: Activity,
+    pub(super) planned: Planned,
+    pub(super) task: TaskId,
+    /// The look under way.
+    pub(super) looking: Option<Ticket>,
+    /// The first look of all, until it is over: it says whether a run is needed at the start.
+    pub(super) first: Option<Ticket>,
+    pub(super) tickets: u64,
+    pub(super) look_again: Option<Moment>,
+    pub(super) current: Option<RunCall>,
+    pub(super) send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
+    pub(super) git: GitState,
+    /// Why the run under way is begun.
+    pub(super) trigger: TriggerKind,
+    /// Why part of the tree is polled.
+    pub(super) polling: Option<String>,
+}
+
+/// A run that somebody asked for.
+pub(super) struct RunCall {
+    pub(super) selection: Selection,
+    pub(super) reply: Reply<RunAnswerV1>,
+    pub(super) tries: u32,
+}
+
+/// What a project tells the loop.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// For subscribers.
+    Tell(EventV1),
+    /// For the log and the person who started the service.
+    Say(String),
+    /// It is done: nothing of it runs any more.
+    Left,
+}
