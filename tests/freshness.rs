@@ -1,19 +1,16 @@
 //! `proctor status` and `proctor wait --fresh` without a service: what is said of a verdict, and what is done to have one.
 
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::common::{Project, poll, proctor};
-
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
+use crate::tree::digest_in_python;
 
 /// How long something may take that nobody is meant to wait for.
 const LATE: Duration = Duration::from_secs(60);
-/// The tree's digest, computed by somebody else.
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree_digest.py");
-
 /// A project whose one check is a shell command; the tree is everything in it.
 fn project(command: &str) -> Project {
     Project::new().toml(&settings(command)).file("a.txt", "one\n")
@@ -37,11 +34,6 @@ fn wait(project: &Project, timeout: &str, status: i32) -> Value {
     project.proctor(["wait", "--fresh", "--json", "--timeout", timeout]).status(status).json()
 }
 
-fn digest_in_python(project: &Project) -> String {
-    let output = Command::new("python3").args(["-I", "-S", SCRIPT]).arg(project.path()).output().expect("python3 is installed");
-    String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
-}
-
 #[test]
 fn a_verdict_turns_stale_by_itself_and_fresh_again_when_the_tree_is_what_it_was() {
     let project = project("grep -q one a.txt");
@@ -57,7 +49,7 @@ fn a_verdict_turns_stale_by_itself_and_fresh_again_when_the_tree_is_what_it_was(
     assert_eq!(state(&project), ("fresh".to_owned(), "PASSED".into(), 0));
     project.save("a.txt", "two\n");
     let answer = wait(&project, "60s", 1);
-    assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project));
+    assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project.path(), &[]));
     assert_eq!(state(&project), ("fresh".to_owned(), "FAILED".into(), 1));
     assert_eq!(project.store().committed_runs().len(), 2);
     wait(&project, "60s", 1);

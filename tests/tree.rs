@@ -46,7 +46,7 @@ fn digest(root: &Path) -> String {
 }
 
 /// Runs the script of the README on a tree, with the patterns of `watch.ignore`.
-fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
+pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     let mut command = Command::new("python3");
     let output = command.args(["-I", "-S", "-c", &readme::script(SCRIPT)]).arg(root).args(ignore).output();
     let output = output.expect("python3 is installed");

@@ -3,21 +3,12 @@
 //! `PROCTOR_STRESS_ROUNDS` says how many rounds; the suite makes a few, 1000 are made by hand.
 
 use std::env;
-use std::process::Command;
 
 use super::{ask, project, project_id, start_serving};
-use crate::common::Project;
-
-/// The tree's digest, computed by somebody else.
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree_digest.py");
+use crate::tree::digest_in_python;
 
 fn rounds() -> usize {
     env::var("PROCTOR_STRESS_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
-}
-
-fn digest_in_python(project: &Project) -> String {
-    let output = Command::new("python3").args(["-I", "-S", SCRIPT]).arg(project.path()).output().expect("python3 is installed");
-    String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
 }
 
 #[test]
@@ -41,7 +32,7 @@ fn no_answer_is_for_another_tree_than_the_one_with_the_last_save() {
             let other = scope.spawn(ask_one);
             [ask_one(), other.join().expect("it does not panic")]
         });
-        let expected = digest_in_python(&project);
+        let expected = digest_in_python(&project.path(), &[]);
         for (code, answer) in asked {
             let task = &answer["project"]["tasks"][0];
             let seen = (code, answer["inTime"].as_str(), task["state"].as_str(), task["verdict"]["tree"].as_str());
@@ -80,6 +71,6 @@ fn saves_that_never_end_lead_to_no_wrong_answer() {
         is_over.store(true, std::sync::atomic::Ordering::SeqCst);
     });
     let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
-    assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project), "{answer}");
+    assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project.path(), &[]), "{answer}");
     daemon.interrupt();
 }
