@@ -11,6 +11,7 @@ mod python;
 mod queue;
 mod reading;
 mod registration;
+mod reuse;
 mod services;
 mod stopping;
 mod verdict;

@@ -2,6 +2,7 @@
 
 mod ending;
 mod real_tools;
+mod reuse;
 mod runs;
 mod storms;
 mod terminal;

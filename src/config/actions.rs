@@ -9,14 +9,18 @@ use crate::config::policy::read_override;
 use crate::config::problem::Placed;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
-use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite};
+use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite, RunSettings};
 use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
-use crate::model::{ByteSize, CoverageTarget, OnSurvivors, Once, Tool};
+use crate::model::{ByteSize, CheckOrder, CoverageTarget, OnSurvivors, Once, Reuse, Tool};
 
 const TOOLS: &[(&str, Tool)] =
     &[("pytest", Tool::Pytest), ("tsc", Tool::Tsc), ("eslint", Tool::Eslint), ("generic", Tool::Generic)];
 
 const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), ("fail", OnSurvivors::Fail)];
+
+const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-first", CheckOrder::FailedFirst)];
+
+const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
 
 const TIMEOUT_LEAST: Duration = Duration::from_millis(100);
 const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
@@ -44,10 +48,24 @@ pub(super) fn read_defaults(top: &Section<'_>, document: &mut Document<'_>) -> A
     }
 }
 
+/// Reads `[run]`.
+pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSettings {
+    let section = top.table(document, "run");
+    RunSettings {
+        order: section.setting(document, "order", choice(ORDERS)).value,
+        reuse: section.setting(document, "reuse", choice(REUSE)).value,
+    }
+}
+
 /// Reads `[[check]]`.
-pub(super) fn read_checks(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<Check> {
+pub(super) fn read_checks(
+    top: &Section<'_>,
+    document: &mut Document<'_>,
+    defaults: ActionDefaults,
+    run: RunSettings,
+) -> Vec<Check> {
     let sections = top.tables(document, "check");
-    sections.iter().filter_map(|section| read_check(section, document, defaults)).collect()
+    sections.iter().filter_map(|section| read_check(section, document, defaults, run)).collect()
 }
 
 /// Reads `[[prerequisite]]`.
@@ -83,17 +101,18 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
     }
 }
 
-fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Check> {
+fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
     let tool = section.optional(document, "tool", choice(TOOLS));
     // A `tool` that is misspelt is one problem; that the command is missing would be a second one of the same cause.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value != Tool::Generic);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));
+    let reuse = section.optional(document, "reuse", choice(REUSE)).map_or(run.reuse, |placed| placed.value);
     let coverage = read_coverage(section, document);
     let policy = read_override(&section.table(document, "policy"), document);
     let action = action?;
     let policy = Placed { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
-    Some(Check { action, tool, paths: paths.map(|paths| paths.value).unwrap_or_default(), coverage, policy })
+    Some(Check { action, tool, paths: paths.map(|paths| paths.value).unwrap_or_default(), reuse, coverage, policy })
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

@@ -32,6 +32,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "prerequisite",
             "cleanup",
             "defaults",
+            "run",
             "watch",
             "evidence",
             "queue",
@@ -57,6 +58,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "max_output",
             "grace",
             "paths",
+            "reuse",
             "coverage",
             "expected_exit_codes",
             "on_survivors",
@@ -103,6 +105,7 @@ pub(super) const TABLES: &[KnownTable] = &[
         ],
     },
     KnownTable { name: "defaults", keys: &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"] },
+    KnownTable { name: "run", keys: &["order", "reuse"] },
     KnownTable {
         name: "watch",
         keys: &[

@@ -27,5 +27,5 @@ pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
-    PolicySettings, Prerequisite, QueueSettings, SandboxMode, SandboxSettings, WatchSettings,
+    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, WatchSettings,
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites};
+use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::duration::duration_text;
 use crate::config::paths::{ignore_pattern, link_name};
 use crate::config::policy::read_policy;
@@ -69,13 +69,15 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     top.check_keys(document);
     let project = top.table(document, "project");
     let defaults = read_defaults(top, document);
+    let run = read_run(top, document);
     let configuration = Configuration {
         file: file_name.to_owned(),
         project_name: project.optional(document, "name", filled_text("\"quotes\"")).map(|name| name.value),
-        checks: read_checks(top, document, defaults),
+        checks: read_checks(top, document, defaults, run),
         prerequisites: read_prerequisites(top, document, defaults),
         cleanup: read_cleanup(top, document, defaults),
         defaults,
+        run,
         watch: read_watch(&top.table(document, "watch"), document),
         evidence: read_evidence(&top.table(document, "evidence"), document),
         queue: read_queue(&top.table(document, "queue"), document),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::problem::Placed;
-use crate::model::{BlockOn, ByteSize, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, RoutingSettings, Service, Tool};
+use crate::model::{
+    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, Reuse, RoutingSettings, Service,
+    Tool,
+};
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub struct Configuration {
     pub cleanup: Vec<ActionSettings>,
     /// `[defaults]`.
     pub defaults: ActionDefaults,
+    /// `[run]`.
+    pub run: RunSettings,
     /// `[watch]`.
     pub watch: WatchSettings,
     /// `[evidence]`.
@@ -88,6 +93,8 @@ pub struct Check {
     pub tool: Option<Placed<Tool>>,
     /// Globs that limit what triggers it; empty: everything.
     pub paths: Vec<String>,
+    /// When an earlier verdict may stand for it.
+    pub reuse: Reuse,
     /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
     /// What differs from the tool's policy.
@@ -103,6 +110,15 @@ pub struct Prerequisite {
     pub once: Once,
     /// What makes it a service; none: it is done when its command ends.
     pub service: Option<Service>,
+}
+
+/// `[run]`: which checks a run carries out, and in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunSettings {
+    /// The order of the checks.
+    pub order: CheckOrder,
+    /// When an earlier verdict may stand for a check that does not say otherwise.
+    pub reuse: Reuse,
 }
 
 /// `[watch]`: what a save is and what it does.

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
-use crate::model::{BlockOn, ByteSize, CollectionErrorPolicy, OnChange, OnSurvivors, RoutingSettings, Tool};
+use crate::model::{BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnSurvivors, Reuse, RoutingSettings, Tool};
 
 fn problems(text: &str) -> String {
     let problems = read(text, "proctor.toml").expect_err("the text is wrong");
@@ -47,7 +47,7 @@ mod messages {
         proctor.toml:4:2: sandbx: unknown key `sandbx`
           did you mean `sandbox`?
         proctor.toml:5:2: custody: unknown key `custody`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, watch, evidence, queue, environment, sandbox, tdd, routing, policy
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, queue, environment, sandbox, tdd, routing, policy
         ");
     }
 
@@ -392,6 +392,26 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
+}
+
+#[test]
+fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly() {
+    let check = |name: &str, line: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make\"\n{line}");
+    let defaults = Configuration::default();
+    assert_eq!((defaults.run.order, defaults.run.reuse), (CheckOrder::Plan, Reuse::Off));
+    let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\n";
+    let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
+    assert_eq!((read.run.order, read.run.reuse), (CheckOrder::FailedFirst, Reuse::Watch));
+    assert_eq!(read.checks.iter().map(|check| check.reuse).collect::<Vec<_>>(), [Reuse::Watch, Reuse::Always, Reuse::Off]);
+    assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
+    proctor.toml:2:9: run.order: expected one of "plan", "failed-first"
+      did you mean `failed-first`?
+    proctor.toml:3:9: run.reuse: expected one of "off", "watch", "always", found a boolean
+    proctor.toml:4:1: run.reuze: unknown key `reuze`
+      did you mean `reuse`?
+    proctor.toml:8:1: prerequisite[1].reuse: unknown key `reuse`
+      `reuse` belongs under [[check]] or [run]
+    "#);
 }
 
 #[test]

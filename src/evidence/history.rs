@@ -5,10 +5,10 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{list, open_plain, read_plain};
+use crate::evidence::files::{hash_file, list, open_plain, read_plain};
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
-use crate::model::{ProjectId, RunId, TaskId};
+use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
 
 /// A run that has a directory. Whether it is committed, only the ledger says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,12 @@ pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_
 pub fn open_log(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, name: &str) -> Result<File, EvidenceError> {
     check_component(name)?;
     open_plain(&store.run_directory(project, task, run_id).join(name))
+}
+
+/// Returns whether a file of a run has the bytes its report says it has; one that cannot be read has not.
+pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
+    let path = store.run_directory(project, task, run_id).join(&file.name);
+    check_component(&file.name).is_ok() && hash_file(&path).is_ok_and(|found| found == (file.bytes, file.sha256))
 }
 
 /// Returns every project that has a ledger, sorted by id.

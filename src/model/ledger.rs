@@ -142,6 +142,9 @@ pub struct RunRecord {
     /// Digests of configuration files that can change what a run means, by path (`configurationChanged`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, Digest>,
+    /// Digests of what checks depended on whose verdict may be reused, by name: those that were carried out and settled.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, Digest>,
     /// When it began.
     pub started: Timestamp,
     /// When its last process had ended.
@@ -219,6 +222,7 @@ impl RunRecord {
             tdd: None,
             prerequisites: BTreeMap::new(),
             configuration: BTreeMap::new(),
+            inputs: BTreeMap::new(),
             started: time.0,
             ended: time.1,
             signature: None,

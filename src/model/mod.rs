@@ -48,8 +48,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionPhase, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote, PlanOrigin, Tool,
-    ToolClass,
+    Action, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote,
+    PlanOrigin, Reuse, Tool, ToolClass,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{

@@ -79,6 +79,29 @@ pub enum OnSurvivors {
     Fail,
 }
 
+/// In which runs a check may be reported from an earlier verdict on the same inputs instead of being carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reuse {
+    /// In none.
+    #[default]
+    Off,
+    /// In those `proctor watch` begins by itself; whoever asks for a run gets one.
+    Watch,
+    /// In those too, unless it is asked for by name.
+    Always,
+}
+
+/// In which order the checks of a run are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CheckOrder {
+    /// In that of the plan.
+    #[default]
+    Plan,
+    /// Those that did not succeed in the last run first.
+    FailedFirst,
+}
+
 /// What a save during a run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,6 +147,9 @@ pub struct Action {
     pub grace: Duration,
     /// Globs that limit what triggers it; empty: everything.
     pub paths: Vec<String>,
+    /// When an earlier verdict may stand for it; set on checks only.
+    #[serde(skip_serializing_if = "Reuse::is_off")]
+    pub reuse: Reuse,
     /// Set on prerequisites only.
     pub once: Option<Once>,
     /// Set on prerequisites that go on while the checks run. `timeout` is then that of its start.
@@ -198,6 +224,13 @@ pub struct Plan {
     pub cleanup: Vec<Action>,
     /// What a person should know about it.
     pub notes: Vec<PlanNote>,
+}
+
+impl Reuse {
+    /// Returns whether an earlier verdict never stands for the check.
+    pub fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
 }
 
 impl Tool {

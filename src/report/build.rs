@@ -9,9 +9,9 @@ use crate::report::sums::{
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, CustodyV2, EnvironmentV2,
-    ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, RouteFacts, RouteV2,
-    RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
-    ValidationCriteriaV2,
+    ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
+    RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2,
+    TreeV2, ValidationCriteriaV2,
 };
 
 /// The version of the report's shape.
@@ -60,6 +60,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         custody: CustodyV2::SameUser,
         limit: facts.actions.iter().filter_map(classification_of).find_map(|classification| classification.limit),
         contended: facts.contended.clone(),
+        reused: facts.actions.iter().filter_map(build_reused).collect(),
         lost_events: facts.lost_events.clone(),
         notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
         evidence_files: sorted_by_name(&facts.evidence_files),
@@ -122,8 +123,19 @@ fn is_executed(facts: &ActionFacts) -> bool {
 fn classification_of(facts: &ActionFacts) -> Option<&Classification> {
     match &facts.disposition {
         ActionDisposition::Executed(executed) => Some(&executed.classification),
+        ActionDisposition::Reused(reused) => reused.entry.classification.as_ref(),
         ActionDisposition::Skipped(_) => None,
     }
+}
+
+fn build_reused(facts: &ActionFacts) -> Option<ReusedVerdictV2> {
+    let ActionDisposition::Reused(reused) = &facts.disposition else { return None };
+    Some(ReusedVerdictV2 {
+        action_id: facts.action.id.clone(),
+        run_id: reused.run_id.clone(),
+        report_hash: reused.report_hash,
+        evidence_files: sorted_by_name(&reused.files),
+    })
 }
 
 fn build_route(facts: &RouteFacts) -> RouteV2 {
@@ -169,7 +181,7 @@ fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 
         ActionDisposition::Executed(executed) => {
             executed.ended.survivors.iter().map(|survivor| build_survivor(&action.action.id, survivor)).collect()
         }
-        ActionDisposition::Skipped(_) => Vec::new(),
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => Vec::new(),
     });
     IsolationV2 {
         level: isolation.level,

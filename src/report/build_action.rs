@@ -4,7 +4,7 @@ use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, Evidence
 use crate::report::ending::Ending;
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, ActionTypeV2, DispositionV2, ExecutedFacts,
-    ImpactV2, ShownV2, SkipReason, excerpt, plain_text,
+    ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
 };
 
 /// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
@@ -18,9 +18,37 @@ pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
 /// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
 pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
+    match &facts.disposition {
+        ActionDisposition::Skipped(reason) => ActionResultV2 { skip_reason: Some(*reason), ..untouched(action, files) },
+        ActionDisposition::Reused(reused) => build_reused(action, reused),
+        ActionDisposition::Executed(executed) => ActionResultV2 {
+            disposition: match executed.status() {
+                ResultType::SpecificationError => DispositionV2::Invalid,
+                ResultType::Success
+                | ResultType::TestFailure
+                | ResultType::ExecutionError
+                | ResultType::ValidationFailure
+                | ResultType::Timeout
+                | ResultType::PrerequisiteFailure => DispositionV2::Executed,
+            },
+            status: Some(executed.status()),
+            blocking: Some(executed.blocking == Blocking::Blocks),
+            duration: Some(executed.ended.duration),
+            result: Some(build_outcome(action, executed)),
+            classification: Some(executed.classification.clone()),
+            impact: build_impact(action, executed, all),
+            debt_generation: Some(executed.debt.clone()),
+            agent_action: Some(executed.agent_action.clone()),
+            ..untouched(action, files)
+        },
+    }
+}
+
+/// The entry of an action that was not run, before it is said why.
+fn untouched(action: &Action, files: &[EvidenceFile]) -> ActionResultV2 {
     let evidence_files = names_of(action, files);
     let log = ActionFiles::of(action).log.name;
-    let mut entry = ActionResultV2 {
+    ActionResultV2 {
         action_id: action.id.clone(),
         name: action.name.clone(),
         action_type: ActionTypeV2::TerminalCommand,
@@ -34,35 +62,33 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
         duration: None,
         evidence: evidence_files.contains(&log).then_some(log),
         evidence_files,
+        reused: None,
         result: None,
         classification: None,
         impact: None,
         debt_generation: None,
         agent_action: None,
-    };
-    match &facts.disposition {
-        ActionDisposition::Skipped(reason) => entry.skip_reason = Some(*reason),
-        ActionDisposition::Executed(executed) => {
-            entry.disposition = match executed.status() {
-                ResultType::SpecificationError => DispositionV2::Invalid,
-                ResultType::Success
-                | ResultType::TestFailure
-                | ResultType::ExecutionError
-                | ResultType::ValidationFailure
-                | ResultType::Timeout
-                | ResultType::PrerequisiteFailure => DispositionV2::Executed,
-            };
-            entry.status = Some(executed.status());
-            entry.blocking = Some(executed.blocking == Blocking::Blocks);
-            entry.duration = Some(executed.ended.duration);
-            entry.result = Some(build_outcome(action, executed));
-            entry.classification = Some(executed.classification.clone());
-            entry.impact = build_impact(action, executed, all);
-            entry.debt_generation = Some(executed.debt.clone());
-            entry.agent_action = Some(executed.agent_action.clone());
-        }
     }
-    entry
+}
+
+/// What the earlier run found, under the names the action has now. Files are named where they lie: none is in this run's directory.
+fn build_reused(action: &Action, reused: &ReusedFacts) -> ActionResultV2 {
+    let earlier = reused.entry.clone();
+    ActionResultV2 {
+        action_id: action.id.clone(),
+        name: action.name.clone(),
+        description: action.description.clone(),
+        command: action.command.display.clone(),
+        disposition: DispositionV2::Reused,
+        evidence: None,
+        evidence_files: Vec::new(),
+        reused: Some(ReusedV2 {
+            run_id: reused.run_id.clone(),
+            evidence: earlier.evidence,
+            evidence_files: earlier.evidence_files,
+        }),
+        ..earlier
+    }
 }
 
 fn names_of(action: &Action, files: &[EvidenceFile]) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::model::{
     PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp,
     TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
-use crate::report::{ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
+use crate::report::{ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
 
 /// Everything the report of one run is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct RunFacts {
     pub plan_digest: Digest,
     /// The file it came from, relative to the project.
     pub specification_file: Option<String>,
-    /// What became of each of the plan's actions, in the plan's order.
+    /// What became of each of the plan's actions, phase by phase, in the order they were carried out.
     pub actions: Vec<ActionFacts>,
     /// When the run began.
     pub started: Timestamp,
@@ -85,6 +85,21 @@ pub enum ActionDisposition {
     Executed(Box<ExecutedFacts>),
     /// It was not run.
     Skipped(SkipReason),
+    /// It was not run: an earlier run's result on the same inputs stands for it.
+    Reused(Box<ReusedFacts>),
+}
+
+/// An earlier run's result that stands for an action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReusedFacts {
+    /// The run that carried the action out.
+    pub run_id: RunId,
+    /// The hash of its report, as the ledger has it.
+    pub report_hash: Digest,
+    /// The action's entry in that report.
+    pub entry: ActionResultV2,
+    /// The action's files in that run's directory.
+    pub files: Vec<EvidenceFile>,
 }
 
 /// An action that was carried out, and what it was judged to be.

@@ -63,6 +63,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
         custody: CustodyV2::SameUser,
         limit: None,
         contended: Vec::new(),
+        reused: Vec::new(),
         lost_events: Vec::new(),
         notes,
         evidence_files: sorted_by_name(&recovery.evidence_files),

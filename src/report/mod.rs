@@ -30,7 +30,7 @@ pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use facts::{
     ActionDisposition, ActionFacts, ActionRecordFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts, IsolationFacts,
-    ProgramFacts, RecoveryFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
+    ProgramFacts, RecoveryFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
 };
 pub use file_names::{ActionFiles, EXECUTION_REPORT_FILE, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_hash};
@@ -46,9 +46,9 @@ pub use wire::{
     CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2,
     DiagnosticsRecordV1, DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2, ExecutionReportV2,
     ExecutionSummaryV2, ExecutionV1, ImpactV2, IsolationV2, OutputV1, PrerequisiteExecutionV2, ProgramV1, ProjectV2,
-    RecordAuthenticityV1, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SurvivorV2,
-    TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TreeIssueV2, TreeV2,
-    ValidationCriteriaV2,
+    RecordAuthenticityV1, ReusedV2, ReusedVerdictV2, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2,
+    StepExecutionV2, SurvivorV2, TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
+    TestTotalsV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

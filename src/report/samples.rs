@@ -16,8 +16,8 @@ use crate::model::{
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
-    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, RouteFacts, RunFacts, SkipReason, TddFacts,
-    TreeFacts,
+    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, ReusedFacts, RouteFacts, RunFacts, SkipReason,
+    TddFacts, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
@@ -51,6 +51,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
+        reuse: crate::model::Reuse::Off,
         once: None,
         service: None,
         policy: None,
@@ -115,7 +116,9 @@ fn executed(
 fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFacts)) {
     match &mut facts.disposition {
         ActionDisposition::Executed(executed) => change(executed),
-        ActionDisposition::Skipped(_) => panic!("only an action that was carried out can be edited"),
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => {
+            panic!("only an action that was carried out can be edited")
+        }
     }
 }
 
@@ -269,6 +272,16 @@ pub(super) fn failed_prerequisite() -> ActionFacts {
 
 pub(super) fn skipped(action: Action, reason: SkipReason) -> ActionFacts {
     ActionFacts { action, disposition: ActionDisposition::Skipped(reason) }
+}
+
+/// Tests that an earlier run carried out: their result stands for them.
+pub(super) fn reused_tests() -> ActionFacts {
+    let executed = failed_tests();
+    let action = executed.action.clone();
+    let files: Vec<_> = files_of(std::slice::from_ref(&executed)).into_iter().filter(|file| file.action_id.is_some()).collect();
+    let entry = crate::report::build_action::build_action(&executed, &[], &files);
+    let reused = ReusedFacts { run_id: RunId::new(at(-1000), 41), report_hash: Digest::of(b"report"), entry, files };
+    ActionFacts { action, disposition: ActionDisposition::Reused(Box::new(reused)) }
 }
 
 fn files_of(actions: &[ActionFacts]) -> Vec<EvidenceFile> {

@@ -1,6 +1,6 @@
 //! The report's arithmetic: every count is derived from the list it counts (C61–C63, C65).
 
-use crate::model::{ActionPhase, ResultType};
+use crate::model::{ActionPhase, ResultType, TestResults};
 use crate::report::{ActionCountsV2, ActionDisposition, ActionFacts, ActionResultsV2, SkipReason, TestTotalsV2};
 
 /// Returns how many actions there were and what became of them (C62).
@@ -12,6 +12,10 @@ pub(super) fn compute_action_counts(actions: &[ActionFacts]) -> ActionCountsV2 {
             ActionPhase::Prerequisite => counts.prerequisites += 1,
             ActionPhase::Step => counts.steps += 1,
             ActionPhase::Cleanup => counts.cleanup += 1,
+        }
+        if matches!(facts.disposition, ActionDisposition::Reused(_)) {
+            counts.reused += 1;
+            continue;
         }
         match status_of(facts) {
             None => counts.skipped += 1,
@@ -52,8 +56,7 @@ pub(super) fn compute_action_results(actions: &[ActionFacts]) -> ActionResultsV2
 pub(super) fn compute_test_totals(actions: &[ActionFacts]) -> Option<TestTotalsV2> {
     let mut totals: Option<TestTotalsV2> = None;
     for facts in actions {
-        let ActionDisposition::Executed(executed) = &facts.disposition else { continue };
-        let Some(results) = &executed.interpretation.test_results else { continue };
+        let Some(results) = tests_of(facts) else { continue };
         let totals = totals.get_or_insert_with(TestTotalsV2::default);
         totals.passed += results.counts.passed;
         totals.failed += results.counts.failed;
@@ -74,6 +77,7 @@ pub(super) fn compute_step_pass_rate(actions: &[ActionFacts]) -> Option<f64> {
 pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
     actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| match &facts.disposition {
         ActionDisposition::Executed(executed) => executed.status() == ResultType::Success,
+        ActionDisposition::Reused(reused) => reused.entry.status == Some(ResultType::Success),
         ActionDisposition::Skipped(SkipReason::Unchanged) => true,
         ActionDisposition::Skipped(SkipReason::PrerequisiteFailed | SkipReason::Stopped | SkipReason::NotSelected) => false,
     })
@@ -82,6 +86,15 @@ pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
 fn status_of(facts: &ActionFacts) -> Option<ResultType> {
     match &facts.disposition {
         ActionDisposition::Executed(executed) => Some(executed.status()),
+        ActionDisposition::Reused(reused) => reused.entry.status,
+        ActionDisposition::Skipped(_) => None,
+    }
+}
+
+fn tests_of(facts: &ActionFacts) -> Option<&TestResults> {
+    match &facts.disposition {
+        ActionDisposition::Executed(executed) => executed.interpretation.test_results.as_ref(),
+        ActionDisposition::Reused(reused) => reused.entry.result.as_ref()?.test_results.as_ref(),
         ActionDisposition::Skipped(_) => None,
     }
 }

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, Digest, Phase, ResultType, RunId, Service, StopReason, SupersededRecord, TddState, Timestamp,
-    TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionPhase, CheckOrder, Digest, Phase, ResultType, RunId, Service, StopReason, SupersededRecord, TddState,
+    Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
 use crate::report::SkipReason;
 use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::error::RunError;
+use crate::run::order::in_order;
 use crate::run::perform::{Performed, Performer, RunningService, Started};
 use crate::run::prerequisite;
 use crate::run::progress::Progress;
 use crate::run::records;
 use crate::run::request::{Carried, RunRequest};
+use crate::run::reuse::ReusableInputs;
 use crate::run::selection::{Selected, select};
-use crate::run::surroundings::{Survey, is_pinned};
+use crate::run::surroundings::{Survey, Surveyed, pinned};
 use crate::run::workspace::Workspace;
 use crate::tree;
 
@@ -32,11 +34,24 @@ pub(crate) struct Course<'a> {
     pub(crate) before: TreeDigest,
     pub(crate) tdd: TddState,
     pub(crate) selected: Selected,
+    /// The checks in the order they are carried out.
+    pub(crate) order: Vec<&'a Action>,
     /// Prerequisites that are known to have succeeded, by name.
     pub(crate) met: BTreeMap<String, Digest>,
 }
 
 impl Course<'_> {
+    /// Returns the action that is carried out last.
+    pub(crate) fn last_action(&self) -> Option<&Action> {
+        let plan = self.request.plan;
+        plan.cleanup.last().or_else(|| self.order.last().copied()).or_else(|| plan.prerequisites.last())
+    }
+
+    /// Returns whether what the checks depend on has to be known before the first of them: a verdict may be reused, now or later.
+    fn asks_for_inputs(&self) -> bool {
+        !self.tdd.started && self.request.plan.steps.iter().any(|step| !step.reuse.is_off())
+    }
+
     /// Returns the phase the run is judged in: the one that was asked for, else the task's.
     pub(crate) fn phase(&self) -> Phase {
         self.request.phase.unwrap_or(self.tdd.phase)
@@ -77,6 +92,10 @@ impl Workspace {
         if selected == Selected::Nothing {
             return Ok(Carried::Untriggered);
         }
+        let failed = match request.settings.order {
+            CheckOrder::Plan => Vec::new(),
+            CheckOrder::FailedFirst => self.failed_last(request),
+        };
         let started = clock::now();
         let course = Course {
             request,
@@ -88,6 +107,7 @@ impl Workspace {
             before,
             tdd,
             selected,
+            order: in_order(&request.plan.steps, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
         };
         show(Progress::Begun {
@@ -118,16 +138,16 @@ impl Workspace {
         directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
-        let Carrying { performed, stopped, survey } = perform_all(&course, &mut performer)?;
+        let Carrying { performed, stopped, known } = perform_all(&course, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&course, &performed);
             return self.drop_superseded(&course, met, directory, ledger);
         }
+        let again = known.is_known().then(|| self.begin_survey(request));
         let (comparison, after) = self.sweep(index, request)?;
-        let files = index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest));
-        let surveyed = survey.finish(files);
+        let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
-        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed };
+        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
         if matches!(carried, Carried::Judged(_)) {
             self.keep_verdict_tree(request, course.plan_digest, &after);
@@ -166,18 +186,57 @@ impl Workspace {
 struct Carrying {
     performed: Vec<Performed>,
     stopped: Option<StopReason>,
-    survey: Survey,
+    known: Surroundings,
+}
+
+/// What is known of a run's surroundings while its checks go on.
+enum Surroundings {
+    /// Nobody asks before the end: they are looked at in the background.
+    UnderWay(Survey),
+    /// They were asked for before the first check.
+    Known(Box<ReusableInputs>),
+}
+
+impl Surroundings {
+    fn is_known(&self) -> bool {
+        self.inputs().is_some()
+    }
+
+    fn inputs(&self) -> Option<&ReusableInputs> {
+        match self {
+            Self::UnderWay(_) => None,
+            Self::Known(inputs) => Some(inputs),
+        }
+    }
+
+    /// Returns the surroundings, and the digests of the checks' inputs where they were the same before and after the checks.
+    fn finish(self, again: Option<Survey>, index: &tree::Index) -> (Surveyed, BTreeMap<String, Digest>) {
+        match self {
+            Self::UnderWay(survey) => (survey.finish(pinned(index)), BTreeMap::new()),
+            Self::Known(inputs) => {
+                let ReusableInputs { surveyed, of_checks } = *inputs;
+                let is_same = again.is_some_and(|again| again.finish(pinned(index)).digest == surveyed.digest);
+                let of_checks = of_checks.into_iter().filter(|_| is_same).map(|(name, (digest, _))| (name, digest));
+                (surveyed, of_checks.collect())
+            }
+        }
+    }
 }
 
 /// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
-fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result<Carrying, RunError> {
+fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::Index) -> Result<Carrying, RunError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
     let mut services = Services::default();
     let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
         // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
         let survey = performer.survey();
-        perform_steps(course, performer, met, &mut performed)?;
-        Ok(survey)
+        let known = if course.asks_for_inputs() && met == Prerequisites::Met {
+            Surroundings::Known(Box::new(performer.reusable_inputs(survey, index)?))
+        } else {
+            Surroundings::UnderWay(survey)
+        };
+        perform_steps(course, performer, met, known.inputs(), &mut performed)?;
+        Ok(known)
     });
     // What was asked for so far stops the checks, not the cleanup; a further request does.
     let control = course.request.control;
@@ -185,9 +244,9 @@ fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>) -> Result
     let served = services.end(performer, &mut performed);
     control.forget(StopReason::ServiceEnded);
     let cleaned = perform_cleanup(course, performer, &mut performed);
-    let survey = carried?;
+    let known = carried?;
     served.and(cleaned)?;
-    Ok(Carrying { performed, stopped: stopped.or(control.requested()), survey })
+    Ok(Carrying { performed, stopped: stopped.or(control.requested()), known })
 }
 
 /// Services that go on, each with its place among all actions that were performed.
@@ -255,11 +314,15 @@ fn perform_steps(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
     prerequisites: Prerequisites,
+    known: Option<&ReusableInputs>,
     performed: &mut Vec<Performed>,
 ) -> Result<(), RunError> {
-    for action in &course.request.plan.steps {
+    for action in course.order.iter().copied() {
         let one = if prerequisites == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
+        } else if let Some(verdict) = performer.earlier_verdict(action, known).filter(|_| !is_stopped(course, action)) {
+            // Also where the change does not trigger the check: then the run says something about it nevertheless.
+            performer.reuse(action, verdict)
         } else if !course.selected.holds(&action.name) {
             performer.skip(action, SkipReason::NotSelected)
         } else {

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, ExitCodeSource, OverallStatus, PartialReason,
-    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, ToolClass,
-    TreeComparison,
+    Action, ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, OverallStatus, PartialReason, PlanNote,
+    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
@@ -20,8 +19,10 @@ use crate::run::isolation;
 use crate::run::perform::Performed;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
+use crate::run::reuse::is_settled;
 use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
+use crate::run::test_facts::TestFacts;
 use crate::run::workspace::Workspace;
 use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
 
@@ -32,6 +33,8 @@ pub(crate) struct Concluding<'a> {
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) surveyed: Surveyed,
+    /// What the checks depended on whose verdicts may be reused, by name.
+    pub(crate) inputs: BTreeMap<String, Digest>,
 }
 
 /// The decisions about a run.
@@ -128,7 +131,7 @@ fn run_result(one: &Performed) -> RunResult<'_> {
 fn skip_of(one: &Performed) -> Option<SkipReason> {
     match &one.facts.disposition {
         ActionDisposition::Skipped(reason) => Some(*reason),
-        ActionDisposition::Executed(_) => None,
+        ActionDisposition::Executed(_) | ActionDisposition::Reused(_) => None,
     }
 }
 
@@ -158,19 +161,20 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     if concluding.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
         return (None, course.tdd.clone());
     }
-    let tests: Vec<_> = concluding.performed.iter().filter_map(executed_test).collect();
-    let passed = |facts: &&&ExecutedFacts| facts.classification.category == ResultType::Success;
-    let chosen = tests.iter().find(|facts| !passed(facts)).or(tests.last());
+    // In whatever order they were carried out, the plan says which is the first.
+    let performed = |step: &Action| concluding.performed.iter().find(|one| one.facts.action.id == step.id);
+    let tests = course.request.plan.steps.iter().filter_map(performed).filter_map(|one| TestFacts::of(&one.facts));
+    let tests: Vec<_> = tests.collect();
+    let chosen = tests.iter().find(|facts| !facts.passed()).or(tests.last());
     let Some(facts) = chosen else { return (None, course.tdd.clone()) };
-    let (exit_code, exit_code_source) = raw_code(facts);
     let result = TestResult {
-        exit_code,
-        exit_code_source,
+        exit_code: facts.exit_code,
+        exit_code_source: facts.exit_code_source,
         category: Some(facts.classification.code),
-        missing_modules: &facts.interpretation.missing_modules,
-        only_missing_modules: facts.interpretation.only_missing_modules,
+        missing_modules: facts.missing_modules,
+        only_missing_modules: facts.only_missing_modules,
         tree_digest: course.before.0,
-        failing_set: failing_set(facts),
+        failing_set: facts.failing_set(),
         run_id: course.run_id.clone(),
         now,
     };
@@ -188,32 +192,6 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     verified.log.iter().for_each(|line| tracing::debug!("{line}"));
     routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, Some(facts.classification.code));
     (Some(verified.entry), verified.state)
-}
-
-fn executed_test(one: &Performed) -> Option<&ExecutedFacts> {
-    match &one.facts.disposition {
-        ActionDisposition::Executed(facts) if one.facts.action.class == ToolClass::Test => Some(facts),
-        ActionDisposition::Executed(_) | ActionDisposition::Skipped(_) => None,
-    }
-}
-
-fn raw_code(facts: &ExecutedFacts) -> (Option<i32>, ExitCodeSource) {
-    use crate::model::ActionEnd;
-    match &facts.ended.end {
-        ActionEnd::Exited { code } => (Some(*code), ExitCodeSource::Process),
-        ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => (None, ExitCodeSource::Signal),
-        ActionEnd::TimedOut { .. } => (None, ExitCodeSource::Timeout),
-        ActionEnd::NotStarted(_) => (None, ExitCodeSource::NotStarted),
-        ActionEnd::Lost { .. } => (None, ExitCodeSource::Lost),
-    }
-}
-
-/// Two attempts failed alike when the same tests failed for the same category (R4).
-fn failing_set(facts: &ExecutedFacts) -> Digest {
-    let failures = facts.interpretation.test_results.as_ref().map(|results| results.failures.as_slice()).unwrap_or_default();
-    let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
-    let text = names.into_iter().collect::<Vec<_>>().join("\n");
-    Digest::of(format!("{:?}\n{text}", facts.classification.code).as_bytes())
 }
 
 fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
@@ -276,7 +254,7 @@ const LOST_EVENTS: &str = "file events may have been lost before this run; the w
 fn executed(one: &Performed) -> Option<&ExecutedFacts> {
     match &one.facts.disposition {
         ActionDisposition::Executed(facts) => Some(facts),
-        ActionDisposition::Skipped(_) => None,
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => None,
     }
 }
 
@@ -332,10 +310,19 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(course, &concluding.performed),
         configuration: concluding.surveyed.configuration.clone(),
+        inputs: if counts { inputs(concluding) } else { BTreeMap::new() },
         started: course.started,
         ended: decided.ended,
         signature: None,
     }
+}
+
+/// Returns what those checks depended on that this run carried out and that came to a result of their own.
+fn inputs(concluding: &Concluding<'_>) -> BTreeMap<String, Digest> {
+    let is_settled = |one: &&Performed| executed(one).is_some_and(|facts| is_settled(facts.classification.code));
+    let settled = concluding.performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Step).filter(is_settled);
+    let known = |one: &Performed| Some((one.facts.action.name.clone(), *concluding.inputs.get(&one.facts.action.name)?));
+    settled.filter_map(known).collect()
 }
 
 fn named_checks(course: &Course<'_>) -> Vec<String> {

@@ -6,6 +6,7 @@
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
+//! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
 
 mod archive;
@@ -22,6 +23,7 @@ mod interrupted;
 mod isolation;
 mod known_trees;
 mod old_report;
+mod order;
 mod parking;
 mod perform;
 mod prerequisite;
@@ -30,11 +32,13 @@ mod queue;
 mod records;
 mod registration;
 mod request;
+mod reuse;
 mod sandbox;
 mod selection;
 mod serving;
 mod standing;
 mod surroundings;
+mod test_facts;
 #[cfg(test)]
 mod testing;
 mod workspace;

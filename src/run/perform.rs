@@ -1,6 +1,7 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
-//! What is different for one that goes on while others run is in `services`.
+//! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`.
 
+mod reusing;
 mod running_service;
 mod services;
 
@@ -69,6 +70,19 @@ pub(crate) struct Performer<'w, 'c> {
 }
 
 impl Performed {
+    /// Returns what there is to say of an action that was not started.
+    fn untouched(facts: ActionFacts) -> Self {
+        Self {
+            facts,
+            outcome: None,
+            files: Vec::new(),
+            environment_names: BTreeSet::new(),
+            notes: Vec::new(),
+            waited: None,
+            met: None,
+        }
+    }
+
     /// Returns how the action ended; none when it was not run.
     pub(crate) fn status(&self) -> Option<ResultType> {
         self.outcome.as_ref().map(|outcome| outcome.classification.category)
@@ -88,24 +102,14 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Begins to look at tools and installed packages.
     pub(crate) fn survey(&self) -> Survey {
-        let request = self.course.request;
-        let (background, known) = (self.workspace.store.background(), self.workspace.known_digests());
-        Survey::begin(background, known, request.plan, &request.scope.root, &self.workspace.path_variable())
+        self.workspace.begin_survey(self.course.request)
     }
 
     /// Notes that an action is not run, visibly.
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
         let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
         self.tell(&facts);
-        Performed {
-            facts,
-            outcome: None,
-            files: Vec::new(),
-            environment_names: BTreeSet::new(),
-            notes: Vec::new(),
-            waited: None,
-            met: None,
-        }
+        Performed::untouched(facts)
     }
 
     /// Carries an action out when its turn has come; one that is stopped before is skipped.
@@ -263,7 +267,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         let ended = outcome?;
         // The next action of the run is probably kept apart in the same way.
-        if self.course.request.plan.actions().last().is_some_and(|last| last.id != action.id) {
+        if self.course.last_action().is_some_and(|last| last.id != action.id) {
             self.workspace.park(&request.isolation)?;
         }
         Ok(Supervised { ended, sandbox: request.isolation.sandbox })

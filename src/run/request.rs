@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest, TreePath,
-    Trigger,
+    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest,
+    TreePath, Trigger,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
@@ -45,6 +45,8 @@ pub struct Settings {
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.
     pub queue: QueueSettings,
+    /// In which order checks are carried out.
+    pub order: CheckOrder,
     /// The name of the link to the evidence in the project; none: no link.
     pub link: Option<String>,
 }

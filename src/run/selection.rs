@@ -61,11 +61,13 @@ pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePa
 }
 
 fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
-    step.paths.is_empty() || step.paths.iter().map(|glob| matcher(glob)).any(|glob| changed.iter().any(|path| hits(&glob, path)))
+    step.paths.is_empty() || changed.iter().any(is_hit(&step.paths))
 }
 
-fn hits(glob: &GlobMatcher, path: &TreePath) -> bool {
-    glob.is_match(path.as_path())
+/// Returns what says whether a path is named by one of a check's `paths`.
+pub(crate) fn is_hit(paths: &[String]) -> impl Fn(&TreePath) -> bool {
+    let globs: Vec<_> = paths.iter().map(|glob| matcher(glob)).collect();
+    move |path| globs.iter().any(|glob| glob.is_match(path.as_path()))
 }
 
 fn matcher(glob: &str) -> GlobMatcher {

@@ -14,6 +14,7 @@ use crate::evidence::{Background, Pending};
 use crate::model::{Digest, Plan};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
+use crate::tree::Index;
 
 /// Names of files that can change what a run means although no source did (S7); a `*` stands for any characters.
 const CONFIGURATION: &[&str] = &[
@@ -68,6 +69,17 @@ pub(crate) struct Surveyed {
     pub(crate) configuration: BTreeMap<String, Digest>,
     /// Program files that were hashed for the first time.
     pub(crate) learnt: KnownDigests,
+    /// Whether the digest stands for all of it.
+    pub(crate) certainty: Certainty,
+}
+
+/// Whether a digest of surroundings stands for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    /// It does.
+    Known,
+    /// Something could not be read: the same digest may be another environment's.
+    PartlyUnknown,
 }
 
 /// A survey that goes on in the background while the actions run: hashing an interpreter must not delay a verdict.
@@ -111,11 +123,13 @@ impl Survey {
         let (configuration, locks) = pinned_files(files);
         let programs: BTreeMap<_, _> = found.programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
         let digest = environment_digest(&programs, &locks, &found.installed);
+        let is_known = programs.values().chain(found.installed.values()).all(Option::is_some);
+        let certainty = if is_known { Certainty::Known } else { Certainty::PartlyUnknown };
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
         let of_locks = locks.iter().map(|(path, digest)| (path.clone(), Some(*digest)));
         let known = of_programs.chain(of_locks).filter_map(|(name, digest)| Some((name, digest?)));
         let components = known.map(|(name, sha256)| EnvironmentComponentV2 { name, sha256 }).collect();
-        Surveyed { digest, components, configuration, learnt: found.learnt }
+        Surveyed { digest, components, configuration, learnt: found.learnt, certainty }
     }
 }
 
@@ -154,6 +168,11 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
 pub(crate) fn is_pinned(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
     CONFIGURATION.iter().chain(LOCKS).any(|pattern| matches_name(pattern, &name))
+}
+
+/// Returns the files of a tree that pin or configure something, with their digests.
+pub(crate) fn pinned(index: &Index) -> impl Iterator<Item = (String, Digest)> {
+    index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 
 /// Returns the digests of the tree's files that pin or configure, by path.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Tool, ToolClass};
+use crate::model::{Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Reuse, Tool, ToolClass};
 
 /// Returns a plain GENERIC action of a phase.
 pub(crate) fn action(phase: ActionPhase) -> Action {
@@ -24,6 +24,7 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
+        reuse: Reuse::Off,
         once: None,
         service: None,
         policy: None,

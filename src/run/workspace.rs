@@ -18,7 +18,7 @@ use crate::run::parking::Parking;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::selection::Checks;
-use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
+use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
 use crate::store;
 use crate::tree::{self, Hints};
 
@@ -264,8 +264,10 @@ impl Workspace {
         Some(tree::compare(&last.index, now).moved)
     }
 
-    pub(crate) fn known_digests(&self) -> KnownDigests {
-        self.digests.clone()
+    /// Begins to look at the tools of a plan and at installed packages.
+    pub(crate) fn begin_survey(&self, request: &RunRequest<'_>) -> Survey {
+        let (background, known) = (self.store.background(), self.digests.clone());
+        Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
     }
 
     pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), RunError> {

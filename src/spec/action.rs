@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::config::{ActionDefaults, ActionSettings};
-use crate::model::{Action, ActionId, ActionPhase, CommandLine, Tool};
+use crate::model::{Action, ActionId, ActionPhase, CommandLine, Reuse, Tool};
 use crate::spec::discover::{Found, command_text};
 
 /// Returns an action of which nothing is said but its name and its command.
@@ -31,6 +31,7 @@ pub(super) fn plain_action(
         max_output: defaults.max_output,
         grace: defaults.grace,
         paths: Vec::new(),
+        reuse: Reuse::Off,
         once: None,
         service: None,
         policy: None,

@@ -1,23 +1,36 @@
-//! What a plan amounts to, as one digest: the thing that is approved (S7).
+//! What a plan amounts to, as one digest: the thing that is approved (S7); and the same of one of its checks.
 
-use crate::model::{Digest, Plan, PolicySource};
+use serde::Serialize;
+
+use crate::model::{Action, Digest, Plan, PolicySource};
 
 /// Returns the digest of what a plan runs and how it judges it.
 ///
 /// Notes, descriptions, the project's name, and where something was written are left out: a comment line added to
 /// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
 pub fn plan_digest(plan: &Plan) -> Digest {
-    let mut plan = plan.clone();
-    plan.notes.clear();
-    plan.project_name.clear();
-    for action in plan.prerequisites.iter_mut().chain(&mut plan.steps).chain(&mut plan.cleanup) {
+    let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
+    canonical(&all)
+}
+
+/// Returns the digest of what one check of a plan runs and how it is judged, likewise; with the plan's prerequisites, which
+/// prepare what it runs in.
+pub fn check_digest(plan: &Plan, check: &Action) -> Digest {
+    canonical(&(&plan.task, essence(&plan.prerequisites), essence(std::slice::from_ref(check))))
+}
+
+fn essence(actions: &[Action]) -> Vec<Action> {
+    let mut actions = actions.to_vec();
+    for action in &mut actions {
         action.description.clear();
         action.command.display.clear();
         if let Some(policy) = &mut action.policy {
             policy.source = PolicySource::Default;
         }
     }
-    let all = (plan.task, plan.prerequisites, plan.steps, plan.cleanup);
-    let canonical = serde_json_canonicalizer::to_vec(&all).expect("a plan holds nothing that JSON cannot");
-    Digest::of(&canonical)
+    actions
+}
+
+fn canonical(value: &impl Serialize) -> Digest {
+    Digest::of(&serde_json_canonicalizer::to_vec(value).expect("a plan holds nothing that JSON cannot"))
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
-    Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Service, Tool, ToolPolicy,
+    Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service, Tool,
+    ToolPolicy,
 };
 use crate::spec::discover::tool_word;
 
@@ -60,6 +61,11 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
     duration_line(text, "grace", action.grace, defaults.grace);
     list_line(text, "paths", &action.paths);
+    match action.reuse {
+        Reuse::Off => {}
+        Reuse::Watch => line(text, "reuse", quoted("watch")),
+        Reuse::Always => line(text, "reuse", quoted("always")),
+    }
     if let Some(Once { when_changed, creates }) = &action.once {
         list_line(text, "when_changed", when_changed);
         list_line(text, "creates", creates);

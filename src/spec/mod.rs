@@ -17,7 +17,7 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub use digest::plan_digest;
+pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;
 pub use resolve::{discover, plan, plan_command, resolve};

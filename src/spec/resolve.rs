@@ -197,12 +197,13 @@ impl<'c> Resolver<'c> {
     }
 
     fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
+        let reuse = check.map_or(self.configuration.run.reuse, |check| check.reuse);
         let check = check.map(|check| &check.policy.value);
         let policy = resolve_policy(action.tool, self.configuration, check, found);
         if let Some(policy) = &policy {
             self.notes.extend(policy_notes(action.tool, self.configuration, &action.name, policy));
         }
-        Action { policy, ..action }
+        Action { policy, reuse, ..action }
     }
 
     fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {

@@ -329,6 +329,7 @@ fn settings() -> impl Strategy<Value = String> {
         "max_output = \"off\"",
         "grace = 250",
         "paths = [\"src/**\", \"a\"]",
+        "reuse = \"always\"",
         "on_survivors = \"fail\"",
         "expected_exit_codes = [0, 7]",
         "directory = \"web\"",

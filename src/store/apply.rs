@@ -89,7 +89,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
             if record_says_configuration(record) {
                 write_configuration(connection, project, record)?;
             }
-            Ok(())
+            write_inputs(connection, project, record, sequence)
         }
         LedgerBody::Superseded(record) => {
             write_prerequisites(connection, project, &record.prerequisites, sequence)?;
@@ -232,6 +232,18 @@ fn write_configuration(connection: &Connection, project: &ProjectId, record: &Ru
             connection,
             "INSERT INTO configuration (project, task, path, digest) VALUES (?1, ?2, ?3, ?4)",
             params![project.as_str(), task, path, digest.hex()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Of several runs on the same inputs the newest stands for all.
+fn write_inputs(connection: &Connection, project: &ProjectId, record: &RunRecord, sequence: Sequence) -> rusqlite::Result<()> {
+    for (name, digest) in &record.inputs {
+        execute(
+            connection,
+            "INSERT OR REPLACE INTO inputs (project, task, name, digest, sequence) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![project.as_str(), record.task.as_str(), name, digest.hex(), to_integer(sequence.0)],
         )?;
     }
     Ok(())

@@ -92,6 +92,22 @@ impl Index {
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }
 
+    /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.
+    pub fn run_on_inputs(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+        check: &str,
+        inputs: Digest,
+    ) -> Result<Option<IndexedRun>, IndexError> {
+        let statement = format!(
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND sequence = \
+             (SELECT sequence FROM inputs WHERE project = ?1 AND task = ?2 AND name = ?3 AND digest = ?4)"
+        );
+        let values = params![project.as_str(), task.as_str(), check, inputs.hex()];
+        self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
+    }
+
     /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
     pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {

@@ -85,6 +85,15 @@ CREATE TABLE served (
     project TEXT PRIMARY KEY,
     sequence INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inputs (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, task, name, digest)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
@@ -96,6 +105,7 @@ pub(super) const TABLES: [(&str, &str); 7] = [
     ("prerequisites", "project"),
     ("configuration", "project"),
     ("served", "project"),
+    ("inputs", "project"),
 ];
 
 /// The table that belongs to no project: a cache over files of all of them.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, CommandLine, Interpretation, OnSurvivors, StreamExcerpt, Tool, ToolReport,
+    Action, ActionEnd, ActionId, ActionPhase, CommandLine, Interpretation, OnSurvivors, Reuse, StreamExcerpt, Tool, ToolReport,
 };
 use crate::tools::interpret::{Input, interpret};
 
@@ -31,6 +31,7 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         max_output: None,
         grace: Duration::from_secs(5),
         paths: Vec::new(),
+        reuse: Reuse::Off,
         once: None,
         service: None,
         policy: None,

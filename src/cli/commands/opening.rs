@@ -111,6 +111,7 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),
             wait: configuration.queue.wait,
         },
+        order: configuration.run.order,
         link,
     };
     // A pattern that is wrong is said before anything is registered or run.

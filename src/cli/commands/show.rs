@@ -11,8 +11,8 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, ProjectId};
-use crate::report::EXECUTION_REPORT_FILE;
+use crate::model::{CommandExit, ProjectId, RunId};
+use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use crate::run::{Archive, ArchivedRun};
 
 /// Carries the command out.
@@ -57,13 +57,15 @@ fn find(archive: &Archive, project: &ProjectId, wanted: Option<&str>) -> Result<
 fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &str) -> Result<CommandExit, CommandError> {
     let (_, report) = archive.report(project, run).map_err(|error| super::of_run(&error))?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
-    let Some(name) = result.and_then(|result| result.evidence.clone()) else {
+    let Some((owner, name)) = result.and_then(log_of) else {
         let known: Vec<_> =
-            screen::results(&report).filter(|result| result.evidence.is_some()).map(|result| result.action_id.as_str()).collect();
+            screen::results(&report).filter(|result| log_of(result).is_some()).map(|result| result.action_id.as_str()).collect();
         return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };
-    let mut log = archive.open_file(project, run, &name).map_err(|error| super::of_run(&error))?;
+    // Of a result that was reused the log lies where it was made.
+    let earlier = owner.map(|run_id| find(archive, project, Some(run_id.as_str()))).transpose()?;
+    let mut log = archive.open_file(project, earlier.as_ref().unwrap_or(run), &name).map_err(|error| super::of_run(&error))?;
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
         let count = log.read(&mut buffer).map_err(|error| {
@@ -73,5 +75,13 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
             return Ok(CommandExit::Proceed);
         }
         render::bytes(&buffer[..count]);
+    }
+}
+
+/// Returns the name of an action's log, and the run it lies in where that is an earlier one.
+fn log_of(result: &ActionResultV2) -> Option<(Option<&RunId>, String)> {
+    match &result.reused {
+        Some(reused) => Some((Some(&reused.run_id), reused.evidence.clone()?)),
+        None => Some((None, result.evidence.clone()?)),
     }
 }

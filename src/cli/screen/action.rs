@@ -26,8 +26,13 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     // Of a service it is interesting when it was ready, not how long the checks took.
     let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
+    // How long it took then says nothing about this run.
+    let time = time.filter(|_| result.reused.is_none());
+    let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
+    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), reused];
+    let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
-    let mut lines = vec![line(head, &summary(result), time, &remark(result))];
+    let mut lines = vec![line(head, &summary(result), time, &remarks)];
     lines.extend(findings(result).into_iter().map(|finding| format!("       {finding}")));
     lines
 }
@@ -99,7 +104,7 @@ fn remark(result: &ActionResultV2) -> String {
 
 /// Returns the few words that say how an action ended.
 fn summary(result: &ActionResultV2) -> String {
-    if result.disposition != DispositionV2::Executed {
+    if matches!(result.disposition, DispositionV2::Skipped | DispositionV2::Invalid) {
         return match result.skip_reason {
             Some(SkipReason::Unchanged) => "unchanged".to_owned(),
             Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::model::{DiagnosticSummary, Digest, OverallStatus};
-use crate::report::samples::{aborted_run, at, failed_tests, mixed_run, warned_lint};
+use crate::report::samples::{aborted_run, at, failed_tests, mixed_run, reused_tests, run_of, warned_lint};
 use crate::report::{
     ActionDisposition, ActionFacts, ActionRecordFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts, ReportError,
     RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse, parse_run_start, report_hash,
@@ -22,7 +22,7 @@ fn value(bytes: &[u8]) -> Value {
 fn executed(facts: &ActionFacts) -> &ExecutedFacts {
     match &facts.disposition {
         ActionDisposition::Executed(executed) => executed,
-        ActionDisposition::Skipped(_) => panic!("the sample was carried out"),
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => panic!("the sample was carried out"),
     }
 }
 
@@ -42,6 +42,35 @@ fn the_golden_file_reads_back_and_its_hash_is_right() {
     assert_eq!(report, seal_hash(build(&mixed_run())));
     assert_eq!(to_bytes(&report), GOLDEN.as_bytes());
     assert_eq!(report.authenticity.report_hash, Some(report_hash(&value(GOLDEN.as_bytes()))));
+}
+
+#[test]
+fn a_reused_result_is_the_earlier_one_and_names_the_run_it_comes_from() {
+    let facts = run_of(vec![reused_tests()]);
+    let report = value(&to_bytes(&seal_hash(build(&facts))));
+    let original = value(&to_bytes(&build(&run_of(vec![failed_tests()]))));
+    let (entry, earlier) = (&report["stepExecution"]["results"][0], &original["stepExecution"]["results"][0]);
+    for key in ["actionId", "status", "blocking", "duration", "result", "classification", "debtGeneration", "agentAction"] {
+        assert_eq!(entry[key], earlier[key], "{key}");
+    }
+    assert_eq!(entry["disposition"], "REUSED");
+    assert!(
+        entry.get("evidence").is_none() && entry.get("evidenceFiles").is_none(),
+        "none of its files is in this run's directory"
+    );
+    let run_id = "exec-20260304T092959.120Z-000041";
+    assert_eq!(
+        entry["reused"],
+        json!({"runId": run_id, "evidence": earlier["evidence"], "evidenceFiles": earlier["evidenceFiles"]})
+    );
+    let listed = &report["reused"][0];
+    assert_eq!((&listed["actionId"], &listed["runId"]), (&json!("STEP.1"), &json!(run_id)));
+    assert_eq!(listed["reportHash"], json!(Digest::of(b"report").hex()));
+    assert_eq!(listed["evidenceFiles"].as_array().map(Vec::len), earlier["evidenceFiles"].as_array().map(Vec::len));
+    assert_eq!(report["executionSummary"]["actionCounts"]["reused"], 1);
+    assert_eq!(report["executionSummary"]["testResults"], original["executionSummary"]["testResults"]);
+    assert_eq!(parse(&to_bytes(&build(&facts))).expect("it reads back"), build(&facts));
+    assert!(original.get("reused").is_none() && original["executionSummary"]["actionCounts"].get("reused").is_none());
 }
 
 #[test]

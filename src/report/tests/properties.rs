@@ -9,7 +9,8 @@ use crate::model::{
     Tool,
 };
 use crate::report::samples::{
-    action, at, failed_prerequisite, failed_tests, mixed_run, run_of, skipped, succeeded, timed_out_types, warned_lint,
+    action, at, failed_prerequisite, failed_tests, mixed_run, reused_tests, run_of, skipped, succeeded, timed_out_types,
+    warned_lint,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, SkipReason, build, parse, report_hash, seal_hash, to_bytes,
@@ -40,6 +41,7 @@ fn actions() -> impl Strategy<Value = Vec<ActionFacts>> {
         Just(timed_out_types()),
         Just(warned_lint()),
         Just(failed_prerequisite()),
+        Just(reused_tests()),
         Just(skipped(action(ActionPhase::Prerequisite, 2, Tool::Generic), SkipReason::Unchanged)),
         Just(skipped(action(ActionPhase::Step, 2, Tool::Pytest), SkipReason::PrerequisiteFailed)),
         Just(skipped(action(ActionPhase::Step, 3, Tool::Eslint), SkipReason::Stopped)),
@@ -104,8 +106,8 @@ fn check_sums(report: &ExecutionReportV2) {
         + results.timeout
         + results.prerequisite_failure
         + results.specification_error;
-    assert_eq!(sum, counts.executed + results.specification_error, "C61");
-    assert_eq!(counts.executed + counts.skipped + results.specification_error, counts.total, "C62");
+    assert_eq!(sum, counts.executed + counts.reused + results.specification_error, "C61");
+    assert_eq!(counts.executed + counts.reused + counts.skipped + results.specification_error, counts.total, "C62");
     assert_eq!(counts.prerequisites + counts.steps + counts.cleanup, counts.total);
     let phases = [&report.prerequisite_execution.results, &report.step_execution.results, &report.cleanup_execution.results];
     assert_eq!(phases.map(|results| results.len() as u64), [counts.prerequisites, counts.steps, counts.cleanup]);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, AgentAction, Classification, Coverage, DebtGeneration, Diagnostic, DiagnosticSummary, DurationMs, ResultType,
-    Survivor, TestResults, Timestamp,
+    RunId, Survivor, TestResults, Timestamp,
 };
 
 /// What kind of action it is (E8); plans of `proctor.toml` and of discovery have one kind.
@@ -25,6 +25,8 @@ pub enum DispositionV2 {
     Skipped,
     /// Its specification is wrong; nothing was run.
     Invalid,
+    /// It was not run: it has the result of an earlier run on the same inputs, which `reused` names.
+    Reused,
 }
 
 /// Why an action was not run.
@@ -68,7 +70,7 @@ pub struct ActionResultV2 {
     pub description: String,
     /// The command as the user wrote it (addition).
     pub command: String,
-    /// How long it took; absent when it was skipped.
+    /// How long it took, in the run that carried it out; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
     /// Its log: a file name in the report's own directory, where the file lies wherever the directory is moved or linked.
@@ -77,6 +79,9 @@ pub struct ActionResultV2 {
     /// All its files, named likewise (addition). Their hashes are in the report's `evidenceFiles`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
+    /// The run that carried it out, where that was an earlier one; what the entry says is then what that run found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reused: Option<ReusedV2>,
     /// What came of it; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionOutcomeV2>,
@@ -92,6 +97,20 @@ pub struct ActionResultV2 {
     /// What to do about it; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_action: Option<AgentAction>,
+}
+
+/// The earlier run an action's result comes from, and its files there: nothing is copied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReusedV2 {
+    /// The run that carried the action out, never one that reused it itself.
+    pub run_id: RunId,
+    /// The action's log in that run's directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
+    /// All its files there. Their hashes are in this report's `reused`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub evidence_files: Vec<String>,
 }
 
 /// What came of an action that was carried out.

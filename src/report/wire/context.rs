@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Digest, DurationMs, ExitCodeSource, IsolationLevel, KilledBy, NextNode, PauseRecord, Phase, ProjectId, RouteKind,
-    TreeDigest, TreeIssueKind,
+    ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, IsolationLevel, KilledBy, NextNode, PauseRecord, Phase,
+    ProjectId, RouteKind, RunId, TreeDigest, TreeIssueKind,
 };
 
 /// The project that was tested.
@@ -170,6 +170,20 @@ pub struct ContentionV2 {
     pub action_id: ActionId,
     /// How long it waited, in milliseconds. Its own duration and time-out begin after that.
     pub waited_ms: DurationMs,
+}
+
+/// A check whose result comes from an earlier run on the same inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReusedVerdictV2 {
+    /// The check.
+    pub action_id: ActionId,
+    /// The run that carried it out.
+    pub run_id: RunId,
+    /// The hash of that run's report, as the ledger has it; the report was seen to have it.
+    pub report_hash: Digest,
+    /// The check's files in that run's directory, each seen to have its hash when the result was reused.
+    pub evidence_files: Vec<EvidenceFile>,
 }
 
 /// The task's TDD state, as far as a reader of the report needs it.

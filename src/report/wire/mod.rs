@@ -9,11 +9,12 @@ mod record;
 mod report;
 
 pub use action::{
-    ActionOutcomeV2, ActionResultV2, ActionTypeV2, ByteRangeV2, DispositionV2, ImpactV2, ShownV2, SkipReason, SpawnErrorV2,
+    ActionOutcomeV2, ActionResultV2, ActionTypeV2, ByteRangeV2, DispositionV2, ImpactV2, ReusedV2, ShownV2, SkipReason,
+    SpawnErrorV2,
 };
 pub use context::{
     ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,
-    ProjectV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
+    ProjectV2, ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
 pub use record::{
     ActionRecordV1, DiagnosticsRecordV1, EnvironmentRecordV1, ExecutionV1, OutputV1, ProgramV1, RecordAuthenticityV1,

@@ -9,7 +9,8 @@ use crate::model::{
 
 use super::action::ActionResultV2;
 use super::context::{
-    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentV2, IsolationV2, ProjectV2, RouteV2, TddV2, TreeV2,
+    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentV2, IsolationV2, ProjectV2, ReusedVerdictV2, RouteV2, TddV2,
+    TreeV2,
 };
 
 /// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
@@ -67,6 +68,9 @@ pub struct ExecutionReportV2 {
     /// The actions that waited for those of other runs, in the plan's order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contended: Vec<ContentionV2>,
+    /// The checks whose results come from earlier runs on the same inputs, in the order of `stepExecution`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub reused: Vec<ReusedVerdictV2>,
     /// Why file events may have been missed before the run; the tree was then compared as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
@@ -121,7 +125,8 @@ pub struct ExecutionSummaryV2 {
     pub test_results: Option<TestTotalsV2>,
 }
 
-/// Counts of actions: `executed + skipped + actionResults.SPECIFICATION_ERROR = total` and `prerequisites + steps + cleanup = total` (C62).
+/// Counts of actions: `executed + reused + skipped + actionResults.SPECIFICATION_ERROR = total` and
+/// `prerequisites + steps + cleanup = total` (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionCountsV2 {
@@ -131,6 +136,9 @@ pub struct ActionCountsV2 {
     pub executed: u64,
     /// Those that were not run.
     pub skipped: u64,
+    /// Those whose results come from earlier runs; absent when there are none.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub reused: u64,
     /// Prerequisites among all.
     pub prerequisites: u64,
     /// Checks among all.
@@ -139,7 +147,11 @@ pub struct ActionCountsV2 {
     pub cleanup: u64,
 }
 
-/// How many actions ended as what: the sum is `executed` and the invalid ones (C61).
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How many actions ended as what: the sum is `executed`, `reused` and the invalid ones (C61).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
 pub struct ActionResultsV2 {

@@ -80,6 +80,38 @@ fn a_run_is_read_back_as_its_line_has_it() {
 }
 
 #[test]
+fn the_newest_run_on_the_same_inputs_is_found_by_task_check_and_digest() {
+    let mut test = TestIndex::new();
+    let (one, other) = (Digest::of(b"one"), Digest::of(b"other"));
+    let on = |number, task_id: &str, inputs: &[(&str, Digest)]| RunRecord {
+        inputs: inputs.iter().map(|(name, digest)| (name.to_string(), *digest)).collect(),
+        ..run_record(number, task_id, OverallStatus::Failed)
+    };
+    test.append_run(SHOP, on(1, "a", &[("lint", one), ("types", other)]));
+    test.append_run(SHOP, on(2, "a", &[("lint", other)]));
+    test.append_run(SHOP, on(3, "a", &[("lint", one)]));
+    test.append_run(SHOP, on(4, "a", &[]));
+    test.append_run("till-00000002", on(1, "a", &[("lint", Digest::of(b"third"))]));
+    let found = |index: &Index, task_id: &str, check: &str, digest| {
+        let run = index.run_on_inputs(&project(SHOP), &task(task_id), check, digest).unwrap();
+        run.map(|run| run.run_id.number())
+    };
+    let rows = [
+        ("a", "lint", one, Some(3)),
+        ("a", "lint", other, Some(2)),
+        ("a", "types", other, Some(1)),
+        ("a", "types", one, None),
+        ("b", "lint", one, None),
+        ("a", "lint", Digest::of(b"third"), None),
+    ];
+    for (task_id, check, digest, expected) in rows {
+        assert_eq!(found(&test.index, task_id, check, digest), expected, "{task_id} {check}");
+    }
+    test.index.forget(&project(SHOP)).unwrap();
+    assert_eq!(found(&test.index, "a", "lint", one), None);
+}
+
+#[test]
 fn runs_are_listed_newest_first_by_task_and_limit() {
     let mut test = TestIndex::new();
     for number in 1..=6 {

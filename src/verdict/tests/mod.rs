@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs, FindingLevel,
-    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Service, StopReason, StopStage, TestFailure,
+    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Reuse, Service, StopReason, StopStage, TestFailure,
     TestResults, Tool, ToolPolicy,
 };
 use crate::verdict::{ActionFacts, Outcome, classify};
@@ -34,6 +34,7 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         max_output: None,
         grace: Duration::from_secs(2),
         paths: Vec::new(),
+        reuse: Reuse::Off,
         once: None,
         service: None,
         policy: None,

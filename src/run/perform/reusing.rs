@@ -1,0 +1,58 @@
+//! Checks that an earlier verdict stands for: what they depend on, and telling that nothing was started.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::model::Action;
+use crate::report::{ActionDisposition, ActionFacts, ReusedFacts};
+use crate::run::error::RunError;
+use crate::run::perform::{Performed, Performer};
+use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, outcome_of, relevant_tree};
+use crate::run::surroundings::{Certainty, Survey, pinned};
+use crate::spec::check_digest;
+use crate::tree::Index;
+
+impl Performer<'_, '_> {
+    /// Waits for a survey whose outcome decides what is carried out, and works out what the checks depend on.
+    ///
+    /// Checks whose inputs are not known in full are left out of it.
+    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &Index) -> Result<ReusableInputs, RunError> {
+        let (course, request) = (self.course, self.course.request);
+        let surveyed = survey.finish(pinned(index));
+        self.workspace.remember_digests(&surveyed.learnt)?;
+        let mut of_checks = BTreeMap::new();
+        let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
+        for check in checks.filter(|_| surveyed.certainty == Certainty::Known) {
+            let Some(tree) = relevant_tree(index, &check.paths) else { continue };
+            let inputs = CheckInputs {
+                check: check_digest(request.plan, check),
+                tree,
+                environment: surveyed.digest,
+                variables: &self.environment(check, Path::new("")).variables,
+                sandbox: &request.settings.sandbox,
+                strongest_isolation: request.settings.strongest_isolation,
+            };
+            of_checks.insert(check.name.clone(), (inputs.digest(), tree));
+        }
+        tracing::debug!("{}: the inputs of {} checks are known", course.run_id, of_checks.len());
+        Ok(ReusableInputs { surveyed, of_checks })
+    }
+
+    /// Returns the earlier verdict that stands for a check in this run; none: it has to be carried out.
+    pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedFacts> {
+        let known = known?;
+        let request = self.course.request;
+        if !is_occasion(check.reuse, Occasion::of(request, self.course.tdd.started)) {
+            return None;
+        }
+        self.workspace.earlier_verdict(request, check, *known.of_checks.get(&check.name)?, known.surveyed.digest)
+    }
+
+    /// Reports a check from an earlier verdict, visibly.
+    pub(crate) fn reuse(&mut self, check: &Action, verdict: ReusedFacts) -> Performed {
+        let outcome = outcome_of(&verdict.entry);
+        let facts = ActionFacts { action: check.clone(), disposition: ActionDisposition::Reused(Box::new(verdict)) };
+        self.tell(&facts);
+        Performed { outcome, ..Performed::untouched(facts) }
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether a check is reported from an earlier verdict on the same inputs, instead of being carried out.
+//!
+//! Owns the decisions: on which occasions that may be ([`is_occasion`]), what a check depends on (`inputs`), and which entry of an
+//! earlier report may stand for it ([`entry_to_reuse`]). `earlier` finds and reads that report. Unknown is never success: whatever
+//! is missing, unreadable or in doubt has the check carried out.
+//!
+//! Only what a tool itself found is reused. That a tool was missing, was killed or ran out of time depends on more than its inputs.
+
+mod earlier;
+mod inputs;
+
+use crate::model::{Blocking, CategoryCode, Digest, Reuse, TreeDigest, TriggerKind};
+use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
+use crate::run::request::RunRequest;
+use crate::run::selection::Checks;
+use crate::verdict::Outcome;
+
+pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
+
+/// What of a run decides whether verdicts may be reused in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Occasion {
+    /// What started it.
+    pub(crate) trigger: TriggerKind,
+    /// What it is asked to judge.
+    pub(crate) asked: Asked,
+}
+
+/// What a run is asked to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The tree as it is.
+    TheTree,
+    /// Checks by name, or a phase.
+    SomethingParticular,
+    /// An attempt of a started cycle.
+    AnAttempt,
+}
+
+/// What the report of an earlier run has to say for an entry of it to be reused.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// The id and the name of the check.
+    pub(crate) check: (&'a str, &'a str),
+    /// The digest of the environment.
+    pub(crate) environment: Digest,
+    /// The digest of the whole tree, for a check that depends on all of it.
+    pub(crate) tree: Option<TreeDigest>,
+}
+
+/// Says why an entry of an earlier report does not stand for a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("it is no verdict")]
+    NoVerdict,
+    #[error("it is of another tree")]
+    OtherTree,
+    #[error("it is of another environment")]
+    OtherEnvironment,
+    #[error("it has no such check")]
+    NoSuchCheck,
+    #[error("it did not carry the check out")]
+    NotCarriedOut,
+    #[error("the check came to no result of its own")]
+    NotSettled,
+}
+
+impl Occasion {
+    /// Returns the occasion a request is.
+    pub(crate) fn of(request: &RunRequest<'_>, cycle_started: bool) -> Self {
+        let asked = match (&request.checks, request.phase) {
+            // An attempt counts (R2): it is what the tools do now, not what they did once.
+            (_, _) if cycle_started => Asked::AnAttempt,
+            (Checks::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
+            (Checks::All | Checks::Triggered { .. }, None) => Asked::TheTree,
+        };
+        Self { trigger: request.trigger.kind, asked }
+    }
+}
+
+/// Returns whether an earlier verdict may stand for a check with this setting.
+pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
+    match (setting, occasion.asked, occasion.trigger) {
+        (Reuse::Off, _, _) | (_, Asked::SomethingParticular | Asked::AnAttempt, _) => false,
+        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save) => true,
+        // Who asks for a run gets one, and what repeats such a run is still that run.
+        (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
+        (Reuse::Always, Asked::TheTree, _) => true,
+    }
+}
+
+/// Returns whether a result follows from what a tool was given: it ended by itself and said what it found.
+///
+/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers.
+pub(crate) fn is_settled(code: CategoryCode) -> bool {
+    match code {
+        CategoryCode::TestsPassed
+        | CategoryCode::TestsFailed
+        | CategoryCode::CoverageBelowTarget
+        | CategoryCode::NoTestsCollected
+        | CategoryCode::NoTestsExecuted
+        | CategoryCode::MaxWarnings
+        | CategoryCode::Findings
+        | CategoryCode::Clean
+        | CategoryCode::ExpectedExit
+        | CategoryCode::UnexpectedExit => true,
+        CategoryCode::CollectionError
+        | CategoryCode::ConftestError
+        | CategoryCode::Interrupted
+        | CategoryCode::InternalError
+        | CategoryCode::UsageError
+        | CategoryCode::ToolNotFound
+        | CategoryCode::NotStarted
+        | CategoryCode::ReportMissing
+        | CategoryCode::ReportUnreadable
+        | CategoryCode::ReportIncomplete
+        | CategoryCode::Inconsistent
+        | CategoryCode::FailedOutsideTests
+        | CategoryCode::UnknownExit
+        | CategoryCode::Signalled
+        | CategoryCode::TimedOut
+        | CategoryCode::Stopped
+        | CategoryCode::StatusLost
+        | CategoryCode::OutputTooLarge
+        | CategoryCode::SurvivorsLeft
+        | CategoryCode::Served
+        | CategoryCode::ServiceEnded
+        | CategoryCode::ServiceNotReady
+        | CategoryCode::PortHeld => false,
+    }
+}
+
+/// Returns the entry of an earlier report that may stand for a check, or why none does.
+pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, Refusal> {
+    if !report.execution_summary.overall_status.counts() {
+        return Err(Refusal::NoVerdict);
+    }
+    let tree = report.tree.as_ref().map(|tree| (tree.before, tree.after));
+    if wanted.tree.is_some_and(|wanted| tree != Some((wanted, Some(wanted)))) {
+        return Err(Refusal::OtherTree);
+    }
+    if report.environment.as_ref().is_none_or(|environment| environment.digest != wanted.environment) {
+        return Err(Refusal::OtherEnvironment);
+    }
+    let is_wanted = |entry: &&ActionResultV2| (entry.action_id.as_str(), entry.name.as_str()) == wanted.check;
+    let entry = report.step_execution.results.iter().find(is_wanted).ok_or(Refusal::NoSuchCheck)?;
+    // An entry that was reused itself has another disposition: whoever reuses names the run that carried the check out.
+    if entry.disposition != DispositionV2::Executed || entry.reused.is_some() {
+        return Err(Refusal::NotCarriedOut);
+    }
+    let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
+    let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
+    if ended && settled && outcome_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
+}
+
+/// Returns what an entry of a report amounts to: the same that it amounted to in its own run. Its findings stay in the entry.
+pub(crate) fn outcome_of(entry: &ActionResultV2) -> Option<Outcome> {
+    Some(Outcome {
+        classification: entry.classification.clone().filter(|classification| Some(classification.category) == entry.status)?,
+        blocking: if entry.blocking? { Blocking::Blocks } else { Blocking::Allowed },
+        debt: entry.debt_generation.clone()?,
+        agent_action: entry.agent_action.clone()?,
+        diagnostics: Vec::new(),
+        summary: entry.result.as_ref()?.summary,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Finds the earlier verdict that stands for a check, and sees to it that its evidence is what it was.
+
+use crate::evidence;
+use crate::model::{Action, Digest, EvidenceFile};
+use crate::report::{ReusedFacts, parse, report_hash};
+use crate::run::request::RunRequest;
+use crate::run::reuse::inputs::RelevantTree;
+use crate::run::reuse::{Wanted, entry_to_reuse};
+use crate::run::workspace::Workspace;
+use crate::store::IndexedRun;
+
+impl Workspace {
+    /// Returns the newest verdict on a check with these inputs; none where there is none, or where anything about it is in doubt.
+    pub(crate) fn earlier_verdict(
+        &self,
+        request: &RunRequest<'_>,
+        action: &Action,
+        (inputs, tree): (Digest, RelevantTree),
+        environment: Digest,
+    ) -> Option<ReusedFacts> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let run = match self.index.run_on_inputs(project, task, &action.name, inputs) {
+            Ok(run) => run?,
+            Err(error) => {
+                tracing::warn!("no verdict on `{}` is reused: the index: {error}", action.name);
+                return None;
+            }
+        };
+        let tree = match tree {
+            RelevantTree::Whole(tree) => Some(tree),
+            RelevantTree::Files(_) => None,
+        };
+        let wanted = Wanted { check: (action.id.as_str(), &action.name), environment, tree };
+        let found = self.intact_verdict(request, &run, &wanted);
+        if let Err(why) = &found {
+            tracing::warn!("the verdict of {} on `{}` is not reused: {why}", run.run_id, action.name);
+        }
+        found.ok()
+    }
+
+    fn intact_verdict(&self, request: &RunRequest<'_>, run: &IndexedRun, wanted: &Wanted<'_>) -> Result<ReusedFacts, String> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let bytes = evidence::read_report(&self.store, project, task, &run.run_id).map_err(|error| error.to_string())?;
+        let value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        let report_hash = report_hash(&value);
+        if run.report_hash != Some(report_hash) {
+            return Err("its report is not the one the ledger knows".to_owned());
+        }
+        let report = parse(&bytes).map_err(|error| error.to_string())?;
+        if report.authenticity.execution_id != run.run_id || report.test_specification.task_id != *task {
+            return Err("its report is another run's".to_owned());
+        }
+        let entry = entry_to_reuse(&report, wanted).map_err(|refusal| refusal.to_string())?;
+        let own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
+        let files: Vec<_> = report.evidence_files.iter().filter(own).cloned().collect();
+        let is_changed = |file: &&EvidenceFile| !evidence::is_intact(&self.store, project, task, &run.run_id, file);
+        if let Some(changed) = files.iter().find(is_changed) {
+            return Err(format!("`{}` is not what it was", changed.name));
+        }
+        Ok(ReusedFacts { run_id: run.run_id.clone(), report_hash, entry: entry.clone(), files })
+    }
+}

@@ -1,0 +1,101 @@
+//! What changes a check's inputs, and what does not.
+
+use std::path::Path;
+
+use super::*;
+use crate::ignore::MatcherSettings;
+use crate::model::Timestamp;
+use crate::run::new_matcher;
+
+fn write(root: &Path, name: &str, text: &str) {
+    use std::io::Write as _;
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().expect("it lies in the tree")).expect("a directory");
+    std::fs::File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
+}
+
+fn index(root: &Path) -> Index {
+    let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None };
+    Index::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
+}
+
+fn globs(paths: &[&str]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn of_the_tree_the_named_files_count_and_those_that_configure_tools() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path();
+    for name in ["src/a.py", "src/deep/b.py", "web/a.ts", "conftest.py", "uv.lock"] {
+        write(root, name, "1");
+    }
+    let named = globs(&["src/**/*.py"]);
+    let before = relevant_tree(&index(root), &named).expect("it is known");
+    let whole = relevant_tree(&index(root), &[]).expect("it is known");
+    assert_eq!(whole, RelevantTree::Whole(index(root).digest()));
+    for (name, counts) in [
+        ("web/a.ts", false),
+        ("README.md", false),
+        ("src/deep/b.py", true),
+        ("conftest.py", true),
+        ("uv.lock", true),
+        ("src/new.py", true),
+    ] {
+        write(root, name, "another");
+        assert_eq!(relevant_tree(&index(root), &named) != Some(before), counts, "{name}");
+        assert_ne!(relevant_tree(&index(root), &[]), Some(whole), "{name}");
+        if root.join(name).exists() && !["README.md", "src/new.py"].contains(&name) {
+            write(root, name, "1");
+        } else {
+            std::fs::remove_file(root.join(name)).expect("it is ours");
+        }
+        assert_eq!(relevant_tree(&index(root), &named), Some(before), "{name}: content counts, not time");
+    }
+    std::fs::remove_file(root.join("src/a.py")).expect("it is ours");
+    write(root, "src/c.py", "1");
+    assert_ne!(relevant_tree(&index(root), &named), Some(before), "names count");
+}
+
+#[test]
+fn paths_that_name_nothing_are_no_inputs() {
+    let directory = tempfile::tempdir().expect("a directory");
+    write(directory.path(), "pyproject.toml", "");
+    assert_eq!(relevant_tree(&index(directory.path()), &globs(&["scr/**"])), None);
+    assert!(relevant_tree(&index(directory.path()), &globs(&["*.toml"])).is_some());
+}
+
+#[test]
+fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory() {
+    let sandbox = crate::config::read("", "proctor.toml").expect("defaults").sandbox;
+    let overlay = SandboxSettings { home: crate::config::HomeAccess::Overlay, ..sandbox.clone() };
+    let variables = |pairs: &[(&str, &str)]| -> BTreeMap<OsString, OsString> {
+        pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
+    };
+    let (plain, elsewhere) =
+        (variables(&[("PATH", "/bin"), ("PROCTOR_OUT", "/a")]), variables(&[("PATH", "/bin"), ("PROCTOR_OUT", "/b")]));
+    let (other_path, further) = (variables(&[("PATH", "/opt")]), variables(&[("PATH", "/bin"), ("TZ", "UTC")]));
+    let digest = |text: &str| Digest::of(text.as_bytes());
+    let base = CheckInputs {
+        check: digest("check"),
+        tree: RelevantTree::Files(digest("tree")),
+        environment: digest("environment"),
+        variables: &plain,
+        sandbox: &sandbox,
+        strongest_isolation: IsolationLevel::Namespace,
+    };
+    assert_eq!(base.digest(), CheckInputs { variables: &elsewhere, ..base }.digest());
+    let others = [
+        CheckInputs { check: digest("other"), ..base },
+        CheckInputs { tree: RelevantTree::Files(digest("other")), ..base },
+        CheckInputs { tree: RelevantTree::Whole(TreeDigest(digest("tree"))), ..base },
+        CheckInputs { environment: digest("other"), ..base },
+        CheckInputs { variables: &other_path, ..base },
+        CheckInputs { variables: &further, ..base },
+        CheckInputs { sandbox: &overlay, ..base },
+        CheckInputs { strongest_isolation: IsolationLevel::Landlock, ..base },
+    ];
+    for other in others {
+        assert_ne!(base.digest(), other.digest(), "{other:?}");
+    }
+}

@@ -1,0 +1,160 @@
+//! When an earlier verdict stands for a check, row by row.
+
+use super::*;
+use crate::model::{AgentAction, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
+use crate::report::ActionOutcomeV2;
+
+const CHECK: (&str, &str) = ("STEP.1", "check");
+
+/// What is done to an entry that could be reused.
+type Change = fn(&mut ActionResultV2);
+
+fn environment() -> Digest {
+    Digest::of(b"environment")
+}
+
+fn tree() -> TreeDigest {
+    TreeDigest(Digest::of(b"tree"))
+}
+
+/// An entry as a run writes it that has carried the check out.
+fn carried_out() -> ActionResultV2 {
+    let action = crate::run::testing::action(crate::model::ActionPhase::Step);
+    let skipped = crate::report::action_result(&crate::report::ActionFacts {
+        action,
+        disposition: crate::report::ActionDisposition::Skipped(crate::report::SkipReason::Stopped),
+    });
+    ActionResultV2 {
+        skip_reason: None,
+        disposition: DispositionV2::Executed,
+        status: Some(ResultType::ExecutionError),
+        blocking: Some(true),
+        duration: Some(DurationMs(7)),
+        result: Some(ActionOutcomeV2 { exit_code: Some(1), ..ActionOutcomeV2::default() }),
+        classification: Some(Classification::plain(
+            ResultType::ExecutionError,
+            CategoryCode::UnexpectedExit,
+            "exit 1".to_owned(),
+        )),
+        debt_generation: Some(DebtGeneration::none("nothing")),
+        agent_action: Some(AgentAction { required: true, action: "FIX".to_owned(), message: "mend it".to_owned() }),
+        ..skipped
+    }
+}
+
+/// A report as a run writes it, with one check.
+fn report() -> ExecutionReportV2 {
+    let text = include_str!("../../report/golden/execution-report.json");
+    let mut report = crate::report::parse(text.as_bytes()).expect("the golden report is ours");
+    report.execution_summary.overall_status = OverallStatus::Failed;
+    report.step_execution.results = vec![carried_out()];
+    let tree_of_report = report.tree.as_mut().expect("it has one");
+    (tree_of_report.before, tree_of_report.after) = (tree(), Some(tree()));
+    report.environment.as_mut().expect("it has one").digest = environment();
+    report
+}
+
+fn wanted() -> Wanted<'static> {
+    Wanted { check: CHECK, environment: environment(), tree: Some(tree()) }
+}
+
+fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<Refusal> {
+    let mut report = report();
+    change(&mut report);
+    entry_to_reuse(&report, &wanted()).err()
+}
+
+fn refusal_of_entry(change: impl FnOnce(&mut ActionResultV2)) -> Option<Refusal> {
+    refusal(|report| change(&mut report.step_execution.results[0]))
+}
+
+#[test]
+fn whoever_asks_for_a_run_gets_one_unless_the_setting_says_always() {
+    use Asked::{AnAttempt, SomethingParticular, TheTree};
+    use TriggerKind::{Moved, Request, Save, Start};
+    for (asked, trigger, watch, always) in [
+        (TheTree, Start, true, true),
+        (TheTree, Save, true, true),
+        (TheTree, Request, false, true),
+        (TheTree, Moved, false, true),
+        (SomethingParticular, Request, false, false),
+        (SomethingParticular, Save, false, false),
+        (AnAttempt, Save, false, false),
+        (AnAttempt, Start, false, false),
+        (AnAttempt, Request, false, false),
+    ] {
+        let occasion = Occasion { trigger, asked };
+        assert!(!is_occasion(Reuse::Off, occasion), "{occasion:?}");
+        assert_eq!((is_occasion(Reuse::Watch, occasion), is_occasion(Reuse::Always, occasion)), (watch, always), "{occasion:?}");
+    }
+}
+
+#[test]
+fn an_earlier_verdict_stands_for_the_check_whatever_it_says() {
+    assert_eq!(refusal(|_| {}), None);
+    let report = report();
+    let entry = entry_to_reuse(&report, &wanted()).expect("nothing speaks against it");
+    let outcome = outcome_of(entry).expect("it has one");
+    assert_eq!((outcome.classification.category, outcome.blocking), (ResultType::ExecutionError, Blocking::Blocks));
+    let mut passed = self::report();
+    passed.step_execution.results[0].blocking = Some(false);
+    let entry = entry_to_reuse(&passed, &wanted()).expect("nothing speaks against it");
+    assert_eq!(outcome_of(entry).map(|outcome| outcome.blocking), Some(Blocking::Allowed));
+}
+
+#[test]
+fn a_report_without_a_verdict_stands_for_nothing() {
+    for status in [OverallStatus::Interrupted, OverallStatus::Moved, OverallStatus::Superseded] {
+        assert_eq!(refusal(|report| report.execution_summary.overall_status = status), Some(Refusal::NoVerdict), "{status:?}");
+    }
+    assert_eq!(refusal(|report| report.execution_summary.overall_status = OverallStatus::PartialSuccess), None);
+}
+
+#[test]
+fn another_tree_or_environment_is_refused_and_so_is_one_that_is_not_known() {
+    let other = TreeDigest(Digest::of(b"other"));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().before = other), Some(Refusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = Some(other)), Some(Refusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = None), Some(Refusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree = None), Some(Refusal::OtherTree));
+    let changed = |report: &mut ExecutionReportV2| report.environment.as_mut().unwrap().digest = Digest::of(b"other");
+    assert_eq!(refusal(changed), Some(Refusal::OtherEnvironment));
+    assert_eq!(refusal(|report| report.environment = None), Some(Refusal::OtherEnvironment));
+    let mut of_other_tree = report();
+    of_other_tree.tree = None;
+    let by_files = Wanted { tree: None, ..wanted() };
+    assert!(entry_to_reuse(&of_other_tree, &by_files).is_ok(), "a check with `paths` does not depend on the rest of the tree");
+}
+
+#[test]
+fn only_what_was_carried_out_and_ended_by_itself_is_reused() {
+    let rows: [(&str, Change, Refusal); 11] = [
+        ("another id", |entry| entry.action_id = crate::model::ActionId::numbered("STEP", 2), Refusal::NoSuchCheck),
+        ("another name", |entry| entry.name = "other".to_owned(), Refusal::NoSuchCheck),
+        ("skipped", |entry| entry.disposition = DispositionV2::Skipped, Refusal::NotCarriedOut),
+        ("reused itself", |entry| entry.disposition = DispositionV2::Reused, Refusal::NotCarriedOut),
+        ("invalid", |entry| entry.disposition = DispositionV2::Invalid, Refusal::NotCarriedOut),
+        ("no exit code", |entry| entry.result.as_mut().unwrap().exit_code = None, Refusal::NotSettled),
+        ("output cut off", |entry| entry.result.as_mut().unwrap().pipes_left_open = Some(true), Refusal::NotSettled),
+        ("no result", |entry| entry.result = None, Refusal::NotSettled),
+        ("no classification", |entry| entry.classification = None, Refusal::NotSettled),
+        ("a status that contradicts it", |entry| entry.status = Some(ResultType::Success), Refusal::NotSettled),
+        ("blocking is not known", |entry| entry.blocking = None, Refusal::NotSettled),
+    ];
+    for (what, change, expected) in rows {
+        assert_eq!(refusal_of_entry(change), Some(expected), "{what}");
+    }
+}
+
+#[test]
+fn results_that_depend_on_more_than_the_inputs_are_not_reused() {
+    use CategoryCode::{CollectionError, ConftestError, NotStarted, Signalled, Stopped, TimedOut, ToolNotFound};
+    for code in [CollectionError, ConftestError, ToolNotFound, NotStarted, TimedOut, Signalled, Stopped] {
+        let refused = refusal_of_entry(|entry| entry.classification.as_mut().unwrap().code = code);
+        assert_eq!(refused, Some(Refusal::NotSettled), "{code:?}");
+    }
+    use CategoryCode::{Clean, ExpectedExit, Findings, TestsFailed, TestsPassed};
+    for code in [TestsPassed, TestsFailed, Findings, Clean, ExpectedExit] {
+        assert_eq!(refusal_of_entry(|entry| entry.classification.as_mut().unwrap().code = code), None, "{code:?}");
+    }
+}
