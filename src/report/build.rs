@@ -134,6 +134,7 @@ fn build_reused(facts: &ActionFacts) -> Option<ReusedVerdictV2> {
         action_id: facts.action.id.clone(),
         run_id: reused.run_id.clone(),
         report_hash: reused.report_hash,
+        isolation_level: reused.isolation_level,
         evidence_files: sorted_by_name(&reused.files),
     })
 }

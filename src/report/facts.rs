@@ -96,6 +96,8 @@ pub struct ReusedFacts {
     pub run_id: RunId,
     /// The hash of its report, as the ledger has it.
     pub report_hash: Digest,
+    /// The level of isolation that run reached.
+    pub isolation_level: Option<IsolationLevel>,
     /// The action's entry in that report.
     pub entry: ActionResultV2,
     /// The action's files in that run's directory.

@@ -190,6 +190,24 @@ fn paths_limit_which_saves_trigger_a_check() {
 }
 
 #[test]
+fn a_changed_configuration_runs_every_check_whatever_its_paths() {
+    let project = with_paths();
+    let mut watch = project.watch(["."]);
+    wait_until_it_watches(&mut watch);
+    let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+    // What changes no check is a file like others.
+    project.save("proctor.toml", &format!("# a comment\n{toml}"));
+    let notice = "saved, but no check is triggered by the change: the last verdict is for the tree before it";
+    watch.wait_for_line("the notice", LATE, |line| line == notice);
+    wait_until_it_watches(&mut watch);
+    project.save("proctor.toml", &toml.replace("\"web\"", "\"web\"\ntimeout = \"2m\""));
+    let verdict = wait_for_verdict_on_the_tree(&project, &mut watch);
+    assert_eq!(status_of(&verdict), "SUCCESS");
+    assert_eq!(steps(&project), ["python", "web", "any", "python", "web", "any"]);
+    watch.interrupt();
+}
+
+#[test]
 fn what_did_not_succeed_is_run_at_every_save_until_it_does() {
     let project = with_paths();
     let mut watch = project.watch(["."]);

@@ -66,6 +66,7 @@ fn a_reused_result_is_the_earlier_one_and_names_the_run_it_comes_from() {
     let listed = &report["reused"][0];
     assert_eq!((&listed["actionId"], &listed["runId"]), (&json!("STEP.1"), &json!(run_id)));
     assert_eq!(listed["reportHash"], json!(Digest::of(b"report").hex()));
+    assert_eq!(listed["isolationLevel"], "landlock");
     assert_eq!(listed["evidenceFiles"].as_array().map(Vec::len), earlier["evidenceFiles"].as_array().map(Vec::len));
     assert_eq!(report["executionSummary"]["actionCounts"]["reused"], 1);
     assert_eq!(report["executionSummary"]["testResults"], original["executionSummary"]["testResults"]);

@@ -182,6 +182,9 @@ pub struct ReusedVerdictV2 {
     pub run_id: RunId,
     /// The hash of that run's report, as the ledger has it; the report was seen to have it.
     pub report_hash: Digest,
+    /// The level of isolation that run reached; absent where it did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation_level: Option<IsolationLevel>,
     /// The check's files in that run's directory, each seen to have its hash when the result was reused.
     pub evidence_files: Vec<EvidenceFile>,
 }

@@ -57,6 +57,7 @@ impl Workspace {
         if let Some(changed) = files.iter().find(is_changed) {
             return Err(format!("`{}` is not what it was", changed.name));
         }
-        Ok(ReusedFacts { run_id: run.run_id.clone(), report_hash, entry: entry.clone(), files })
+        let isolation_level = report.isolation.as_ref().map(|isolation| isolation.level);
+        Ok(ReusedFacts { run_id: run.run_id.clone(), report_hash, isolation_level, entry: entry.clone(), files })
     }
 }
