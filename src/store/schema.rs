@@ -97,7 +97,7 @@ CREATE TABLE inputs (
 ";
 
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 7] = [
+pub(super) const TABLES: [(&str, &str); 8] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
