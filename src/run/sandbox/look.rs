@@ -11,7 +11,7 @@ use crate::model::{Access, ActionPhase, Place};
 use crate::run::sandbox::arrange::{Candidate, Rule, Survey, is_allowed, is_kernel};
 use crate::run::sandbox::rules::{
     Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
-    PRIVATE, PRIVATE_TMPDIR, RUN_TIME,
+    PRIVATE, PRIVATE_TMPDIR, RUN_TIME, RUN_TIME_DOORS,
 };
 use crate::run::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::run::sandbox::{SandboxError, SandboxRequest};
@@ -80,9 +80,20 @@ impl Looking<'_, '_> {
         for path in RUN_TIME {
             self.add(Path::new(path), Rule::RunTime, Access::Hidden);
         }
-        if let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") {
+        let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") else { return };
+        if self.is_opened(&path) {
+            RUN_TIME_DOORS.iter().for_each(|name| self.add(&path.join(name), Rule::RunTime, Access::Hidden));
+        } else {
             self.add(&path, Rule::RunTime, Access::Hidden);
         }
+    }
+
+    /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened like that.
+    fn is_opened(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else { return false };
+        let mut named = self.request.settings.writable.iter();
+        let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
+        !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
     }
 
     fn credentials(&mut self) {

@@ -89,6 +89,29 @@ pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 /// Run-time directories: message buses, agents, container engines, service managers. Whoever speaks to them gets out.
 pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
+/// What is hidden of `$XDG_RUNTIME_DIR` where `sandbox.writable` names a directory around it: a person has opened the rest.
+pub(super) const RUN_TIME_DOORS: &[&str] = &[
+    "at-spi",
+    "buildkit",
+    "bus",
+    "containerd",
+    "dbus-1",
+    "doc",
+    "docker",
+    "docker.sock",
+    "gcr",
+    "gnupg",
+    "keyring",
+    "openssh_agent",
+    "pipewire-0",
+    "podman",
+    "proctor",
+    "pulse",
+    "ssh-agent.socket",
+    "systemd",
+    "wayland-0",
+];
+
 /// Files below them without which programs do not start or names are not resolved. `/run/nscd/socket` is not among them: behind it
 /// is a daemon of root's, and the C library reads the same files itself when it is not there.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[

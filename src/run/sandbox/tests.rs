@@ -191,6 +191,20 @@ fn run_time_directories_are_hidden_with_named_exceptions() {
 }
 
 #[test]
+fn a_run_time_directory_in_a_place_that_was_opened_hides_its_doors_alone() {
+    let mut world = World::new();
+    world.file("shared/runtime/bus", "");
+    world.file("shared/runtime/proctor/control.sock", "");
+    world.file("shared/runtime/own.sock", "");
+    world.ambient("XDG_RUNTIME_DIR", "shared/runtime");
+    assert_ne!(world.access("shared/runtime/own.sock"), Access::Writable);
+    world.settings.writable = vec![world.path("shared").display().to_string()];
+    assert_eq!(world.access("shared/runtime/own.sock"), Access::Writable);
+    assert_eq!(world.access("shared/runtime/bus"), Access::Hidden);
+    assert_eq!(world.access("shared/runtime/proctor/control.sock"), Access::Hidden);
+}
+
+#[test]
 fn secrets_are_hidden_where_they_are_and_for_whom_they_are_not() {
     let mut world = World::new();
     let rows = [
