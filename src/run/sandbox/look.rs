@@ -200,7 +200,9 @@ impl Looking<'_, '_> {
     /// Returns where a place of the settings that is to be opened really lies; fails if it must stay closed.
     fn checked(&self, key: &'static str, path: &Path) -> Result<PathBuf, SandboxError> {
         let path = real_path(path);
-        if path.starts_with(&self.survey.store) || self.survey.store.starts_with(&path) {
+        // Around the store a place can be opened, since the store stays closed in it; HOME, and what holds it, is too much.
+        let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
+        if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
             return Err(self.opens_store(key, path));
         }
         // Single devices can be opened; all of them are the kernel's.

@@ -191,6 +191,19 @@ fn run_time_directories_are_hidden_with_named_exceptions() {
 }
 
 #[test]
+fn a_place_around_the_store_can_be_opened_and_the_store_stays_closed() {
+    let mut world = World::new();
+    let around = world.path(STORE).parent().expect("it has one").to_owned();
+    std::fs::create_dir_all(&around).expect("made");
+    world.settings.writable = vec![around.display().to_string()];
+    let sandbox = world.prepare();
+    assert_eq!(access_of(&sandbox, &around.join("another")), Access::Writable);
+    assert_eq!(sandbox.store, world.path(STORE));
+    world.settings.writable = vec![world.path(STORE).display().to_string()];
+    assert!(world.error().contains("is it"));
+}
+
+#[test]
 fn a_run_time_directory_in_a_place_that_was_opened_hides_its_doors_alone() {
     let mut world = World::new();
     world.file("shared/runtime/bus", "");
