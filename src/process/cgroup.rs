@@ -11,6 +11,7 @@ use nix::poll::{PollTimeout, poll};
 use nix::unistd::{AccessFlags, Pid, access, getppid};
 
 use crate::model::{DurationMs, GroupUsage, ResourceLimits};
+use crate::process::process_table::{descendants, read_live_processes};
 use crate::process::protocol::ActionNumber;
 use crate::process::system_calls::has_attribute;
 
@@ -35,6 +36,15 @@ pub(super) struct Delegation {
     base: PathBuf,
 }
 
+/// Who else may be in a cgroup that is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Neighbours {
+    /// Nobody but the parent.
+    None,
+    /// Whatever the parent has started, which is proctor itself.
+    OfOurService,
+}
+
 /// The cgroup of one action.
 #[derive(Debug)]
 pub(super) struct Cgroup {
@@ -44,25 +54,25 @@ pub(super) struct Cgroup {
 impl Delegation {
     /// Finds the cgroup of this process, and makes ready to make others in it; says why there is none.
     ///
-    /// It is ours when the service manager has marked it, and also when nobody but this process and its supervisor is in it: the user
-    /// manager of systemd 252 marks nothing (measured), and whom a unit holds alone it cannot take anything from. A shell's session
-    /// or a terminal's scope holds others, and is never touched.
+    /// It is ours when the service manager has marked it, and also when nobody but this process, its supervisor and what that has
+    /// started is in it (a service has a launcher for each project): the user manager of systemd 252 marks nothing (measured), and whom
+    /// a unit holds alone it cannot take anything from. A shell's session or a terminal's scope holds others, and is never touched.
     pub(super) fn find() -> Result<Self, String> {
-        let found = Self::look()?;
+        let found = Self::look(Neighbours::OfOurService)?;
         found.remove_leftovers();
         found.enable_controllers();
         Ok(found)
     }
 
     /// Finds the cgroup of this process and changes nothing.
-    fn look() -> Result<Self, String> {
+    fn look(neighbours: Neighbours) -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read `/proc/self/cgroup`: {error}"))?;
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
         let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
         // A process that was already moved into the leaf finds it as its own.
         let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
-        if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base) {
+        if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base, neighbours) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
         }
         Ok(Self { base })
@@ -120,7 +130,7 @@ impl Delegation {
 /// # Errors
 /// When no cgroup is delegated to this process.
 pub fn limits_offered() -> Result<Vec<String>, String> {
-    Ok(Delegation::look()?.enabled_controllers())
+    Ok(Delegation::look(Neighbours::None)?.enabled_controllers())
 }
 
 impl Cgroup {
@@ -203,9 +213,12 @@ impl Cgroup {
     }
 }
 
-/// Returns whether this process, its parent and nobody else is in a cgroup that we may make others in.
-fn is_held_alone(base: &Path) -> bool {
-    let own = [Pid::this().to_string(), getppid().to_string()];
+/// Returns whether this process, its parent, those neighbours and nobody else is in a cgroup that we may make others in.
+fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
+    let mut own = vec![Pid::this().to_string(), getppid().to_string()];
+    if neighbours == Neighbours::OfOurService {
+        own.extend(descendants(getppid(), &read_live_processes()).iter().map(|process| process.pid.to_string()));
+    }
     // A launcher that takes a dead one's place finds us in the leaf.
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
@@ -340,17 +353,23 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test needs a neighbour, who is no action")]
     fn a_cgroup_with_anybody_else_in_it_is_not_ours() {
         let (root, _) = stand_in(&[("cgroup.kill", ""), ("cgroup.procs", "")]);
         let with = |members: String| {
             let mut file = File::create(root.path().join("cgroup.procs")).expect("ours");
             file.write_all(members.as_bytes()).expect("ours");
-            is_held_alone(root.path())
+            let held = |neighbours| is_held_alone(root.path(), neighbours);
+            (held(Neighbours::None), held(Neighbours::OfOurService))
         };
         let (own, parent) = (Pid::this(), getppid());
-        assert!(with(format!("{own}\n")) && with(format!("{parent}\n{own}\n")));
-        assert!(!with(format!("{parent}\n{own}\n1\n")), "the shell it was started from");
+        assert_eq!((with(format!("{own}\n")), with(format!("{parent}\n{own}\n"))), ((true, true), (true, true)));
+        assert_eq!(with(format!("{parent}\n{own}\n1\n")), (false, false), "the shell it was started from");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("it is everywhere");
+        let seen = with(format!("{parent}\n{own}\n{}\n", child.id()));
+        child.kill().and_then(|()| child.wait()).expect("it is ours");
+        assert_eq!(seen, (false, true), "another launcher of the same service");
         fs::remove_file(root.path().join("cgroup.kill")).expect("ours");
-        assert!(!with(format!("{own}\n")), "the root of the hierarchy");
+        assert_eq!(with(format!("{own}\n")), (false, false), "the root of the hierarchy");
     }
 }
