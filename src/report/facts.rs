@@ -261,6 +261,8 @@ pub struct ProgramFacts {
     pub path: String,
     /// Its SHA-256; none where it may not be read.
     pub sha256: Option<Digest>,
+    /// The version of the tool that it starts, as the tool's installed package says; none where that is not known.
+    pub version: Option<String>,
 }
 
 impl ExecutedFacts {

@@ -47,7 +47,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
         argv: action.command.argv.clone(),
         shell: action.command.shell,
         working_directory: facts.working_directory,
-        program: facts.program.map(|program| ProgramV1 { path: program.path, sha256: program.sha256 }),
+        program: facts.program.map(|program| ProgramV1 { path: program.path, sha256: program.sha256, version: program.version }),
         execution: execution(facts.ended),
         output: output(action, facts.ended),
         environment: environment_record(facts.environment, &action.environment),

@@ -40,6 +40,9 @@ const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
 /// Values every command gets, so that a tool prints the same wherever proctor was started. Not `CI`: it changes results.
 const FIXED: &[(&str, &str)] = &[("COLUMNS", "200"), ("PYTHONUNBUFFERED", "1")];
 
+/// Where package managers put a user's own tools, below HOME.
+const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
+
 /// What the settings add to the allow-list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentSettings {
@@ -103,6 +106,12 @@ impl ChildEnvironment {
         }
     }
 
+    /// Returns where the program of a command is looked for: its `PATH`, then where package managers put a user's own tools (uv, poetry).
+    /// Those are on the search path of a shell and not on that of a service.
+    pub fn search_path(&self) -> OsString {
+        search_path(&self.variables)
+    }
+
     /// Returns names and values as text, for evidence; what of it is shown is `report/`'s decision.
     pub fn as_text(&self) -> BTreeMap<String, String> {
         let text = |value: &OsString| value.to_string_lossy().into_owned();
@@ -116,6 +125,20 @@ impl ChildEnvironment {
         let long_enough = self.dropped.iter().filter(|name| name.len() >= 4);
         long_enough.filter(|name| words.contains(name.as_str())).cloned().collect()
     }
+}
+
+/// Returns where programs are looked for with these variables.
+pub(crate) fn search_path(variables: &BTreeMap<OsString, OsString>) -> OsString {
+    let mut path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let home = variables.get(OsStr::new("HOME")).map(Path::new).filter(|home| home.is_absolute());
+    for own in home.into_iter().flat_map(|home| USER_TOOLS.iter().map(move |directory| home.join(directory))) {
+        // An empty entry would be the working directory.
+        if !path.is_empty() {
+            path.push(":");
+        }
+        path.push(own);
+    }
+    path
 }
 
 fn is_listed(name: &OsStr, list: &[&str]) -> bool {
@@ -172,5 +195,13 @@ mod tests {
         let child = build(&[("DATABASE_URL", "x"), ("DATA", "y")], &EnvironmentSettings::default(), &action(ActionPhase::Step));
         assert_eq!(child.missed_in("KeyError: 'DATABASE_URL'"), ["DATABASE_URL"]);
         assert!(child.missed_in("DATABASE_URLS are fine").is_empty());
+    }
+
+    #[test]
+    fn a_users_own_tools_are_found_after_everything_on_the_search_path() {
+        let path = |pairs: &[(&str, &str)]| search_path(&ambient(pairs)).into_string().unwrap();
+        assert_eq!(path(&[("PATH", "/bin"), ("HOME", "/h")]), "/bin:/h/.local/bin:/h/.cargo/bin");
+        assert_eq!(path(&[("HOME", "/h")]), "/h/.local/bin:/h/.cargo/bin");
+        assert_eq!(path(&[("PATH", "/bin"), ("HOME", "")]), "/bin");
     }
 }

@@ -7,7 +7,7 @@
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
-//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
 
 mod archive;
 mod carry_out;
@@ -22,6 +22,7 @@ mod hints;
 mod interrupted;
 mod isolation;
 mod known_trees;
+mod machine;
 mod old_report;
 mod order;
 mod parking;
@@ -41,6 +42,7 @@ mod surroundings;
 mod test_facts;
 #[cfg(test)]
 mod testing;
+mod tool_version;
 mod workspace;
 
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
@@ -48,6 +50,7 @@ pub use cycle::CycleChange;
 pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};
 pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
+pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};

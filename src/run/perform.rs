@@ -282,8 +282,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         output: &OutputDirectory,
     ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
         let directory = self.working_directory(action);
-        let path_variable = environment.variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
-        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &path_variable) {
+        let searched = environment.search_path();
+        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -378,7 +378,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         names: &ActionFiles,
     ) -> Result<Vec<EvidenceFile>, RunError> {
         let mut files = Vec::with_capacity(2);
-        let program = self.workspace.program_facts(action, &self.working_directory(action), environment);
+        let program =
+            self.workspace.program_facts(action, (&self.course.request.scope.root, &self.working_directory(action)), environment);
         let record = records::action(&self.course.run_id, action, ended, &self.working_directory(action), program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;

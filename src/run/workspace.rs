@@ -1,7 +1,7 @@
 //! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +10,17 @@ use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
 use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
-use crate::run::environment::ChildEnvironment;
+use crate::run::environment::{ChildEnvironment, search_path};
 use crate::run::error::RunError;
 use crate::run::interrupted;
+use crate::run::isolation::home;
 use crate::run::known_trees::KnownTrees;
 use crate::run::parking::Parking;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::selection::Checks;
 use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
+use crate::run::tool_version::{ToolPlace, read_tool_version};
 use crate::store;
 use crate::tree::{self, Hints};
 
@@ -131,7 +133,7 @@ impl Workspace {
     }
 
     pub(crate) fn path_variable(&self) -> OsString {
-        self.ambient.get(OsStr::new("PATH")).cloned().unwrap_or_default()
+        search_path(&self.ambient)
     }
 
     /// Returns the program that is a launcher when it is told to be one.
@@ -284,11 +286,10 @@ impl Workspace {
     pub(crate) fn program_facts(
         &mut self,
         action: &Action,
-        directory: &Path,
+        (root, directory): (&Path, &Path),
         environment: &ChildEnvironment,
     ) -> Option<ProgramFacts> {
-        let path_variable = environment.variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-        let path = resolve_program(action.command.argv.first()?, directory, &path_variable).ok()?;
+        let path = resolve_program(action.command.argv.first()?, directory, &environment.search_path()).ok()?;
         let file = program_file(&path)?;
         let known = self.digests.get(&file).copied();
         let sha256 = known.or_else(|| {
@@ -299,7 +300,9 @@ impl Workspace {
             let _forgotten = self.index.remember_file_digests(&[row]);
             Some(digest)
         });
-        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256 })
+        let place = ToolPlace { program: &path, directory, root, home: home(&self.ambient) };
+        let version = read_tool_version(action.tool, &place);
+        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256, version })
     }
 
     fn load_digests(&self) -> Result<KnownDigests, RunError> {

@@ -164,7 +164,11 @@ fn the_record_of_an_action_names_its_command_end_output_and_variables() {
         action: &facts.action,
         ended: &executed(&facts).ended,
         working_directory: "/home/dev/quotes".to_owned(),
-        program: Some(ProgramFacts { path: "/usr/bin/python3.11".to_owned(), sha256: Some(Digest::of(b"python")) }),
+        program: Some(ProgramFacts {
+            path: "/usr/bin/python3.11".to_owned(),
+            sha256: Some(Digest::of(b"python")),
+            version: Some("7.2.1".to_owned()),
+        }),
         environment: &variables,
     })));
     assert_eq!(record["schema"], "proctor-action-v1");

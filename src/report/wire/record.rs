@@ -99,6 +99,9 @@ pub struct ProgramV1 {
     /// Its SHA-256; absent where it may be executed and not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
+    /// The version of the tool it starts, as the tool's installed package says; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub version: Option<String>,
 }
 
 /// When and how a command ended.
