@@ -101,3 +101,85 @@ fn a_configuration_that_is_wrong_is_no_finding() {
     let output = Project::new().toml("[sandbox]\nmode = \"sometimes\"\n").proctor(["doctor", "--json"]).status(4);
     assert_eq!(output.json()["error"]["kind"], "SPECIFICATION_WRONG", "{}", output.snapshot());
 }
+
+/// Returns the problems a document names that hold a text, with their advice.
+fn findings(document: &Value, text: &str) -> Vec<String> {
+    let all = document["findings"].as_array().expect("a list");
+    let said = all.iter().map(|finding| format!("{} → {}", finding["problem"], finding["advice"]));
+    said.filter(|line| line.contains(text)).collect()
+}
+
+fn script(project: &Project, program: &str, arguments: &[&str], text: &str) -> Value {
+    let text = format!("{text} && exec \"$0\" doctor --json");
+    let own = proctor().to_str().expect("the build directory is UTF-8");
+    let arguments: Vec<&str> = arguments.iter().copied().chain(["-euc", &text, own]).collect();
+    project.command(Path::new(program), arguments).any_status().json()
+}
+
+#[test]
+fn limits_of_the_kernel_that_are_too_low_are_named_with_what_raises_them() {
+    let project = touching("").file("a/b/c/d.txt", "");
+    project.proctor(["run"]).success();
+    let document = script(&project, "sh", &[], "ulimit -Sn 256");
+    assert!(matches!(findings(&document, "256 files only").as_slice(), [one] if one.contains("ulimit -n 1024")), "{document:#}");
+    assert_eq!(document["machine"]["openFiles"], 256);
+    let low = "echo 3 > /proc/sys/user/max_inotify_watches && echo 0 > /proc/sys/user/max_inotify_instances";
+    let document = script(&project, "unshare", &["-Ur", "sh"], low);
+    let found = findings(&document, "3 watches are allowed");
+    assert!(matches!(found.as_slice(), [one] if one.contains("fs.inotify.max_user_watches=524288")), "{document:#}");
+    assert!(matches!(findings(&document, "0 inotify instances").as_slice(), [one] if one.contains("max_user_instances")));
+    assert_eq!(document["machine"]["inotify"]["watchesNeeded"], 4, "{document:#}");
+}
+
+#[test]
+fn a_store_in_memory_or_without_room_is_named() {
+    let project = touching("");
+    let state = project.root().join("state").display().to_string();
+    let document =
+        script(&project, "unshare", &["-Urm", "sh"], &format!("mount -t tmpfs -o size=64m,nr_inodes=999 tmpfs '{state}'"));
+    assert_eq!(findings(&document, "it lies in memory (tmpfs)").len(), 1, "{document:#}");
+    assert!(matches!(findings(&document, "MiB are left").as_slice(), [one] if one.contains("make room")), "{document:#}");
+    assert_eq!(findings(&document, "files can still be made").len(), 1, "{document:#}");
+}
+
+#[test]
+fn a_file_from_the_future_a_missing_root_and_a_missing_tool_are_named() {
+    let project = touching("").file("saved.txt", "");
+    project.proctor(["run"]).success();
+    project.command(Path::new("touch"), ["-d", "+1 hour", "saved.txt"]).success();
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    assert!(matches!(findings(&document, "is from the future").as_slice(), [one] if one.contains("set-ntp")), "{document:#}");
+    project.save("proctor.toml", "[[check]]\nname = \"lint\"\ncommand = [\"no-such-linter\"]\n");
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    let found = findings(&document, "`no-such-linter` is not there, which `lint` starts");
+    assert!(matches!(found.as_slice(), [one] if one.contains("searched: /")), "{document:#}");
+    let second = project.root().join("second");
+    std::fs::create_dir(&second).expect("it is ours");
+    std::fs::copy(project.path().join("proctor.toml"), second.join("proctor.toml")).expect("it is ours");
+    project.proctor(["run", "../second"]).status(1);
+    std::fs::remove_dir_all(&second).expect("it is ours");
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    let found = findings(&document, "is not there\" →");
+    assert!(matches!(found.as_slice(), [one] if one.contains("proctor remove second-")), "{document:#}");
+}
+
+#[test]
+fn tools_are_named_with_path_and_version_and_so_they_are_in_evidence() {
+    let project = Project::new()
+        .toml("[[check]]\nname = \"types\"\ntool = \"tsc\"\ncommand = [\"own-tsc\"]\n")
+        .file("node_modules/typescript/package.json", r#"{"name": "typescript", "version": "5.4.5"}"#)
+        .executable("../home/.local/bin/own-tsc", "#!/bin/sh\n");
+    let output = project.proctor(["run"]).any_status();
+    assert_eq!(output.status, 0, "found where package managers put it, which is not on the search path: {}", output.snapshot());
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    let tool = &document["machine"]["projects"][0]["tools"][0];
+    let path = project.root().join("home/.local/bin/own-tsc").display().to_string();
+    assert_eq!((&tool["program"], &tool["version"]), (&path.clone().into(), &"5.4.5".into()), "{document:#}");
+    let screen = project.proctor(["doctor"]).success();
+    assert!(screen.stdout.contains(&format!("tsc 5.4.5 · {path}")), "{}", screen.snapshot());
+    let record = std::fs::read_dir(project.path().join("evidence/default/latest/")).expect("a run").flatten();
+    let record = record.map(|entry| entry.path()).find(|path| path.ends_with("STEP.1-typescript-compilation.json"));
+    let record: Value = serde_json::from_slice(&std::fs::read(record.expect("a record")).expect("ours")).expect("JSON");
+    assert_eq!((&record["program"]["path"], &record["program"]["version"]), (&path.into(), &"5.4.5".into()), "{record:#}");
+    assert_eq!(record["program"]["sha256"].as_str().map(str::len), Some(64), "{record:#}");
+}

@@ -1,17 +1,18 @@
 //! proctor as a service of a user: under a real service manager, with a cgroup of its own.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Machine, Owner, ignored, repository};
+use crate::common::{Machine, Owner, Project, ignored, repository};
 
 #[test]
 fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_killed() {
     for level in ["namespace", "cgroup"] {
-        let Some(said) = inside(level) else { return };
+        let Some(said) = inside("inside.sh", Owner::Person, &[level]) else { return };
         let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("{level}: no {name} in {said:#?}")).as_str();
         for name in ["REPORT", "MARKEDREPORT"] {
             let report: Value = serde_json::from_str(value(name)).expect("a report is JSON");
@@ -35,16 +36,93 @@ fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_kill
     }
 }
 
-/// Runs `service/inside.sh` in a machine and returns what it said; none where there is no machine.
+/// Everything `proctor service install` is for, in one machine.
+#[test]
+fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace() {
+    let Some(said) = inside("installed.sh", Owner::Person, &[]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();
+    let json = |name: &str| -> Value { serde_json::from_str(value(name)).unwrap_or_else(|error| panic!("{name}: {error}")) };
+    assert_eq!(value("BYHAND"), "2 1 0", "exit code, hint, files: a service that was started by hand is in the way");
+    assert_eq!(value("BEFORE"), "1 1", "what is not installed does not run, and it says what installs it");
+
+    let installed = json("INSTALL");
+    assert_eq!((&installed["schema"], &installed["systemd"].is_u64()), (&"proctor-service-v1".into(), &true), "{installed:#}");
+    assert_eq!(installed["changed"].as_array().map(Vec::len), Some(2), "{installed:#}");
+    let again = json("AGAIN");
+    assert_eq!((&again["changed"], &again["units"]), (&json_list(), &installed["units"]), "installing twice changes nothing");
+    for unit in again["units"].as_array().expect("a list") {
+        assert_eq!((&unit["file"], &unit["active"], &unit["enabled"]), (&"current".into(), &"active".into(), &"enabled".into()));
+    }
+    assert_eq!(value("MODES"), "700 600 644", "of the socket's directory, the socket, the unit file");
+    assert!(value("EXE").ends_with("/proctor"), "{said:#?}");
+
+    let report = json("REPORT");
+    assert_eq!((&report["trigger"]["kind"], &report["isolation"]["level"]), (&"save".into(), &"namespace".into()), "{report:#}");
+    assert_eq!(value("PRIVILEGES").split_whitespace().last(), Some("1"), "{said:#?}");
+    let status = json("STATUS");
+    assert_eq!((&status["projects"], &status["managerReachable"]), (&1.into(), &true.into()), "{status:#}");
+
+    assert_eq!(value("RELOADED"), "same", "a reload keeps the process");
+    assert_eq!(value("KILLED"), "intact 1 1", "the ledger's lines, one INTERRUPTED run, one restart");
+    assert!(value("EVIDENCE").starts_with("0 "), "run directories whose manifest does not fit: {said:#?}");
+    assert_eq!(value("WATCHDOG"), "1 1", "a line of the journal, and a restart");
+    assert_eq!(value("CGROUPS"), "cgroup cgroup cgroup", "every launcher of the service has the unit's cgroup");
+    assert_eq!(value("APART"), "alone 4", "a save in one working tree runs nothing in the other three projects");
+    assert_eq!(value("PROJECTS"), "4");
+    assert_eq!(value("STOPPED"), "1 success", "what ran is sealed as INTERRUPTED");
+    assert_eq!(value("ACTIVATED"), "active", "who asks starts it");
+    assert_eq!(value("CARRIED"), "1 1 1 C.UTF-8", "fails without, is advised, says what it carries, language of the shell");
+    assert_eq!(value("EDITED"), "2 2 1", "an edited unit file is neither replaced nor removed");
+    assert_eq!(value("FORCED"), "1 1min");
+    assert_eq!(value("ODD"), "there 0", "a program at a path with a space, `%`, `$` and `;`");
+    assert_eq!(value("UNINSTALLED"), "./other.service not-found none", "what is left, the unit, the socket");
+    assert_eq!(value("TWICE"), "0");
+}
+
+#[test]
+fn where_no_service_manager_can_be_reached_nothing_is_written_and_it_says_why() {
+    let project = Project::new();
+    for (path, hint) in [(None, "log in as this user"), (Some("/nowhere"), "`systemctl` is not there")] {
+        let path = path.map(OsStr::new).map_or_else(|| env::var_os("PATH").unwrap_or_default(), OsStr::to_owned);
+        for verb in ["install", "uninstall"] {
+            let output = project.proctor(["service", verb]).env("PATH", &path).status(2);
+            assert!(output.stderr.contains(hint), "{}", output.snapshot());
+            assert!(output.stderr.contains("start `proctor daemon` by whatever starts your programs"), "{}", output.snapshot());
+        }
+        let document = project.proctor(["service", "status", "--json"]).env("PATH", &path).status(1).json();
+        assert_eq!((&document["managerReachable"], &document["units"][1]["file"]), (&false.into(), &"absent".into()));
+    }
+    assert_eq!(fs::read_dir(project.root().join("config")).expect("it is there").count(), 0);
+    let output = project.proctor(["service", "status"]).env("XDG_RUNTIME_DIR", "").status(1);
+    assert!(output.stdout.contains("export XDG_RUNTIME_DIR=/run/user/$(id -u)"), "{}", output.snapshot());
+}
+
+#[test]
+fn a_service_ends_with_the_session_and_goes_on_without_one_where_the_user_lingers() {
+    let Some(said) = inside("logout.sh", Owner::Root, &["second"]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).as_str();
+    assert_eq!(value("ADVISED"), "1", "`service install` says that the service ends with the session");
+    assert_eq!(value("LOGGEDOUT"), "1", "what ran is sealed as INTERRUPTED when the session ends");
+    let (before, after) = value("LINGERS").split_once(' ').expect("two numbers");
+    assert!(before != "0" && after == "0", "the advice goes once it was followed: {said:#?}");
+    assert!(value("WITHOUT").starts_with("0 "), "no session was there: {said:#?}");
+}
+
+fn json_list() -> Value {
+    Value::Array(Vec::new())
+}
+
+/// Runs a script of `tests/service` in a machine and returns what it said; none where there is no machine.
 #[track_caller]
-fn inside(level: &str) -> Option<BTreeMap<String, String>> {
+fn inside(name: &str, owner: Owner, arguments: &[&str]) -> Option<BTreeMap<String, String>> {
     let machine = Machine::find()?;
-    let script = machine.tools().join("inside.sh");
-    fs::copy(repository().join("tests/service/inside.sh"), &script).expect("a copy");
-    let command = [OsStr::new("bash"), script.as_os_str(), machine.tools().as_os_str(), OsStr::new(level)];
-    let output = machine.run(Owner::Person, &[], &command);
+    let script = machine.tools().join(name);
+    fs::copy(repository().join("tests/service").join(name), &script).expect("a copy");
+    let fixed = [OsStr::new("bash"), script.as_os_str(), machine.tools().as_os_str()];
+    let command: Vec<&OsStr> = fixed.into_iter().chain(arguments.iter().map(OsStr::new)).collect();
+    let output = machine.run(owner, &[], &command);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{level}: {}\n{stdout}\n{stderr}", output.status);
+    assert!(output.status.success(), "{name} {arguments:?}: {}\n{stdout}\n{stderr}", output.status);
     let lines = stdout.lines().filter_map(|line| line.split_once(' '));
     Some(lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, StatusOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Remove(RemoveOptions),
     List(ListOptions),
     Api(ApiOptions),
+    Service(ServiceOptions),
     Doctor(DoctorOptions),
     Tree(TreeOptions),
     Why(WhyOptions),
@@ -204,9 +205,11 @@ pub(crate) enum TddVerb {
     },
 }
 
-/// Try how well checks are kept apart on this machine, and name the command that mends what stands in the way
+/// Try how well checks are kept apart on this machine, look at limits, disks and tools, and name what mends what stands in the way
 ///
-/// Every level of isolation is tried by starting a command at it, with the project's `[sandbox]`. Nothing is recorded.
+/// Every level of isolation is tried by starting a command at it, with the project's `[sandbox]`. For every registered project the
+/// file system, the watches it needs, the times of its files and the tools of its checks are looked at; beside that limits of the
+/// kernel, the place of the evidence, and the service where `proctor service install` was used. Nothing is recorded.
 ///
 /// Exit codes: 0 if commands are kept apart by namespaces, or `sandbox.mode` is "off"; 1 if only by something weaker.
 ///
@@ -328,6 +331,7 @@ impl Command {
             Self::Status(options) => options.json,
             Self::Wait(options) => options.json,
             Self::List(options) => options.json,
+            Self::Service(options) => options.json,
             Self::Watch(_) | Self::Init(_) | Self::Log(_) | Self::Daemon(_) | Self::Add(_) | Self::Remove(_) | Self::Api(_) => {
                 false
             }

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
+use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Style, Tone};
 use crate::config::SandboxMode;
 use crate::model::{Access, CommandExit, IsolationLevel, Place};
@@ -28,6 +30,10 @@ pub(crate) struct Facts {
     pub(crate) switches: KernelSwitches,
     /// `sandbox.mode`.
     pub(crate) mode: SandboxMode,
+    /// Limits, file systems, clocks, space and tools.
+    pub(crate) around: MachineFacts,
+    /// The service as `proctor service status` finds it; none where it is not installed.
+    pub(crate) service: Option<installation::advice::Facts>,
 }
 
 /// What is said, as `--json` prints it (`proctor-doctor-v1`).
@@ -46,6 +52,21 @@ pub(crate) struct Findings {
     private: Vec<String>,
     writable: Vec<String>,
     remedies: Vec<Remedy>,
+    machine: MachineV1,
+    /// None where it is not installed.
+    service: Option<ServiceV1>,
+    findings: Vec<Finding>,
+    /// What of it a person is shown.
+    #[serde(skip)]
+    shown: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServiceV1 {
+    active: bool,
+    lingers: bool,
+    systemd: Option<u32>,
 }
 
 #[derive(Debug, Serialize)]
@@ -187,6 +208,18 @@ impl Findings {
                 .iter()
                 .filter_map(|rule| Some(Remedy { problem: rule.problem, command: (rule.mend)(facts)? }))
                 .collect(),
+            machine: doctor_machine::document(&facts.around),
+            service: facts.service.as_ref().map(|service| ServiceV1 {
+                active: service.units.as_ref().is_ok_and(|units| units.service.is_active()),
+                lingers: service.lingers,
+                systemd: service.systemd,
+            }),
+            findings: [
+                doctor_machine::findings(&facts.around),
+                facts.service.as_ref().map(installation::advice::findings).unwrap_or_default(),
+            ]
+            .concat(),
+            shown: doctor_machine::lines(&facts.around),
         }
     }
 
@@ -228,9 +261,20 @@ impl Findings {
                 lines.push(format!("{name}: {}", paths.join(", ")));
             }
         }
+        lines.extend(self.shown.iter().cloned());
+        if let Some(service) = &self.service {
+            let version = service.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
+            let runs = if service.active { "runs" } else { "does not run" };
+            let stays = if service.lingers { "goes on when you log out" } else { "ends when you log out" };
+            lines.push(format!("service: {runs}, {stays} · systemd {version}"));
+        }
         for remedy in &self.remedies {
             lines.push(format!("{}:", remedy.problem));
             lines.push(format!("  {}", style.paint(Tone::Strong, &remedy.command)));
+        }
+        for finding in &self.findings {
+            lines.push(format!("{}:", finding.problem));
+            lines.push(format!("  {}", style.paint(Tone::Strong, &finding.advice)));
         }
         lines
     }
@@ -276,7 +320,7 @@ fn level_means(level: IsolationLevel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::LevelFound;
+    use crate::run::{InotifyLimits, LevelFound, Machine};
 
     fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> Facts {
         let levels = IsolationLevel::ALL.into_iter().zip(obstacles);
@@ -290,7 +334,13 @@ mod tests {
             has_scopes: true,
             switches,
             mode: SandboxMode::Auto,
+            around: MachineFacts { machine: quiet(), store: "/state/proctor".into(), projects: Vec::new() },
+            service: None,
         }
+    }
+
+    fn quiet() -> Machine {
+        Machine { open_files: None, inotify: InotifyLimits::default(), store_file_system: None, store_space: None }
     }
 
     fn commands(facts: &Facts) -> Vec<String> {

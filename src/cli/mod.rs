@@ -6,9 +6,11 @@
 mod arguments;
 mod commands;
 mod doctor_findings;
+mod doctor_machine;
 mod env_file;
 mod environment;
 mod error;
+mod installation;
 mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;
@@ -69,6 +71,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Remove(options) => commands::remove::execute(&options, environment),
         Command::List(options) => commands::list::execute(&options, environment),
         Command::Api(options) => commands::api::execute(&options),
+        Command::Service(options) => commands::service::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }

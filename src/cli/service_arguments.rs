@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::cli::arguments::IdentityArgument;
 use crate::config::parse_duration;
@@ -96,6 +96,44 @@ pub(crate) struct ListOptions {
     /// Print one JSON document, as `GET /v1/projects` of the control socket answers
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Have systemd run the service, from login to logout or longer
+///
+/// The unit files go into `$XDG_CONFIG_HOME/systemd/user` (`~/.config/systemd/user`), for this program, with PATH, the language and
+/// the place of the evidence as they are in this shell; directories of an activated environment are left out of PATH.
+///
+/// Exit codes: 0 if the service is installed and runs, or was uninstalled; 1 if it does not run.
+///
+/// Examples:
+///   proctor service install
+///   proctor service status --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ServiceOptions {
+    #[command(subcommand)]
+    pub(crate) verb: ServiceVerb,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServiceVerb {
+    /// Write the unit files, enable the service and start it
+    Install {
+        /// Replace unit files that were edited, or that somebody else wrote
+        #[arg(long)]
+        force: bool,
+    },
+    /// Stop and disable the service, and remove what `install` wrote
+    Uninstall {
+        /// Remove unit files that were edited, too
+        #[arg(long)]
+        force: bool,
+    },
+    /// Say whether the service is installed and runs, and what to do if something is missing
+    Status,
 }
 
 /// Describe the control socket of the service, with examples

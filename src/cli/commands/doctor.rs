@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::arguments::DoctorOptions;
 use crate::cli::commands::opening;
 use crate::cli::doctor_findings::{Facts, Findings, apparmor_profile};
+use crate::cli::doctor_machine::MachineFacts;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -12,8 +13,8 @@ use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
-use crate::process::{KernelSwitches, limits_offered, restricts_sockets_and_signals};
-use crate::run::{ExaminationRequest, examine};
+use crate::process::{KernelSwitches, clock, limits_offered, restricts_sockets_and_signals};
+use crate::run::{Archive, ExaminationRequest, Machine, examine};
 use crate::spec::{self, DiskFiles};
 
 /// Carries the command out.
@@ -48,6 +49,8 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         has_scopes: restricts_sockets_and_signals(),
         switches: KernelSwitches::read(),
         mode: configuration.sandbox.mode,
+        around: look_around(environment, &root)?,
+        service: super::service::installed(environment),
     });
     if options.json {
         render::bytes(&findings.document());
@@ -56,6 +59,27 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         findings.lines(style).iter().for_each(|line| render::line(line));
     }
     Ok(findings.exit())
+}
+
+/// Reads limits and space, and looks at every registered project and at the one that is asked about.
+fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let registered = archive.projects().map_err(|error| super::of_run(&error))?;
+    let mut places: Vec<_> = registered.into_iter().map(|project| (PathBuf::from(project.path), Some(project.id))).collect();
+    if !places.iter().any(|(root, _)| root == asked) {
+        places.push((asked.to_owned(), None));
+    }
+    let mut projects = Vec::new();
+    for (root, id) in places {
+        // What is wrong with a configuration, `proctor status` says.
+        let loaded = setup::reload(&root).ok();
+        let settings = loaded.as_ref().and_then(|loaded| opening::settings(loaded).ok());
+        let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
+        let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
+        projects.push(found.map_err(|error| super::of_run(&error))?);
+    }
+    let store = environment.state_root().to_owned();
+    Ok(MachineFacts { machine: Machine::read(&store), store, projects })
 }
 
 /// Returns where this program lies, for whoever writes it into a file.

@@ -11,6 +11,7 @@ pub(crate) mod log;
 mod opening;
 pub(crate) mod remove;
 pub(crate) mod run;
+pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod tdd;

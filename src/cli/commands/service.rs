@@ -1,0 +1,308 @@
+//! `proctor service`: puts proctor into the hands of the user's service manager, takes it out again, and says how it stands.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::installation::advice::{Facts, Finding, findings, missing_directories};
+use crate::cli::installation::disk;
+use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitStates};
+use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
+use crate::cli::render;
+use crate::cli::service;
+use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
+use crate::cli::style::{Style, Tone};
+use crate::cli::terminal;
+use crate::model::{CommandExit, Serving};
+use crate::run::Archive;
+
+/// A unit file, in its place.
+struct Placed {
+    unit: UnitFile,
+    path: PathBuf,
+    text: String,
+    ownership: Ownership,
+}
+
+/// Everything that is known before something is done.
+struct Installation {
+    placed: [Placed; 2],
+    facts: Facts,
+}
+
+/// What `--json` prints (`proctor-service-v1`).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'f> {
+    schema: &'static str,
+    /// Files that were written or removed by this command.
+    changed: Vec<String>,
+    program: String,
+    units: Vec<UnitV1>,
+    systemd: Option<u32>,
+    manager_reachable: bool,
+    lingers: bool,
+    projects: usize,
+    missing_on_path: &'f [String],
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UnitV1 {
+    name: &'static str,
+    path: String,
+    file: Ownership,
+    active: String,
+    enabled: String,
+    process: Option<u32>,
+}
+
+/// Carries the command out.
+pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let before = look(environment)?;
+    let changed = match options.verb {
+        ServiceVerb::Install { force } => install(&before, force, environment)?,
+        ServiceVerb::Uninstall { force } => uninstall(&before, force)?,
+        ServiceVerb::Status => Vec::new(),
+    };
+    let now = if changed.is_empty() { before } else { look(environment)? };
+    let is_removed = matches!(options.verb, ServiceVerb::Uninstall { .. });
+    let found = if is_removed { Vec::new() } else { findings(&now.facts) };
+    let runs = now.facts.units.as_ref().is_ok_and(|units| units.service.is_active() && units.service.is_enabled());
+    if options.json {
+        render::document(&document(&now, changed, found));
+    } else {
+        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        lines(&now, &changed, &found, is_removed, style).iter().for_each(|line| render::line(line));
+    }
+    Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
+}
+
+/// Returns what is known of the service for `proctor doctor`; none where it was never installed.
+pub(crate) fn installed(environment: &Environment) -> Option<Facts> {
+    let directory = disk::unit_directory(environment.variables())?;
+    // Without a unit file of ours no service manager is asked: a package's unit file is the package's.
+    let is_there = disk::read(&directory.join(SERVICE.name)).is_ok_and(|found| found.is_some());
+    if is_there { look(environment).ok().map(|found| found.facts) } else { None }
+}
+
+fn look(environment: &Environment) -> Result<Installation, CommandError> {
+    let directory = disk::unit_directory(environment.variables()).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, "there is no place for unit files")
+            .hint("set HOME, or XDG_CONFIG_HOME to an absolute path")
+    })?;
+    let program = program(environment)?;
+    let (variables, left_out) = carried(environment.variables());
+    let place = |unit: UnitFile| {
+        let path = directory.join(unit.name);
+        let text = unit.text(&program, &variables).map_err(|error| {
+            CommandError::of(CommandExit::Usage, &error).hint("move the program to a plain path and run it from there")
+        })?;
+        let found = disk::read(&path).map_err(|error| of_disk("read", &path, &error))?;
+        let ownership = classify(found.as_deref(), &text);
+        Ok::<_, CommandError>(Placed { unit, path, text, ownership })
+    };
+    let [socket, service] = UNIT_FILES;
+    let placed = [place(socket)?, place(service)?];
+    let shell = variables.get("PATH").map_or("", String::as_str);
+    let own = manager::search_path().ok().flatten();
+    let facts = Facts {
+        program,
+        service_file: placed[1].path.clone(),
+        ownership: [placed[1].ownership, placed[0].ownership],
+        units: manager::states().map_err(|error| said(&error)),
+        has_runtime_directory: environment.has("XDG_RUNTIME_DIR"),
+        systemd: manager::version().ok().flatten(),
+        lingers: disk::user_name().is_some_and(|user| disk::lingers(&user)),
+        missing_on_path: own.map(|own| missing_directories(shell, &own)).unwrap_or_default(),
+        left_out,
+        projects: served_projects(environment),
+    };
+    Ok(Installation { placed, facts })
+}
+
+/// Returns the path by which this program is started: the one on the search path if that leads to it, because a package manager
+/// that replaces the program keeps that one.
+fn program(environment: &Environment) -> Result<PathBuf, CommandError> {
+    let real = std::fs::read_link(environment.executable()).ok().filter(|path| path.is_absolute() && path.exists());
+    let real = real.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, "the file of this program is not there any more")
+            .hint("start the program that took its place")
+    })?;
+    let path_variable = environment.variable("PATH").unwrap_or_default();
+    let mut candidates =
+        std::env::split_paths(path_variable).filter(|entry| entry.is_absolute()).map(|entry| entry.join("proctor"));
+    Ok(candidates.find(|path| path.canonicalize().is_ok_and(|found| found == real)).unwrap_or(real))
+}
+
+fn served_projects(environment: &Environment) -> usize {
+    let projects = Archive::open(environment.state_root()).and_then(|mut archive| archive.projects());
+    projects.map_or(0, |all| all.iter().filter(|project| project.serving == Serving::Served).count())
+}
+
+fn install(before: &Installation, force: bool, environment: &Environment) -> Result<Vec<String>, CommandError> {
+    let units = reachable(before)?;
+    refuse_others(before, force, &[Ownership::Edited, Ownership::Foreign])?;
+    if !units.socket.is_active()
+        && let Some((_, projects)) = service::listening(environment)
+    {
+        let message = format!("a service that was started by hand is running, with {} projects", projects.len());
+        return Err(CommandError::new(CommandExit::Usage, message).hint("end that `proctor daemon`, then install the service"));
+    }
+    let mut changed = Vec::new();
+    for placed in before.placed.iter().filter(|placed| placed.ownership != Ownership::Current) {
+        disk::write(&placed.path, &placed.text).map_err(|error| of_disk("write", &placed.path, &error))?;
+        changed.push(placed.path.display().to_string());
+    }
+    let is_up = |unit: &UnitState| unit.is_active() && unit.is_enabled();
+    if changed.is_empty() && is_up(&units.service) && is_up(&units.socket) {
+        return Ok(changed);
+    }
+    let told = manager::tell(&["daemon-reload"], &[])
+        // One that has failed too often is not started again otherwise.
+        .and_then(|()| manager::tell(&["reset-failed"], &[SERVICE.name]).or(Ok(())))
+        .and_then(|()| manager::tell(&["enable", "--now"], &[SOCKET.name, SERVICE.name]))
+        .and_then(|()| {
+            // What goes on was started with the old files.
+            let is_old = !changed.is_empty() && units.service.is_active();
+            if is_old { manager::tell(&["restart"], &[SERVICE.name]) } else { Ok(()) }
+        });
+    told.map_err(|error| of_manager(&error).hint("`journalctl --user -u proctor` may say why"))?;
+    if changed.is_empty() {
+        changed.push("enabled and started".to_owned());
+    }
+    Ok(changed)
+}
+
+fn uninstall(before: &Installation, force: bool) -> Result<Vec<String>, CommandError> {
+    reachable(before)?;
+    refuse_others(before, force, &[Ownership::Edited])?;
+    let is_ours = |placed: &&Placed| !matches!(placed.ownership, Ownership::Absent | Ownership::Foreign);
+    let ours: Vec<&Placed> = before.placed.iter().filter(is_ours).collect();
+    if ours.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = ours.iter().map(|placed| placed.unit.name).collect();
+    manager::tell(&["disable", "--now"], &names).map_err(|error| of_manager(&error))?;
+    let mut changed = Vec::new();
+    for placed in ours {
+        disk::remove(&placed.path).map_err(|error| of_disk("remove", &placed.path, &error))?;
+        changed.push(placed.path.display().to_string());
+    }
+    manager::tell(&["daemon-reload"], &[]).map_err(|error| of_manager(&error))?;
+    // A failure that is remembered would be all that is left of it.
+    let _none_failed = manager::tell(&["reset-failed"], &names);
+    Ok(changed)
+}
+
+fn reachable(before: &Installation) -> Result<&UnitStates, CommandError> {
+    before.facts.units.as_ref().map_err(|_| {
+        let finding = findings(&before.facts).into_iter().next();
+        let finding = finding.expect("a manager that cannot be reached is the first row of the table");
+        CommandError::new(CommandExit::Usage, finding.problem)
+            .hint(finding.advice)
+            .hint("without systemd, start `proctor daemon` by whatever starts your programs")
+    })
+}
+
+fn refuse_others(before: &Installation, force: bool, others: &[Ownership]) -> Result<(), CommandError> {
+    let mut in_the_way = before.placed.iter().filter(|placed| others.contains(&placed.ownership)).peekable();
+    if force || in_the_way.peek().is_none() {
+        return Ok(());
+    }
+    let error =
+        CommandError::new(CommandExit::Usage, "nothing was done: a unit file is not as `proctor service install` wrote it");
+    let error = in_the_way.fold(error, |error, placed| error.detail(placed.path.display().to_string()));
+    Err(error.hint("keep changes in `systemctl --user edit proctor.service`; `--force` takes the file all the same"))
+}
+
+fn document(now: &Installation, changed: Vec<String>, findings: Vec<Finding>) -> Document<'_> {
+    let facts = &now.facts;
+    let units = now.placed.iter().map(|placed| {
+        let state = state_of(facts, placed.unit);
+        let process = Some(state.number("MainPID")).filter(|process| *process != 0);
+        UnitV1 {
+            name: placed.unit.name,
+            path: placed.path.display().to_string(),
+            file: placed.ownership,
+            active: state.property("ActiveState").to_owned(),
+            enabled: state.property("UnitFileState").to_owned(),
+            process,
+        }
+    });
+    Document {
+        schema: "proctor-service-v1",
+        changed,
+        program: facts.program.display().to_string(),
+        units: units.collect(),
+        systemd: facts.systemd,
+        manager_reachable: facts.units.is_ok(),
+        lingers: facts.lingers,
+        projects: facts.projects,
+        missing_on_path: &facts.missing_on_path,
+        findings,
+    }
+}
+
+fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_removed: bool, style: Style) -> Vec<String> {
+    let facts = &now.facts;
+    let verb = if is_removed { "removed" } else { "wrote" };
+    let mut lines: Vec<String> =
+        changed.iter().map(|path| if path.starts_with('/') { format!("{verb} {path}") } else { path.clone() }).collect();
+    if is_removed && changed.is_empty() {
+        lines.push("nothing that `proctor service install` wrote is there".to_owned());
+    }
+    if is_removed {
+        return lines;
+    }
+    for placed in &now.placed {
+        let state = state_of(facts, placed.unit);
+        let (mark, tone) = if state.is_active() { ("✓", Tone::Good) } else { ("-", Tone::Doubtful) };
+        let word = |name: &str, otherwise: &'static str| {
+            Some(state.property(name)).filter(|text| !text.is_empty()).unwrap_or(otherwise).to_owned()
+        };
+        let process = Some(state.number("MainPID")).filter(|process| *process != 0).map(|process| format!(", process {process}"));
+        let (active, enabled) = (word("ActiveState", "unknown"), word("UnitFileState", "not installed"));
+        lines.push(format!(
+            "{} {:<16} {active}, {enabled}{}",
+            style.paint(tone, mark),
+            placed.unit.name,
+            process.unwrap_or_default()
+        ));
+    }
+    lines.push(format!("program: {}", facts.program.display()));
+    if !facts.missing_on_path.is_empty() {
+        lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")));
+    }
+    let version = facts.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
+    let stays = if facts.lingers { "goes on when you log out" } else { "ends when you log out" };
+    lines.push(format!("systemd {version} · the service {stays} · watches {} projects", facts.projects));
+    for finding in findings {
+        lines.push(format!("{}:", finding.problem));
+        lines.push(format!("  {}", style.paint(Tone::Strong, &finding.advice)));
+    }
+    lines
+}
+
+fn state_of(facts: &Facts, unit: UnitFile) -> UnitState {
+    let units = facts.units.as_ref().ok();
+    units.map(|units| if unit == SERVICE { units.service.clone() } else { units.socket.clone() }).unwrap_or_default()
+}
+
+fn said(error: &ManagerError) -> String {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}
+
+fn of_manager(error: &ManagerError) -> CommandError {
+    CommandError::of(CommandExit::OwnFault, error)
+}
+
+fn of_disk(verb: &str, path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::caused(CommandExit::Usage, format!("failed to {verb} `{}`", path.display()), error)
+        .hint("check the permissions of the directory")
+}

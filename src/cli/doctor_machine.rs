@@ -1,0 +1,488 @@
+//! What `proctor doctor` says of limits, file systems, clocks, space and the projects' tools, and what to do about each: rows of a
+//! table. Pure.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::cli::installation::advice::Finding;
+use crate::model::{SpawnFailure, Tool};
+use crate::run::{FileSystemType, Machine, ProjectFound, ToolFound};
+use crate::watch::find_eventless;
+
+/// Names of the file systems that projects and stores usually lie on (`linux/magic.h`).
+const LOCAL: &[(i64, &str)] = &[
+    (0xEF53, "ext4"),
+    (0x9123_683E, "btrfs"),
+    (0x5846_5342, "xfs"),
+    (0x2FC1_2FC1, "zfs"),
+    (0xF2F5_2010, "f2fs"),
+    (0x794C_7630, "overlay"),
+    (0xCA45_1A4E, "bcachefs"),
+];
+
+/// File systems in memory: what is on them is gone when the machine stops.
+const IN_MEMORY: &[(i64, &str)] = &[(0x0102_1994, "tmpfs"), (0x8584_58F6, "ramfs")];
+
+/// A file system, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileSystem {
+    /// Its name, or its number where that is not known.
+    name: String,
+    /// Whether the kernel tells of every change.
+    tells_of_changes: bool,
+    /// Whether what is written outlives the machine's next start.
+    is_lasting: bool,
+}
+
+/// So many open files every distribution allows; the service needs some for each project and connection.
+const ENOUGH_OPEN_FILES: u64 = 1024;
+/// The queue of events that kernels have by themselves.
+const USUAL_QUEUE: u64 = 16_384;
+/// What desktop programs raise the limit on watches to.
+const USUAL_WATCHES: u64 = 524_288;
+/// The same for instances.
+const USUAL_INSTANCES: u64 = 512;
+/// With less space a run that prints much could fill the disk.
+const ENOUGH_BYTES: u64 = 1 << 30;
+/// A run makes about ten files.
+const ENOUGH_FILES: u64 = 10_000;
+/// File systems and the clock may differ by so much: times of files have the kernel's tick.
+const TOLERATED_MS: u64 = 2_000;
+
+/// What the findings are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct MachineFacts {
+    pub(crate) machine: Machine,
+    pub(crate) store: PathBuf,
+    pub(crate) projects: Vec<ProjectFound>,
+}
+
+/// What `--json` says of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MachineV1 {
+    open_files: Option<u64>,
+    open_files_at_most: Option<u64>,
+    inotify: InotifyV1,
+    store: StoreV1,
+    projects: Vec<ProjectV1>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InotifyV1 {
+    watches: Option<u64>,
+    watches_used: u64,
+    watches_needed: u64,
+    instances: Option<u64>,
+    instances_used: u64,
+    queue: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StoreV1 {
+    file_system: Option<String>,
+    free_bytes: Option<u64>,
+    free_files: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectV1 {
+    /// None: it is not registered.
+    id: Option<String>,
+    root: String,
+    file_system: Option<String>,
+    directories: Option<u64>,
+    tools: Vec<ToolV1>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolV1 {
+    action: String,
+    tool: Tool,
+    program: Option<String>,
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<String>,
+}
+
+/// A row of the table: a problem with what to do about it, for each time it is found.
+type Rule = fn(&MachineFacts) -> Vec<(String, String)>;
+
+/// Everything that can be found.
+const RULES: &[Rule] = &[
+    |facts| {
+        let low = facts.machine.open_files.filter(|(soft, _)| *soft < ENOUGH_OPEN_FILES);
+        once(low, |(soft, _)| {
+            let advice = format!(
+                "ulimit -n {ENOUGH_OPEN_FILES}; for the service `systemctl --user edit proctor.service`, LimitNOFILE={ENOUGH_OPEN_FILES}"
+            );
+            (format!("a process may open {soft} files only"), advice)
+        })
+    },
+    |facts| {
+        let (needed, inotify) = (watches_needed(facts), facts.machine.inotify);
+        // What others use is part of the same limit, and a build adds directories.
+        let wanted = needed.saturating_add(inotify.watches_used).saturating_mul(5) / 4;
+        once(inotify.watches.filter(|limit| *limit < wanted), |limit| {
+            let problem =
+                format!("{limit} watches are allowed, {} are in use, and the projects need {needed}", inotify.watches_used);
+            (problem, sysctl("fs.inotify.max_user_watches", USUAL_WATCHES.max(wanted)))
+        })
+    },
+    |facts| {
+        let inotify = facts.machine.inotify;
+        let wanted = inotify.instances_used.saturating_add(count(facts.projects.len()));
+        once(inotify.instances.filter(|limit| *limit < wanted), |limit| {
+            let problem = format!("{limit} inotify instances are allowed, and {} are in use", inotify.instances_used);
+            (problem, sysctl("fs.inotify.max_user_instances", USUAL_INSTANCES.max(wanted)))
+        })
+    },
+    |facts| {
+        once(facts.machine.inotify.queue.filter(|limit| *limit < USUAL_QUEUE), |limit| {
+            let problem =
+                format!("the queue of file events holds {limit}: bursts of saves are found by a look at the whole tree");
+            (problem, sysctl("fs.inotify.max_queued_events", USUAL_QUEUE))
+        })
+    },
+    |facts| {
+        let missing = facts.projects.iter().filter(|project| project.file_system.is_none());
+        let said = missing.map(|project| {
+            (
+                format!("`{}`, the root of {}, is not there", project.root.display(), name(project)),
+                format!("proctor remove {}", name(project)),
+            )
+        });
+        said.collect()
+    },
+    |facts| {
+        let on = facts.projects.iter().filter_map(|project| Some((project, classify_file_system(project.file_system?))));
+        let deaf = on.filter(|(_, file_system)| !file_system.tells_of_changes);
+        let said = deaf.map(|(project, file_system)| {
+            let problem =
+                format!("`{}` lies on {}: nobody tells of changes made elsewhere", project.root.display(), file_system.name);
+            (problem, "work on a copy on a local disk; elsewhere made changes are only found by looking".to_owned())
+        });
+        said.collect()
+    },
+    |facts| {
+        let store = facts.machine.store_file_system.map(classify_file_system);
+        once(store.filter(|store| !store.is_lasting), |store| {
+            let problem = format!(
+                "evidence in `{}` is gone at the next start of the machine: it lies in memory ({})",
+                facts.store.display(),
+                store.name
+            );
+            (problem, "set XDG_STATE_HOME to a directory on a disk".to_owned())
+        })
+    },
+    |facts| {
+        let store = facts.machine.store_file_system.map(classify_file_system);
+        once(store.filter(|store| !store.tells_of_changes), |store| {
+            let problem = format!(
+                "evidence in `{}` lies on {}: its locks and its durability are another machine's or program's",
+                facts.store.display(),
+                store.name
+            );
+            (problem, "set XDG_STATE_HOME to a directory on a local disk".to_owned())
+        })
+    },
+    |facts| {
+        once(facts.machine.store_space.filter(|space| space.bytes < ENOUGH_BYTES), |space| {
+            let problem = format!("{} MiB are left where evidence is kept (`{}`)", space.bytes >> 20, facts.store.display());
+            (problem, "make room there, or set XDG_STATE_HOME to a directory on another disk".to_owned())
+        })
+    },
+    |facts| {
+        let files = facts.machine.store_space.and_then(|space| space.files);
+        once(files.filter(|files| *files < ENOUGH_FILES), |files| {
+            let problem = format!("{files} files can still be made where evidence is kept (`{}`)", facts.store.display());
+            (problem, "make room there, or set XDG_STATE_HOME to a directory on another disk".to_owned())
+        })
+    },
+    |facts| {
+        let ahead = facts.projects.iter().filter(|project| project.ahead_ms > TOLERATED_MS);
+        let said = ahead.map(|project| {
+            let problem = format!("a file of `{}` is from the future, by {} s", project.root.display(), project.ahead_ms / 1000);
+            let advice = "sudo timedatectl set-ntp true; on a file system of another machine, there as well. Tools that compare times (make, tsc --build) go wrong until then";
+            (problem, advice.to_owned())
+        });
+        said.collect()
+    },
+    |facts| {
+        let ahead = facts.projects.iter().filter(|project| project.run_ahead_ms > TOLERATED_MS);
+        let said = ahead.map(|project| {
+            let problem = format!(
+                "the newest run of {} began {} s from now: the clock was set back",
+                name(project),
+                project.run_ahead_ms / 1000
+            );
+            (problem, "sudo timedatectl set-ntp true; the order of runs is that of their numbers all the same".to_owned())
+        });
+        said.collect()
+    },
+    |facts| {
+        let tools = facts.projects.iter().flat_map(|project| project.tools.iter().map(move |tool| (project, tool)));
+        let missing = tools.filter_map(|(project, tool)| Some((project, tool, tool.program.as_ref().err()?)));
+        let said = missing.map(|(project, tool, failure)| {
+            let (what, advice) = explain_missing(failure);
+            (format!("{}: {what}, which `{}` starts", name(project), tool.action), advice)
+        });
+        said.collect()
+    },
+];
+
+/// Returns everything that is found.
+pub(crate) fn findings(facts: &MachineFacts) -> Vec<Finding> {
+    let found = RULES.iter().flat_map(|rule| rule(facts));
+    found.map(|(problem, advice)| Finding { problem, advice }).collect()
+}
+
+/// Returns what `--json` says.
+pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
+    let machine = &facts.machine;
+    let kind_name = |kind: Option<FileSystemType>| kind.map(|kind| classify_file_system(kind).name);
+    let inotify = machine.inotify;
+    MachineV1 {
+        open_files: machine.open_files.map(|limit| limit.0),
+        open_files_at_most: machine.open_files.map(|limit| limit.1),
+        inotify: InotifyV1 {
+            watches: inotify.watches,
+            watches_used: inotify.watches_used,
+            watches_needed: watches_needed(facts),
+            instances: inotify.instances,
+            instances_used: inotify.instances_used,
+            queue: inotify.queue,
+        },
+        store: StoreV1 {
+            file_system: kind_name(machine.store_file_system),
+            free_bytes: machine.store_space.map(|space| space.bytes),
+            free_files: machine.store_space.and_then(|space| space.files),
+        },
+        projects: facts.projects.iter().map(|project| to_project(project, kind_name(project.file_system))).collect(),
+    }
+}
+
+/// Returns the lines for a person, but for the findings.
+pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
+    let number = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
+    let inotify = facts.machine.inotify;
+    let store = facts.machine.store_file_system.map(|kind| classify_file_system(kind).name);
+    let space = facts.machine.store_space.map(|space| format!(", {} MiB free", space.bytes >> 20)).unwrap_or_default();
+    let mut lines = vec![
+        format!("open files: {}", number(facts.machine.open_files.map(|limit| limit.0))),
+        format!(
+            "watches: {} needed, {} in use by others, {} allowed; queue of {}",
+            watches_needed(facts),
+            inotify.watches_used,
+            number(inotify.watches),
+            number(inotify.queue)
+        ),
+        format!("evidence lies on: {}{space}", store.unwrap_or_else(|| "unknown".to_owned())),
+    ];
+    for project in &facts.projects {
+        let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
+        lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
+        for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
+            let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+            let path = tool.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool_word(tool.tool)));
+        }
+    }
+    lines
+}
+
+fn to_project(project: &ProjectFound, file_system: Option<String>) -> ProjectV1 {
+    let tool = |tool: &ToolFound| ToolV1 {
+        action: tool.action.clone(),
+        tool: tool.tool,
+        program: tool.program.as_ref().ok().map(|path| path.display().to_string()),
+        version: tool.version.clone(),
+        obstacle: tool.program.as_ref().err().map(|failure| explain_missing(failure).0),
+    };
+    ProjectV1 {
+        id: project.id.as_ref().map(ToString::to_string),
+        root: project.root.display().to_string(),
+        file_system,
+        directories: project.directories,
+        tools: project.tools.iter().map(tool).collect(),
+    }
+}
+
+fn explain_missing(failure: &SpawnFailure) -> (String, String) {
+    match failure {
+        SpawnFailure::ProgramNotFound { program, searched } => {
+            let advice = format!("install it, or name its path in the command; searched: {}", searched.join(", "));
+            (format!("`{program}` is not there"), advice)
+        }
+        SpawnFailure::NotExecutable { program } => {
+            (format!("`{program}` may not be executed"), "make it executable, or name another program".to_owned())
+        }
+        SpawnFailure::InterpreterNotFound { program, interpreter } => {
+            let advice = "make the environment it belongs to anew, or name another program".to_owned();
+            (format!("`{interpreter}`, by which `{program}` is run, is not there"), advice)
+        }
+        SpawnFailure::DirectoryNotFound { directory } => {
+            (format!("the directory `{directory}` is not there"), "mend `directory` of the check".to_owned())
+        }
+        // Nothing is started here, so nothing is refused: only a run sees these.
+        SpawnFailure::PortHeld { .. } | SpawnFailure::NotIsolated { .. } | SpawnFailure::Refused { .. } => {
+            (format!("a program cannot be started ({failure:?})"), "look at the command of the check".to_owned())
+        }
+    }
+}
+
+fn name(project: &ProjectFound) -> String {
+    project.id.as_ref().map_or_else(|| "not registered".to_owned(), ToString::to_string)
+}
+
+fn watches_needed(facts: &MachineFacts) -> u64 {
+    facts.projects.iter().filter_map(|project| project.directories).fold(0, u64::saturating_add)
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+fn once<T>(found: Option<T>, say: impl FnOnce(T) -> (String, String)) -> Vec<(String, String)> {
+    found.map(say).into_iter().collect()
+}
+
+fn sysctl(name: &str, value: u64) -> String {
+    format!("echo {name}={value} | sudo tee -a /etc/sysctl.d/60-proctor.conf && sudo sysctl --system")
+}
+
+fn tool_word(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Pytest => "pytest",
+        Tool::Tsc => "tsc",
+        Tool::Eslint => "eslint",
+        Tool::Generic => "command",
+    }
+}
+
+fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
+    let named = |table: &[(i64, &str)]| table.iter().find(|row| row.0 == magic).map(|row| row.1.to_owned());
+    let (in_memory, eventless) = (named(IN_MEMORY), find_eventless(magic));
+    let is_lasting = in_memory.is_none();
+    let name =
+        in_memory.or_else(|| eventless.map(str::to_owned)).or_else(|| named(LOCAL)).unwrap_or_else(|| format!("{magic:#x}"));
+    FileSystem { name, tells_of_changes: eventless.is_none(), is_lasting }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ProjectId;
+    use crate::run::{InotifyLimits, Space};
+
+    fn project() -> ProjectFound {
+        let found = ToolFound {
+            action: "pytest".to_owned(),
+            tool: Tool::Pytest,
+            program: Ok("/usr/bin/python3.11".into()),
+            version: Some("9.0.2".to_owned()),
+        };
+        ProjectFound {
+            id: Some(ProjectId::try_from("shop-0123abcd").unwrap()),
+            root: "/home/ada/shop".into(),
+            file_system: Some(FileSystemType(0xEF53)),
+            directories: Some(100),
+            ahead_ms: 0,
+            run_ahead_ms: 0,
+            tools: vec![found],
+        }
+    }
+
+    fn well() -> MachineFacts {
+        let inotify =
+            InotifyLimits { watches: Some(8192), instances: Some(128), queue: Some(16_384), watches_used: 10, instances_used: 2 };
+        let machine = Machine {
+            open_files: Some((1024, 4096)),
+            inotify,
+            store_file_system: Some(FileSystemType(0xEF53)),
+            store_space: Some(Space { bytes: 1 << 34, files: Some(1 << 20) }),
+        };
+        MachineFacts { machine, store: "/state/proctor".into(), projects: vec![project()] }
+    }
+
+    fn with_machine(change: impl FnOnce(&mut Machine)) -> MachineFacts {
+        let mut facts = well();
+        change(&mut facts.machine);
+        facts
+    }
+
+    fn with_project(change: impl FnOnce(&mut ProjectFound)) -> MachineFacts {
+        let mut facts = well();
+        change(&mut facts.projects[0]);
+        facts
+    }
+
+    fn without(failure: SpawnFailure) -> MachineFacts {
+        with_project(|project| project.tools[0].program = Err(failure))
+    }
+
+    #[test]
+    fn where_all_is_well_nothing_is_found_and_tools_are_named() {
+        assert_eq!(findings(&well()), []);
+        let lines = lines(&well());
+        assert!(lines.contains(&"  pytest              pytest 9.0.2 · /usr/bin/python3.11".to_owned()), "{lines:#?}");
+        let document = serde_json::to_value(document(&well())).unwrap();
+        assert_eq!(document["projects"][0]["tools"][0]["version"], "9.0.2", "{document:#}");
+        assert_eq!((&document["inotify"]["watchesNeeded"], &document["store"]["fileSystem"]), (&100.into(), &"ext4".into()));
+    }
+
+    #[test]
+    fn every_row_is_found_by_itself_and_says_what_to_do() {
+        let rows: Vec<(MachineFacts, &str)> = vec![
+            (with_machine(|machine| machine.open_files = Some((256, 4096))), "ulimit -n 1024"),
+            (with_machine(|machine| machine.inotify.watches = Some(100)), "fs.inotify.max_user_watches=524288"),
+            (with_machine(|machine| machine.inotify.instances = Some(2)), "fs.inotify.max_user_instances=512"),
+            (with_machine(|machine| machine.inotify.queue = Some(1024)), "fs.inotify.max_queued_events=16384"),
+            (with_project(|project| project.file_system = None), "proctor remove shop-0123abcd"),
+            (with_project(|project| project.file_system = Some(FileSystemType(0x6969))), "a local disk"),
+            (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x0102_1994))), "XDG_STATE_HOME"),
+            (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x6969))), "a local disk"),
+            (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 20, files: None })), "make room"),
+            (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 40, files: Some(9) })), "make room"),
+            (with_project(|project| project.ahead_ms = 3000), "set-ntp"),
+            (with_project(|project| project.run_ahead_ms = 3000), "set-ntp"),
+            (
+                without(SpawnFailure::ProgramNotFound { program: "uv".to_owned(), searched: vec!["/bin".to_owned()] }),
+                "searched: /bin",
+            ),
+            (without(SpawnFailure::NotExecutable { program: "uv".to_owned() }), "make it executable"),
+            (without(SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }), "`directory`"),
+            (without(SpawnFailure::InterpreterNotFound { program: "uv".to_owned(), interpreter: "x".to_owned() }), "anew"),
+        ];
+        let mut provoked = std::collections::BTreeSet::new();
+        for (facts, advice) in &rows {
+            let found = findings(facts);
+            assert!(matches!(found.as_slice(), [one] if one.advice.contains(advice)), "{advice}: {found:?}");
+            provoked.insert(RULES.iter().position(|rule| !rule(facts).is_empty()));
+        }
+        assert_eq!(provoked.len(), RULES.len(), "every row of the table is provoked");
+    }
+
+    #[test]
+    fn a_limit_is_raised_to_what_is_needed_where_that_is_more_than_usual() {
+        let facts = with_project(|project| project.directories = Some(1_000_000));
+        assert_eq!(findings(&facts)[0].advice, sysctl("fs.inotify.max_user_watches", 1_250_012));
+    }
+
+    #[test]
+    fn file_systems_are_told_apart_by_what_matters() {
+        let of = |magic| {
+            let found = classify_file_system(FileSystemType(magic));
+            (found.name, found.tells_of_changes, found.is_lasting)
+        };
+        assert_eq!(of(0xEF53), ("ext4".to_owned(), true, true));
+        assert_eq!(of(0x0102_1994), ("tmpfs".to_owned(), true, false));
+        assert_eq!(of(0x6969), ("NFS".to_owned(), false, true));
+        assert_eq!(of(0x1234), ("0x1234".to_owned(), true, true));
+    }
+}

@@ -1,0 +1,242 @@
+//! What stands between a user and a service that runs as it should, and what to do about each: rows of a table. Pure.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::installation::manager::UnitStates;
+use crate::cli::installation::unit_file::Ownership;
+
+/// The oldest systemd the unit files were tried with.
+const OLDEST_TRIED: u32 = 252;
+
+/// Parts of a path that say that the next build or the next start of the machine takes the program away.
+const PASSING_PLACES: &[&str] = &["/target/debug/", "/target/release/", "/tmp/"];
+
+/// What is known of an installation.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    /// The program that the unit file starts, or would.
+    pub(crate) program: PathBuf,
+    /// Where the unit file of the service lies, or would.
+    pub(crate) service_file: PathBuf,
+    /// Whose files lie there: the service's, the socket's.
+    pub(crate) ownership: [Ownership; 2],
+    /// How the units stand; or why the manager cannot be asked.
+    pub(crate) units: Result<UnitStates, String>,
+    /// Whether there is a directory for run-time files, in which a user's manager listens.
+    pub(crate) has_runtime_directory: bool,
+    /// The version of systemd.
+    pub(crate) systemd: Option<u32>,
+    /// Whether the user's services go on without a session.
+    pub(crate) lingers: bool,
+    /// The directories of the shell's search path that the user's services do not have by themselves.
+    pub(crate) missing_on_path: Vec<String>,
+    /// Variables of the shell that cannot stand in a unit file.
+    pub(crate) left_out: Vec<String>,
+    /// How many projects the service watches, or would.
+    pub(crate) projects: usize,
+}
+
+/// Something to know, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) problem: String,
+    pub(crate) advice: String,
+}
+
+/// A row: what is found, if it is, with what to do.
+type Rule = fn(&Facts) -> Option<(String, String)>;
+
+/// Everything that can be found, the most important first.
+const RULES: &[Rule] = &[
+    |facts| {
+        let why = facts.units.as_ref().err()?;
+        let advice = if facts.has_runtime_directory {
+            "log in as this user by a login that starts a session (a display manager, ssh, `machinectl shell USER@`)"
+        } else {
+            "XDG_RUNTIME_DIR is not set, as after `su` and `sudo`: log in as this user, or `export XDG_RUNTIME_DIR=/run/user/$(id -u)`"
+        };
+        Some((format!("this user's service manager cannot be reached: {why}"), advice.to_owned()))
+    },
+    |facts| {
+        let edited = facts.ownership.contains(&Ownership::Edited);
+        edited.then(|| {
+            let problem = "a unit file was edited since `proctor service install` wrote it".to_owned();
+            let advice = "put changes into `systemctl --user edit proctor.service`, then `proctor service install --force`";
+            (problem, advice.to_owned())
+        })
+    },
+    |facts| {
+        let foreign = facts.ownership.contains(&Ownership::Foreign);
+        foreign.then(|| {
+            let problem = "a unit file of this name was written by somebody else, or is a link".to_owned();
+            (problem, "`proctor service install --force` replaces it".to_owned())
+        })
+    },
+    |facts| {
+        let outdated = facts.ownership.contains(&Ownership::Outdated);
+        outdated.then(|| {
+            let problem = "the unit files are for another program, another version or other variables of the shell".to_owned();
+            (problem, "`proctor service install` writes them anew and restarts the service".to_owned())
+        })
+    },
+    |facts| {
+        let loaded = facts.units.as_ref().ok()?.service.property("FragmentPath");
+        let elsewhere = facts.ownership[0] != Ownership::Absent && !loaded.is_empty() && Path::new(loaded) != facts.service_file;
+        elsewhere.then(|| {
+            let problem = format!("the service manager reads `{loaded}`, not `{}`", facts.service_file.display());
+            (problem, "set XDG_CONFIG_HOME to what `systemctl --user show-environment` says, and install it once more".to_owned())
+        })
+    },
+    |facts| {
+        let service = &facts.units.as_ref().ok()?.service;
+        (service.property("ActiveState") == "failed").then(|| {
+            let problem = format!("the service has failed ({})", service.property("Result"));
+            (problem, "`journalctl --user -u proctor` says why; then `systemctl --user restart proctor.service`".to_owned())
+        })
+    },
+    |facts| {
+        let restarts = facts.units.as_ref().ok()?.service.number("NRestarts");
+        (restarts > 0).then(|| {
+            let problem = format!("the service was restarted {restarts} times since it was started");
+            (problem, "`journalctl --user -u proctor` says why".to_owned())
+        })
+    },
+    |facts| {
+        let units = facts.units.as_ref().ok()?;
+        let stale = [&units.service, &units.socket].iter().any(|unit| unit.property("NeedDaemonReload") == "yes");
+        stale.then(|| {
+            (
+                "the service manager has not read the unit files as they are now".to_owned(),
+                "systemctl --user daemon-reload".to_owned(),
+            )
+        })
+    },
+    |facts| {
+        let units = facts.units.as_ref().ok()?;
+        let absent = facts.ownership.contains(&Ownership::Absent) && units.service.property("LoadState") != "loaded";
+        absent.then(|| ("the service is not installed".to_owned(), "proctor service install".to_owned()))
+    },
+    |facts| {
+        let service = &facts.units.as_ref().ok()?.service;
+        let is_off = service.property("LoadState") == "loaded" && !(service.is_enabled() && service.is_active());
+        (is_off && service.property("ActiveState") != "failed").then(|| {
+            let problem = "the service does not run, or is not started when you log in".to_owned();
+            (problem, "systemctl --user enable --now proctor.socket proctor.service".to_owned())
+        })
+    },
+    |facts| {
+        (!facts.lingers).then(|| {
+            ("the service ends when you log out, and starts when you log in".to_owned(), "loginctl enable-linger".to_owned())
+        })
+    },
+    |facts| {
+        let version = facts.systemd.filter(|version| *version < OLDEST_TRIED)?;
+        let problem = format!("systemd {version} is older than {OLDEST_TRIED}, the oldest that was tried");
+        Some((problem, "look at `systemctl --user status proctor` after the first save".to_owned()))
+    },
+    |facts| {
+        let path = format!("{}/", facts.program.display());
+        let passing = PASSING_PLACES.iter().any(|place| path.contains(place));
+        passing.then(|| {
+            let problem = format!("`{}` does not stay where it is", facts.program.display());
+            (problem, "install proctor (`cargo install --path .`), then `proctor service install` with that one".to_owned())
+        })
+    },
+    |facts| {
+        (!facts.left_out.is_empty()).then(|| {
+            let problem = format!("the service does not get {}: a unit file cannot hold the value", facts.left_out.join(", "));
+            (problem, "give it a value in UTF-8".to_owned())
+        })
+    },
+    |facts| (facts.projects == 0).then(|| ("the service watches no project".to_owned(), "proctor add DIR".to_owned())),
+];
+
+/// Returns everything that is found.
+pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
+    RULES.iter().filter_map(|rule| rule(facts)).map(|(problem, advice)| Finding { problem, advice }).collect()
+}
+
+/// Returns the directories of a shell's search path that another one lacks, in their order.
+pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
+    shell.split(':').filter(|entry| !other.split(':').any(|known| known == *entry)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::installation::manager::UnitState;
+
+    fn well() -> Facts {
+        let service = [
+            ("LoadState", "loaded"),
+            ("ActiveState", "active"),
+            ("UnitFileState", "enabled"),
+            ("FragmentPath", "/u/proctor.service"),
+        ];
+        Facts {
+            program: "/usr/bin/proctor".into(),
+            service_file: "/u/proctor.service".into(),
+            ownership: [Ownership::Current; 2],
+            units: Ok(UnitStates { service: state(&service), socket: state(&service) }),
+            has_runtime_directory: true,
+            systemd: Some(252),
+            lingers: true,
+            missing_on_path: Vec::new(),
+            left_out: Vec::new(),
+            projects: 1,
+        }
+    }
+
+    fn state(pairs: &[(&str, &str)]) -> UnitState {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    fn service(pairs: &[(&str, &str)]) -> Result<UnitStates, String> {
+        Ok(UnitStates { service: state(pairs), socket: UnitState::default() })
+    }
+
+    #[test]
+    fn where_all_is_well_nothing_is_found() {
+        assert_eq!(findings(&well()), []);
+    }
+
+    #[test]
+    fn every_row_is_found_by_itself_and_says_what_to_do() {
+        let loaded = ("LoadState", "loaded");
+        let on = [loaded, ("ActiveState", "active"), ("UnitFileState", "enabled")];
+        let and = |pair| [on.as_slice(), &[pair]].concat();
+        let rows: Vec<(Facts, &str)> = vec![
+            (Facts { units: Err("no bus".to_owned()), ..well() }, "display manager"),
+            (Facts { units: Err("no bus".to_owned()), has_runtime_directory: false, ..well() }, "export XDG_RUNTIME_DIR="),
+            (Facts { ownership: [Ownership::Edited, Ownership::Current], ..well() }, "systemctl --user edit"),
+            (Facts { ownership: [Ownership::Current, Ownership::Foreign], ..well() }, "replaces it"),
+            (Facts { ownership: [Ownership::Outdated, Ownership::Current], ..well() }, "writes them anew"),
+            (Facts { units: service(&and(("FragmentPath", "/usr/lib/x"))), ..well() }, "XDG_CONFIG_HOME"),
+            (Facts { units: service(&[loaded, ("ActiveState", "failed"), ("Result", "watchdog")]), ..well() }, "journalctl"),
+            (Facts { units: service(&and(("NRestarts", "3"))), ..well() }, "journalctl"),
+            (Facts { units: service(&and(("NeedDaemonReload", "yes"))), ..well() }, "daemon-reload"),
+            (Facts { units: service(&[]), ownership: [Ownership::Absent; 2], ..well() }, "proctor service install"),
+            (Facts { units: service(&[loaded, ("ActiveState", "inactive")]), ..well() }, "enable --now"),
+            (Facts { lingers: false, ..well() }, "loginctl enable-linger"),
+            (Facts { systemd: Some(249), ..well() }, "after the first save"),
+            (Facts { program: "/home/a/proctor/target/debug/proctor".into(), ..well() }, "cargo install"),
+            (Facts { left_out: vec!["LC_ALL".to_owned()], ..well() }, "UTF-8"),
+            (Facts { projects: 0, ..well() }, "proctor add"),
+        ];
+        let mut said = std::collections::BTreeSet::new();
+        for (facts, advice) in &rows {
+            let found = findings(facts);
+            assert!(matches!(found.as_slice(), [one] if one.advice.contains(advice)), "{advice}: {found:?}");
+            said.insert(RULES.iter().position(|rule| rule(facts).is_some()));
+        }
+        assert_eq!(said.len(), RULES.len(), "every row of the table is provoked");
+    }
+
+    #[test]
+    fn what_a_search_path_lacks_is_named_in_order() {
+        assert_eq!(missing_directories("/a:/bin:/c", "/bin:/usr/bin"), ["/a", "/c"]);
+        assert_eq!(missing_directories("/bin", "/bin"), [""; 0]);
+    }
+}

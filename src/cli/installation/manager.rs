@@ -1,0 +1,167 @@
+//! Asks the user's service manager by `systemctl`, and tells it what to do. Every call has a bound; what is read is only parsed here.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::cli::installation::unit_file::{SERVICE, SOCKET};
+
+/// How long a call may take: a start waits until the service is ready, a stop until what ran is sealed (`TimeoutStopSec=90`).
+const BOUND: Duration = Duration::from_secs(150);
+
+/// What is asked of each unit.
+const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,UnitFileState,FragmentPath,DropInPaths,MainPID,NRestarts,Result,\
+                          NeedDaemonReload";
+
+/// Why the service manager did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ManagerError {
+    /// There is no systemd.
+    #[error("`systemctl` is not there")]
+    NotInstalled,
+    /// It could not be started.
+    #[error("failed to start `{command}`")]
+    Start {
+        command: String,
+        #[source]
+        source: io::Error,
+    },
+    /// It did not end.
+    #[error("`{command}` did not end within {} s", BOUND.as_secs())]
+    Late { command: String },
+    /// It ended badly.
+    #[error("`{command}` failed: {said}")]
+    Refused { command: String, said: String },
+}
+
+/// How a unit stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UnitState(BTreeMap<String, String>);
+
+impl UnitState {
+    /// Returns a property; an empty text where it has none.
+    pub(crate) fn property(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// Returns whether the unit goes on.
+    pub(crate) fn is_active(&self) -> bool {
+        ["active", "activating", "reloading"].contains(&self.property("ActiveState"))
+    }
+
+    /// Returns whether it is started with the user's manager.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.property("UnitFileState") == "enabled"
+    }
+
+    /// Returns a number; 0 where it has none.
+    pub(crate) fn number(&self, name: &str) -> u32 {
+        self.property(name).parse().unwrap_or(0)
+    }
+}
+
+impl FromIterator<(String, String)> for UnitState {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(properties: T) -> Self {
+        Self(properties.into_iter().collect())
+    }
+}
+
+/// How service and socket stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UnitStates {
+    pub(crate) service: UnitState,
+    pub(crate) socket: UnitState,
+}
+
+/// Returns the version of systemd.
+pub(crate) fn version() -> Result<Option<u32>, ManagerError> {
+    Ok(parse_version(&systemctl(&["--version"])?))
+}
+
+/// Returns how the units stand; fails when the user has no service manager that can be reached.
+pub(crate) fn states() -> Result<UnitStates, ManagerError> {
+    let said = systemctl(&["--user", "show", &format!("--property={PROPERTIES}"), SERVICE.name, SOCKET.name])?;
+    Ok(parse_states(&said))
+}
+
+/// Returns the search path that the user's services have by themselves.
+pub(crate) fn search_path() -> Result<Option<String>, ManagerError> {
+    let said = systemctl(&["--user", "show-environment"])?;
+    Ok(said.lines().find_map(|line| line.strip_prefix("PATH=")).map(str::to_owned))
+}
+
+/// Tells the user's manager what to do with the units.
+pub(crate) fn tell(verbs: &[&str], units: &[&str]) -> Result<(), ManagerError> {
+    systemctl(&[&["--user"], verbs, units].concat()).map(drop)
+}
+
+fn systemctl(arguments: &[&str]) -> Result<String, ManagerError> {
+    let command = format!("systemctl {}", arguments.join(" "));
+    let spawned = Command::new("systemctl")
+        .arg("--no-pager")
+        .args(arguments)
+        // What it says is read here, not by a person.
+        .env("LC_ALL", "C")
+        .env("SYSTEMD_COLORS", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(ManagerError::NotInstalled),
+        Err(source) => return Err(ManagerError::Start { command, source }),
+    };
+    let (stdout, stderr) = (read_aside(child.stdout.take()), read_aside(child.stderr.take()));
+    let said = stdout.recv_timeout(BOUND).and_then(|out| stderr.recv_timeout(BOUND).map(|err| (out, err)));
+    let Ok((out, err)) = said else {
+        let _ended_meanwhile = child.kill();
+        let _reaped = child.wait();
+        return Err(ManagerError::Late { command });
+    };
+    let status = child.wait().map_err(|source| ManagerError::Start { command: command.clone(), source })?;
+    if status.success() { Ok(out) } else { Err(ManagerError::Refused { command, said: err.trim().replace('\n', "; ") }) }
+}
+
+/// Reads to the end on a thread of its own, so that a bound can be kept.
+fn read_aside(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _cut_off = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        let _gone = send.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receive
+}
+
+fn parse_version(said: &str) -> Option<u32> {
+    said.lines().next()?.split_whitespace().nth(1)?.split('.').next()?.parse().ok()
+}
+
+fn parse_states(said: &str) -> UnitStates {
+    let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let blocks: Vec<UnitState> = said.split("\n\n").map(|block| block.lines().filter_map(pair).collect()).collect();
+    let of = |name: &str| blocks.iter().find(|block| block.property("Id") == name).cloned().unwrap_or_default();
+    UnitStates { service: of(SERVICE.name), socket: of(SOCKET.name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_systemctl_says_is_read() {
+        assert_eq!(parse_version("systemd 252 (252.38-1~deb12u1)\n+PAM +AUDIT\n"), Some(252));
+        assert_eq!(parse_version("systemd 257.3-1-arch\n"), Some(257));
+        assert_eq!(parse_version(""), None);
+        let said =
+            "MainPID=12\nId=proctor.service\nActiveState=active\nFragmentPath=/a=b\n\nId=proctor.socket\nActiveState=failed\n";
+        let states = parse_states(said);
+        assert!(states.service.is_active() && !states.socket.is_active());
+        assert_eq!((states.service.number("MainPID"), states.service.property("FragmentPath")), (12, "/a=b"));
+        assert_eq!(states.socket.property("MainPID"), "");
+    }
+}
