@@ -128,7 +128,7 @@ fn a_program_that_is_not_there_is_a_result() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✗ STEP.1    a                    tool not found <time> blocks · HIGH
-           There is no program `no-such-linter` in /usr/bin:/bin; install it or correct the check's command
+           There is no program `no-such-linter` in /usr/bin:/bin:<home>/.local/bin:<home>/.cargo/bin; install it or correct the check's command
       ✗ STEP.2    b                    tool not found <time> blocks · HIGH
            There is no program `./scripts/check` in <project>/scripts; install it or correct the check's command
     FAILED · 2 blocking · evidence/default/execution-report.json
