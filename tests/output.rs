@@ -236,13 +236,17 @@ fn only_child_of(parent: i32) -> i32 {
 fn watch_peak_memory(id: i32) -> JoinHandle<u64> {
     thread::spawn(move || {
         let mut last = 0;
-        while let Some(peak) =
-            status_of(id).lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
-        {
-            last = peak;
+        loop {
+            let status = status_of(id);
+            let field = |name: &str| -> Option<u64> {
+                status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+            };
+            let Some(peak) = field("VmHWM:") else { return last };
+            // A program that was built for debugging is many times as large: what it has in memory of its own file does not count.
+            let own_file = if cfg!(debug_assertions) { field("RssFile:").unwrap_or(0) } else { 0 };
+            last = peak.saturating_sub(own_file);
             thread::sleep(Duration::from_millis(2));
         }
-        last
     })
 }
 
