@@ -137,3 +137,19 @@ fn where_nothing_is_heard_of_everything_is_polled_until_something_is() {
     assert!(!worker.is_deaf() && worker.places.polled.is_empty(), "it was only late");
     assert_eq!(hints.try_iter().collect::<Vec<_>>(), [unsynced]);
 }
+
+#[test]
+fn a_name_that_is_gone_when_its_creation_is_heard_of_came_to_be_all_the_same() {
+    let root = TempDir::new().expect("a temporary directory");
+    let (mut worker, hints) = idle_worker(root.path());
+    let temporary = root.path().join(".a.tmp1");
+    // An editor has written it and renamed it long before the first of its events is read.
+    fs::write(root.path().join("a"), "x").expect("a writable file");
+    worker.follow(RawHint::Created(temporary.clone()));
+    worker.follow(RawHint::Saved(temporary.clone()));
+    worker.follow(RawHint::Vanished(temporary));
+    worker.follow(RawHint::Appeared(root.path().join("a")));
+    let path = || TreePath::try_from(&b".a.tmp1"[..]).expect("a name");
+    let expected = [WatchHint::Created(path()), WatchHint::Saved(path()), WatchHint::Removed(path()), saved("a")];
+    assert_eq!(hints.try_iter().collect::<Vec<_>>(), expected);
+}

@@ -219,6 +219,8 @@ impl Worker {
                     self.tell(WatchHint::Created(path.clone()));
                 }
             }
+            // It has gone again, or has another name by now: the event of that is still to come, and ends what is begun here.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.tell_if_in(path, WatchHint::Created),
             Ok(_) | Err(_) => self.on_appeared(path),
         }
     }
