@@ -107,3 +107,40 @@ fn what_is_required_and_cannot_be_had_is_not_run() {
     assert!(said.contains("sandbox.mode = \"require\""), "{said}");
     assert!(!project.path().join("made").exists());
 }
+
+#[test]
+fn the_store_stays_closed_in_a_directory_around_it_that_was_opened() {
+    for level in ["namespace", "landlock"] {
+        let project = scripted(
+            "store=../shared/state/proctor\n\
+             touch ../shared/beside/mine && echo beside written\n\
+             cat $store/state.db >/dev/null 2>&1 || echo nothing read\n\
+             for file in state.db ledger/x evidence/x locks/x; do echo x 2>/dev/null >>$store/$file || echo $file denied; done\n\
+             mv ../shared/state ../shared/moved 2>/dev/null || echo state stays\n\
+             mv $store ../shared/moved 2>/dev/null || echo store stays\n\
+             rm -rf $store ../shared/state 2>/dev/null || echo nothing removed",
+        );
+        let shared = project.path().parent().expect("it lies in a directory").join("shared");
+        // By Landlock only what is there beside the store can be opened: a rule for the directory around it would open the store.
+        for name in ["state", "beside"] {
+            std::fs::create_dir_all(shared.join(name)).expect("a writable directory");
+        }
+        let settings = format!(
+            "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n\n[sandbox]\nwritable = [\"{}\"]\n",
+            shared.display()
+        );
+        let project = project.toml(&settings).env("XDG_STATE_HOME", shared.join("state")).env("PROCTOR_TEST_ISOLATION", level);
+        project.proctor(["run"]).success();
+        let log = log(&project);
+        let denied = ["state.db denied", "ledger/x denied", "evidence/x denied", "locks/x denied"];
+        let kept = ["beside written", "nothing read", "state stays", "store stays", "nothing removed"];
+        for line in denied.into_iter().chain(kept) {
+            assert!(log.lines().any(|said| said == line), "{level}: {line}: {log}");
+        }
+        let report = project.proctor(["show", "--json"]).success().stdout;
+        assert!(
+            report.contains(&format!("\"level\": \"{level}\"")) || report.contains(&format!("\"level\":\"{level}\"")),
+            "{report}"
+        );
+    }
+}
