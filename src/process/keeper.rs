@@ -60,7 +60,8 @@ enum Stand {
     Waiting,
     /// The leader runs.
     Running(Group),
-    /// The leader has ended, others have not. Its zombie stays, so its group id is nobody else's (P2).
+    /// The leader has ended, others have not. Its zombie stays, so its group id is nobody else's (P2); in a namespace it need not, since
+    /// there the id is at worst another's of the same action.
     Lingering(Group),
     /// Nobody is left, and the launcher knows: it ends this process, when nobody waits for that any more.
     Told,
