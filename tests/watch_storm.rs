@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, OnDisk, Order};
 use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{OnChange, SyncId, Timestamp, TreePath, WatchHint};
+use proctor::model::{OnChange, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
 use proctor::tree::{Hints, Index, compare};
 use proctor::watch::{Pace, Watcher};
 use tempfile::TempDir;
@@ -96,6 +96,7 @@ struct Stage<'a> {
     verdict: Option<Index>,
     hinted: Hinted,
     synced: Option<SyncId>,
+    asked: u64,
 }
 
 struct Run {
@@ -146,6 +147,13 @@ impl Stage<'_> {
                 Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => {}
             }
         }
+    }
+
+    /// Asks to be told when everything until now has been heard of.
+    fn ask(&mut self, watcher: &Watcher) -> SyncId {
+        self.asked += 1;
+        watcher.handle().sync(SyncId(self.asked));
+        SyncId(self.asked)
     }
 
     /// Takes in what comes until it has been quiet for a moment, and lets the run go on.
@@ -237,9 +245,10 @@ fn storm(seed: u64) {
         verdict: None,
         hinted,
         synced: None,
+        asked: 0,
     };
     stage.perform(first);
-    settle(&mut stage, seed);
+    settle(&mut stage, &watcher, seed);
     let (mut number, mut linked) = (0, BTreeSet::new());
     while number < CHANGES {
         stage.hinted = Hinted::default();
@@ -254,17 +263,16 @@ fn storm(seed: u64) {
                 stage.turn();
             }
         }
-        settle(&mut stage, seed);
+        settle(&mut stage, &watcher, seed);
         // What was heard of after the last look is told to the next one: here it is.
-        let answer = SyncId(number as u64);
-        watcher.handle().sync(answer);
+        let answer = stage.ask(&watcher);
         let begun = Instant::now();
         while stage.synced != Some(answer) {
             stage.turn();
             assert!(begun.elapsed() < LATE, "seed {seed}: the sync is not answered");
         }
         fs::write(root.join("last"), format!("{number}")).expect("a writable file");
-        settle(&mut stage, seed);
+        settle(&mut stage, &watcher, seed);
         for path in compare(&before, &scan(&root)).moved {
             // What was moved there and back, or written with the same bytes, need not be looked at again.
             let differs = before.entries().find(|entry| entry.path == path).map(|entry| entry.digest)
@@ -279,15 +287,35 @@ fn storm(seed: u64) {
 }
 
 /// Lets everything happen until there is a verdict for the tree as it is.
-fn settle(stage: &mut Stage<'_>, seed: u64) {
+///
+/// The kernel tells of a write by the name the file was opened by. Where that name does not belong to the tree, the file's other names
+/// are left to the sweep: it comes here once everything that was heard of is dealt with, and only for files with several names.
+fn settle(stage: &mut Stage<'_>, watcher: &Watcher, seed: u64) {
     let begun = Instant::now();
+    let mut asked = None;
     loop {
         stage.turn();
         let is_quiet = stage.run.is_none() && stage.wake.is_none();
-        if is_quiet && stage.verdict.as_ref().map(Index::digest) == Some(scan(stage.root).digest()) {
+        let now = scan(stage.root);
+        if is_quiet && stage.verdict.as_ref().map(Index::digest) == Some(now.digest()) {
             return;
         }
-        assert!(begun.elapsed() < LATE, "seed {seed}: no verdict for the tree as it is");
+        let moved = stage.verdict.as_ref().map(|index| compare(index, &now).moved).unwrap_or_default();
+        assert!(begun.elapsed() < LATE, "seed {seed}: no verdict for the tree as it is, these differ: {moved:?}");
+        if !is_quiet {
+            asked = None;
+        } else if asked.is_none() {
+            asked = Some(stage.ask(watcher));
+        } else if asked == stage.synced {
+            let is_linked =
+                |path: &TreePath| fs::symlink_metadata(stage.root.join(path.as_path())).is_ok_and(|found| found.nlink() > 1);
+            assert!(
+                moved.iter().all(is_linked),
+                "seed {seed}: everything is heard of, and these were not looked at again: {moved:?}"
+            );
+            stage.handle(Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]));
+            asked = None;
+        }
     }
 }
 
