@@ -37,6 +37,7 @@ mod output;
 mod project_link;
 mod publish;
 mod random;
+mod ready;
 mod recovery;
 mod run_directory;
 mod scratch;

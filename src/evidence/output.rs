@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{DIRECTORY_MODE, create_directories, create_directory, if_there, list};
+use crate::evidence::files::{DIRECTORY_MODE, if_there, list};
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
@@ -20,9 +20,9 @@ impl OutputDirectory {
     /// Creates the directory of an action; it must not exist yet.
     pub fn create(lock: &ProjectLock, run_id: &RunId, action_id: &ActionId) -> Result<Self, EvidenceError> {
         let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
-        create_directories(&run_directory)?;
+        lock.create_directories(&run_directory)?;
         let path = run_directory.join(action_id.as_str());
-        create_directory(&path)?;
+        lock.create_directory(&path)?;
         Ok(Self { path })
     }
 
