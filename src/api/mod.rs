@@ -5,6 +5,8 @@
 //!
 //! Whoever reads refuses fields it does not know, on both sides: a new field is a new version of the path (`/v1`).
 
+mod agent;
+mod cycle;
 mod error;
 mod event;
 mod page;
@@ -13,6 +15,8 @@ mod routes;
 mod run;
 mod status;
 
+pub use agent::{AgentAnswerV1, AgentRequestV1};
+pub use cycle::{CycleRequestV1, CycleV1};
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
 pub use page::page;

@@ -32,6 +32,14 @@ pub enum RouteName {
     Run,
     /// How one project stands, now or when there is a fresh verdict.
     Verdict,
+    /// How a task's cycle stands.
+    Phase,
+    /// A change of a task's cycle.
+    SetPhase,
+    /// What an agent asks.
+    Requests,
+    /// Approvals, which no request gives.
+    Approval,
     /// What happens, as it happens.
     Events,
 }
@@ -113,6 +121,43 @@ pub const ROUTES: &[Route] = &[
         body: "",
     },
     Route {
+        name: RouteName::Phase,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/phase",
+        parameters: &[ParameterV1 { name: "task", values: "a task's id", default: "default" }],
+        summary: "How the red, green, refactor cycle of a task stands.",
+        body: "",
+    },
+    Route {
+        name: RouteName::SetPhase,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/phase",
+        parameters: &[],
+        summary: "Change the cycle: verb start or phase (with phase RED, GREEN or REFACTOR), reset, resolve (with to and reason). What \
+                  only a person may decide is refused (409) unless the process that asks has a terminal as its standard input.",
+        body: r#"{"verb": "start", "task": "default", "phase": "RED"}"#,
+    },
+    Route {
+        name: RouteName::Requests,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/requests",
+        parameters: &[],
+        summary: "What an agent asks. REQUEST_STATUS_UPDATE (with status): what the task amounts to, computed from the sealed report \
+                  of the run that is a verdict for the tree as it is now. REQUEST_RETEST: runs the checks; refused (409) where \
+                  nothing changed since the last verdict, or the task's budget is spent. FIX_SPECIFICATION: reads the configuration \
+                  again and answers with what is still wrong.",
+        body: r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#,
+    },
+    Route {
+        name: RouteName::Approval,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/approval",
+        parameters: &[],
+        summary: "Always refused (409): no request can approve a plan. A person registers a project at a terminal, which approves its \
+                  plan: proctor add, proctor run.",
+        body: "",
+    },
+    Route {
         name: RouteName::Events,
         method: MethodV1::Get,
         path: "/v1/events",
@@ -153,6 +198,10 @@ mod tests {
             RouteName::Remove,
             RouteName::Run,
             RouteName::Verdict,
+            RouteName::Phase,
+            RouteName::SetPhase,
+            RouteName::Requests,
+            RouteName::Approval,
             RouteName::Events,
         ];
         assert_eq!(ROUTES.len(), names.len());

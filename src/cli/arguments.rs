@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, ServiceOptions, StatusOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Log(LogOptions),
     Show(ShowOptions),
     Tdd(TddOptions),
+    Request(RequestOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
     Daemon(DaemonOptions),
@@ -327,6 +328,7 @@ impl Command {
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
+            Self::Request(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Status(options) => options.json,
             Self::Wait(options) => options.json,

@@ -72,6 +72,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::List(options) => commands::list::execute(&options, environment),
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
+        Command::Request(options) => commands::request::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }

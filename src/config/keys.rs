@@ -127,7 +127,7 @@ pub(super) const TABLES: &[KnownTable] = &[
     KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
     KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },
     KnownTable { name: "sandbox", keys: &["mode", "writable", "sockets", "visible", "home", "memory", "processes"] },
-    KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "expected_missing"] },
+    KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"] },
     KnownTable { name: "routing", keys: &["collection_error"] },
     KnownTable { name: "policy", keys: &["linting", "type_checking", "eslint", "tsc"] },
     KnownTable { name: "policy.eslint", keys: POLICY_KEYS },

@@ -7,11 +7,13 @@ use std::thread::{self, JoinHandle};
 
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
+use crate::daemon::errand::{Errand, ErrandDone, ErrandTrouble};
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::tree::Hints;
 use crate::watch::{Pace, Watcher};
 
 /// What the worker says of the run under way.
@@ -27,6 +29,8 @@ pub enum WorkerReport {
     Over(Box<Over>),
     /// How the verdicts stand, as was asked for with this ticket.
     Looked(Ticket, Box<Result<ProjectStanding, RunError>>),
+    /// What came of an errand.
+    Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open: orders are carried out from here on.
     Opened(Box<Opened>),
     /// The project could not be opened; nothing else follows.
@@ -126,6 +130,7 @@ pub struct Worker {
 enum WorkerTask {
     Run(Order, Control),
     Look(Ticket),
+    Errand(Errand),
 }
 
 struct Bench {
@@ -186,6 +191,11 @@ impl Worker {
         self.send(WorkerTask::Look(ticket));
     }
 
+    /// Sends it on an errand, done after what was asked for before.
+    pub fn send_on(&self, errand: Errand) {
+        self.send(WorkerTask::Errand(errand));
+    }
+
     fn send(&self, task: WorkerTask) {
         if let Some(tasks) = &self.tasks {
             // A thread that is gone has reported its last run; the loop is about to end.
@@ -222,6 +232,10 @@ impl Bench {
             let report = match task {
                 WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.carry_out(&order, &control))),
                 WorkerTask::Look(ticket) => WorkerReport::Looked(ticket, Box::new(self.look())),
+                WorkerTask::Errand(errand) => {
+                    let reloaded = (self.reload)();
+                    WorkerReport::Errand(Box::new(errand.carry_out(&mut self.workspace, &self.scope, reloaded)))
+                }
             };
             if !(self.report)(report) {
                 return;
@@ -237,7 +251,7 @@ impl Bench {
             Ok(reloaded) => Ok(Described { plan: &reloaded.plan, settings: &reloaded.settings }),
             Err(lines) => Err(lines.as_slice()),
         };
-        self.workspace.standing(&self.scope, described)
+        self.workspace.standing(&self.scope, described, &Hints::Everything)
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {

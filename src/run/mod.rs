@@ -7,8 +7,10 @@
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
-//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
+//! `agent` are the other writers of the ledger.
 
+mod agent;
 mod archive;
 mod carry_out;
 mod conclude;
@@ -45,8 +47,9 @@ mod testing;
 mod tool_version;
 mod workspace;
 
+pub use agent::{Completion, GrantedRetest, RetestRefusal};
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
-pub use cycle::CycleChange;
+pub use cycle::{Attendance, CycleChange};
 pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};
 pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};

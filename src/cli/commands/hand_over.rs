@@ -64,7 +64,8 @@ fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
     variables
 }
 
-fn show(
+/// Shows a run that the service has carried out.
+pub(super) fn show(
     options: &RunOptions,
     environment: &Environment,
     loaded: &Loaded,

@@ -10,6 +10,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 mod opening;
 pub(crate) mod remove;
+pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod show;

@@ -1,11 +1,13 @@
 //! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
 
 mod action;
+mod agent;
 mod standing;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, service_ready};
+pub(crate) use self::agent::agent_answer;
 pub(crate) use self::standing::{project_line, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};

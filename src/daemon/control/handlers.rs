@@ -19,7 +19,8 @@ use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, ProjectsV1, Route, RouteName, RunRequestV1, ServiceV1,
     StatusV1, VariableV1,
 };
-use crate::daemon::control::query::{LOOKING, parse_query, parse_wait};
+use crate::daemon::control::query::{LOOKING, parse_query, parse_task, parse_wait};
+use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, Peer, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving};
 use crate::run::passed_on;
@@ -55,7 +56,8 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
     let project = || parse_project(head.uri.path());
     let asker = || head.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.asker()).ok_or_else(no_peer);
     let body = to_bytes(body, LONGEST_BODY).await.map_err(|error| too_large(&error))?;
-    if route.body.is_empty() && !body.is_empty() {
+    // What would approve is refused for what it is, not for its shape.
+    if route.body.is_empty() && !body.is_empty() && route.name != RouteName::Approval {
         let message = format!("{} {} takes no body", route.method.word(), route.path);
         return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave it out"));
     }
@@ -81,6 +83,19 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
             let (project, (wait, timeout)) = (project()?, parse_wait(&given)?);
             desk.ask(|reply| Call::Verdict { project, wait, timeout, reply }).await.map(|answer| respond(200, &answer))
         }
+        RouteName::Phase => {
+            let (project, task) = (project()?, parse_task(&given)?);
+            desk.ask(|reply| Call::Cycle { project, task, reply }).await.map(|cycle| respond(200, &cycle))
+        }
+        RouteName::SetPhase => {
+            let (project, asker) = (project()?, asker()?);
+            change_cycle(desk, project, parse_body(&body)?, asker).await.map(|cycle| respond(200, &cycle))
+        }
+        RouteName::Requests => {
+            let (project, asker) = (project()?, asker()?);
+            answer_agent(desk, project, parse_body(&body)?, asker).await.map(|answer| respond(200, &answer))
+        }
+        RouteName::Approval => Err(refuse_approval()),
         RouteName::Events => {
             let subscription = desk.ask(Call::Subscribe).await?;
             Ok(Sse::new(Wired(subscription)).keep_alive(KeepAlive::default()).into_response())
@@ -89,7 +104,7 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
 }
 
 impl Desk {
-    async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
+    pub(super) async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
         self.begin(call)?.await.unwrap_or_else(|_| Err(unanswered()))
     }
 

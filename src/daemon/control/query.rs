@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::api::{ErrorKindV1, ErrorV1, Route};
 use crate::config::parse_duration;
 use crate::daemon::service::Wait;
+use crate::model::TaskId;
 
 /// The longest that can be waited for.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -48,6 +49,12 @@ pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), Err
     };
     // Who waits for nothing wants to know how it stands now.
     Ok(if wait == Wait::Now || timeout.is_zero() { (Wait::Now, LOOKING) } else { (wait, timeout) })
+}
+
+/// Reads which task is asked about.
+pub(super) fn parse_task(given: &[(&str, &str)]) -> Result<TaskId, ErrorV1> {
+    let Some((_, text)) = given.iter().find(|(name, _)| *name == "task") else { return Ok(TaskId::default_task()) };
+    TaskId::try_from(*text).map_err(|_| wrong("task", text, "the task of a project's own checks is `default`"))
 }
 
 fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, ProjectV1, ProjectsV1};
+use crate::api::{AddedV1, CycleV1, ErrorKindV1, ErrorV1, EventV1, ProjectV1, ProjectsV1};
 use crate::daemon::control::{ControlServer, ControlSocket};
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
@@ -15,6 +15,7 @@ use crate::daemon::event::OsSignal;
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::perform::MOST_HINTS;
 use crate::daemon::service::announce::ServiceManager;
+use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::open::{RunCall, Word};
 use crate::daemon::service::opening::{Opening, ProjectFiles, Purpose, Shared, chain};
@@ -313,6 +314,17 @@ impl Service {
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
+            Call::Errand { project, call } => match self.seat_of(&project) {
+                Some(seat) => self.with(seat, |served, archive| served.send_on_errand(now, call, archive)),
+                None => drop(call.reply.send(Err(not_served(&project)))),
+            },
+            Call::Cycle { project, task, reply } => {
+                let state = match self.seat_of(&project) {
+                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| of_run(&error)),
+                    None => Err(not_served(&project)),
+                };
+                let _gone = reply.send(state.map(|state| CycleV1 { task, state }));
+            }
             Call::Subscribe(reply) => {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
                 let _gone = reply.send(self.subscribers.add().ok_or(refused));
@@ -469,6 +481,8 @@ fn refuse_all(call: Call, why: ErrorV1) {
         Call::Remove { reply, .. } => drop(reply.send(Err(why))),
         Call::Run { reply, .. } => drop(reply.send(Err(why))),
         Call::Verdict { reply, .. } => drop(reply.send(Err(why))),
+        Call::Errand { call, .. } => drop(call.reply.send(Err(why))),
+        Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
         Call::Subscribe(reply) => drop(reply.send(Err(why))),
     }
 }
@@ -480,8 +494,4 @@ fn stopping() -> ErrorV1 {
 fn not_served(project: &ProjectId) -> ErrorV1 {
     let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
     ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)
-}
-
-fn of_run(error: &RunError) -> ErrorV1 {
-    ErrorV1::new(ErrorKindV1::OwnFault, chain(error), error.hint().unwrap_or_default())
 }

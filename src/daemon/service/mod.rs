@@ -20,7 +20,7 @@ mod subscribers;
 mod waiters;
 
 pub use announce::ServiceManager;
-pub(crate) use call::{Call, Peer, Reply, Wait};
+pub(crate) use call::{Call, ErrandCall, Peer, Reply, Wait};
 pub use host::{Service, ServiceError, ServiceSettings};
 pub use opening::{ProjectFiles, ReadProject};
 pub(crate) use subscribers::Subscription;

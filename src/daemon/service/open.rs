@@ -4,7 +4,7 @@ use crate::api::{EventV1, RunAnswerV1};
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::git_state::GitState;
-use crate::daemon::service::call::Reply;
+use crate::daemon::service::call::{ErrandCall, Reply};
 use crate::daemon::service::waiters::Planned;
 use crate::daemon::worker::{Ticket, Worker};
 use crate::model::{Activity, TaskId, TriggerKind, WatchHint};
@@ -26,6 +26,8 @@ pub(super) struct Open {
     pub(super) tickets: u64,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
+    /// What is done for somebody at this moment.
+    pub(super) errand: Option<ErrandCall>,
     pub(super) send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
     pub(super) git: GitState,
     /// Why the run under way is begun.

@@ -1,6 +1,8 @@
 //! One project of the service: its engine, worker and watcher, and who waits for it. Every decision is the engine's or the waiters';
 //! here is only what they need carried out.
 
+mod errands;
+
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::event::{Event, OsSignal};
 use crate::daemon::git_state::GitState;
 use crate::daemon::service::answering::{answer, of_closed, refuse, too_many};
-use crate::daemon::service::call::{Reply, Wait};
+use crate::daemon::service::call::{ErrandCall, Reply, Wait};
 use crate::daemon::service::open::{Open, RunCall, Word};
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::outcome::{Told, told};
@@ -43,6 +45,7 @@ pub(super) struct Served {
     stage: Stage,
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
+    errands: VecDeque<ErrandCall>,
     adding: Option<Reply<AddedV1>>,
 }
 
@@ -61,13 +64,16 @@ enum Stage {
 impl Served {
     /// Returns a project whose worker is opening it.
     pub(super) fn opening(id: Option<ProjectId>, root: PathBuf, worker: Worker, adding: Option<Reply<AddedV1>>) -> Self {
-        Self { id, root, stage: Stage::Opening(worker), waiters: Waiters::new(), runs: VecDeque::new(), adding }
+        Self::at(Stage::Opening(worker), id, root, adding)
     }
 
     /// Returns a project that could not even be begun to be opened.
     pub(super) fn closed(id: Option<ProjectId>, root: PathBuf, why: Closed, again: Moment) -> Self {
-        let stage = Stage::Closed { why, again };
-        Self { id, root, stage, waiters: Waiters::new(), runs: VecDeque::new(), adding: None }
+        Self::at(Stage::Closed { why, again }, id, root, None)
+    }
+
+    fn at(stage: Stage, id: Option<ProjectId>, root: PathBuf, adding: Option<Reply<AddedV1>>) -> Self {
+        Self { id, root, stage, waiters: Waiters::new(), runs: VecDeque::new(), errands: VecDeque::new(), adding }
     }
 
     /// Takes the place of an opening that is tried again.
@@ -146,6 +152,7 @@ impl Served {
             WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
             WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
             WorkerReport::Over(over) => self.over(now, *over),
+            WorkerReport::Errand(done) => self.errand_over(*done),
         };
         words.extend(self.go_on(now, archive));
         words
@@ -187,6 +194,7 @@ impl Served {
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<Word> {
         self.waiters.take_all().into_iter().for_each(|reply| refuse(reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
+        self.refuse_errands(why);
         if let Some(reply) = self.adding.take() {
             refuse(reply, why.clone());
         }
@@ -223,6 +231,7 @@ impl Served {
             tickets: 0,
             look_again: None,
             current: None,
+            errand: None,
             send_hint: hints(),
             git: GitState::of(&self.root),
             trigger: TriggerKind::Start,
@@ -250,6 +259,7 @@ impl Served {
         }
         let is_news = !matches!(&self.stage, Stage::Closed { why: before, .. } if *before == why);
         self.runs.drain(..).for_each(|call| refuse(call.reply, of_closed(&why)));
+        self.refuse_errands(&of_closed(&why));
         self.stage = Stage::Closed { why, again: now.plus(TRY_AGAIN) };
         if is_news { vec![said] } else { Vec::new() }
     }
@@ -368,6 +378,8 @@ impl Served {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
+                // Before the next run: a change of the cycle decides how that is judged, and whether it is made.
+                self.next_errand();
                 words.extend(self.next_run(now));
                 self.next_look();
             }
