@@ -73,7 +73,9 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/status",
         parameters: &[],
-        summary: "How the verdicts of all served projects stand to their trees as they are now.",
+        summary: "How the verdicts of all served projects stand to their trees as they are now, by a look at what the watchers heard of. \
+                  A write that makes no event (through a mapping, or by a name outside of the tree) is in it after the next sweep; \
+                  …/verdict looks at the whole tree.",
         body: "",
     },
     Route {

@@ -21,7 +21,7 @@ use crate::api::{
 };
 use crate::daemon::control::query::{LOOKING, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
-use crate::daemon::service::{Call, Peer, Reply, Subscription, Wait};
+use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving};
 use crate::run::passed_on;
 
@@ -81,7 +81,8 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
         }
         RouteName::Verdict => {
             let (project, (wait, timeout)) = (project()?, parse_wait(&given)?);
-            desk.ask(|reply| Call::Verdict { project, wait, timeout, reply }).await.map(|answer| respond(200, &answer))
+            let question = Question { wait, care: Care::Whole };
+            desk.ask(|reply| Call::Verdict { project, question, timeout, reply }).await.map(|answer| respond(200, &answer))
         }
         RouteName::Phase => {
             let (project, task) = (project()?, parse_task(&given)?);
@@ -122,7 +123,8 @@ impl Desk {
 async fn status(desk: &Desk) -> Result<StatusV1, ErrorV1> {
     let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
     let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
-    let ask = |project| desk.begin(|reply| Call::Verdict { project, wait: Wait::Now, timeout: LOOKING, reply });
+    let question = Question { wait: Wait::Now, care: Care::Events };
+    let ask = |project| desk.begin(|reply| Call::Verdict { project, question, timeout: LOOKING, reply });
     let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;
     let mut projects = Vec::new();
     for answer in asked {

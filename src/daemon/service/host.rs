@@ -307,10 +307,10 @@ impl Service {
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
-            Call::Verdict { project, wait, timeout, reply } => match self.seat_of(&project) {
+            Call::Verdict { project, question, timeout, reply } => match self.seat_of(&project) {
                 Some(seat) => {
                     let deadline = now.plus(timeout);
-                    self.with(seat, |served, archive| served.ask(now, wait, deadline, reply, archive));
+                    self.with(seat, |served, archive| served.ask(now, question, deadline, reply, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },

@@ -2,29 +2,29 @@
 //! here is only what they need carried out.
 
 mod errands;
+mod looking;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::{AddedV1, AnswerV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
-use crate::daemon::effect::{Effect, Notice, Selection};
+use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
+use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::event::{Event, OsSignal};
 use crate::daemon::git_state::GitState;
 use crate::daemon::service::answering::{answer, of_closed, refuse, too_many};
-use crate::daemon::service::call::{ErrandCall, Reply, Wait};
+use crate::daemon::service::call::{ErrandCall, Reply};
+use crate::daemon::service::heard::{Care, Heard};
 use crate::daemon::service::open::{Open, RunCall, Word};
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::outcome::{Told, told};
-use crate::daemon::service::waiters::{Need, Planned, Waiters};
-use crate::daemon::worker::{Closed, ClosedReason, Opened, Over, Ticket, Worker, WorkerReport};
+use crate::daemon::service::waiters::{Planned, Waiters};
+use crate::daemon::worker::{Closed, Opened, Over, Ticket, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{
-    Activity, Approval, ProjectId, ProjectStanding, Serving, TaskId, TriggerKind, WaitStep, WatchHint, WatchProblem,
-};
+use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint, WatchProblem};
 use crate::process::Control;
-use crate::run::{Archive, Carried, Progress, RunError};
+use crate::run::{Archive, Carried, Progress};
 use crate::watch::{Pace, Watcher};
 
 /// How often a project that could not be opened is tried again.
@@ -33,8 +33,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How often a run that somebody asked for is begun again because a save stopped it.
 const MOST_TRIES: u32 = 3;
-/// So many wait for one project, and so many runs of it are asked for.
-const MOST_WAITERS: usize = 64;
+/// So many runs of one project are asked for.
 const MOST_RUNS: usize = 16;
 
 /// A project that is served, or is to be.
@@ -46,6 +45,8 @@ pub(super) struct Served {
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
     errands: VecDeque<ErrandCall>,
+    /// What the watcher said while the project was being opened, and does not say again.
+    early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
 }
 
@@ -73,7 +74,8 @@ impl Served {
     }
 
     fn at(stage: Stage, id: Option<ProjectId>, root: PathBuf, adding: Option<Reply<AddedV1>>) -> Self {
-        Self { id, root, stage, waiters: Waiters::new(), runs: VecDeque::new(), errands: VecDeque::new(), adding }
+        let (runs, errands) = (VecDeque::new(), VecDeque::new());
+        Self { id, root, stage, waiters: Waiters::new(), runs, errands, early: Vec::new(), adding }
     }
 
     /// Takes the place of an opening that is tried again.
@@ -93,9 +95,9 @@ impl Served {
     /// Returns when it is to be woken.
     pub(super) fn next_moment(&self) -> Option<Moment> {
         let own = match &self.stage {
-            Stage::Open(open) => [open.wake_at, open.look_again],
-            Stage::Closed { again, .. } => [Some(*again), None],
-            Stage::Opening(_) | Stage::Left => [None, None],
+            Stage::Open(open) => [open.wake_at, open.look_again, open.syncing],
+            Stage::Closed { again, .. } => [Some(*again), None, None],
+            Stage::Opening(_) | Stage::Left => [None, None, None],
         };
         own.into_iter().chain([self.waiters.next_deadline()]).flatten().min()
     }
@@ -113,6 +115,7 @@ impl Served {
         {
             self.waiters.unblock();
         }
+        self.stop_syncing(now);
         for due in self.waiters.late(now) {
             let standing = self.unlooked(archive);
             answer(due.reply, &standing, due.in_time);
@@ -123,9 +126,16 @@ impl Served {
 
     /// Takes in hints of the watcher.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut Archive) -> Vec<Word> {
-        let changed = self.id.clone().map(|project| Word::Tell(EventV1::Changed { project }));
+        let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
+        let changed = self.id.clone().filter(|_| is_news).map(|project| Word::Tell(EventV1::Changed { project }));
         let mut words: Vec<Word> = changed.into_iter().collect();
-        words.extend(self.handle(now, Event::Hints(hints)));
+        match &mut self.stage {
+            Stage::Opening(_) => self.early.extend(hints.into_iter().filter(|hint| matches!(hint, WatchHint::Polling(_)))),
+            Stage::Open(_) | Stage::Closed { .. } | Stage::Left => {
+                self.hear(&hints);
+                words.extend(self.handle(now, Event::Hints(hints)));
+            }
+        }
         words.extend(self.go_on(now, archive));
         words
     }
@@ -142,7 +152,7 @@ impl Served {
     /// Takes in what the worker says.
     pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut Archive, hints: &Hints) -> Vec<Word> {
         let mut words = match report {
-            WorkerReport::Opened(opened) => self.opened(*opened, hints),
+            WorkerReport::Opened(opened) => self.opened(now, *opened, hints),
             WorkerReport::Closed(why) => self.could_not_open(now, why),
             WorkerReport::Progress(progress) => {
                 self.progressed(&progress);
@@ -156,24 +166,6 @@ impl Served {
         };
         words.extend(self.go_on(now, archive));
         words
-    }
-
-    /// Notes that somebody wants to know how it stands.
-    pub(super) fn ask(
-        &mut self,
-        now: Moment,
-        wait: Wait,
-        deadline: Moment,
-        reply: Reply<AnswerV1>,
-        archive: &mut Archive,
-    ) -> Vec<Word> {
-        self.waiters.forget(Reply::is_closed);
-        if self.waiters.count() >= MOST_WAITERS {
-            refuse(reply, too_many("wait for this project"));
-            return Vec::new();
-        }
-        self.waiters.add(reply, wait, deadline);
-        self.go_on(now, archive)
     }
 
     /// Notes that somebody wants a run.
@@ -210,13 +202,14 @@ impl Served {
         vec![Word::Left]
     }
 
-    fn opened(&mut self, opened: Opened, hints: &Hints) -> Vec<Word> {
+    fn opened(&mut self, now: Moment, opened: Opened, hints: &Hints) -> Vec<Word> {
         let Stage::Opening(worker) = std::mem::replace(&mut self.stage, Stage::Left) else { return Vec::new() };
         let project = opened.scope.project.clone();
         self.id = Some(project.clone());
         let first = Ticket(0);
         // Whether anything has to be run at all, the tree says.
-        worker.look(first);
+        let mut heard = Heard::everything();
+        worker.look(first, heard.take(Care::Whole));
         self.waiters.begin_look(first);
         self.stage = Stage::Open(Box::new(Open {
             engine: Engine::new(opened.engine),
@@ -230,6 +223,8 @@ impl Served {
             first: Some(first),
             tickets: 0,
             look_again: None,
+            heard,
+            syncing: None,
             current: None,
             errand: None,
             send_hint: hints(),
@@ -245,6 +240,9 @@ impl Served {
             let _gone = reply.send(Ok(AddedV1 { project, notes: opened.notes }));
             words.push(Word::Tell(EventV1::Added { project: opened.scope.project }));
         }
+        let early = std::mem::take(&mut self.early);
+        self.hear(&early);
+        words.extend(self.handle(now, Event::Hints(early)));
         words
     }
 
@@ -290,48 +288,15 @@ impl Served {
         match Watcher::start(&self.root, matcher, pace, (open.send_hint)()) {
             Ok(watcher) => {
                 open.watcher = Some(watcher);
+                open.heard = Heard::everything();
+                self.look_now(Care::Whole);
                 Vec::new()
             }
             Err(error) => {
+                open.heard.distrust();
                 let problem = WatchProblem::Backend(error.to_string());
                 self.handle(now, Event::Hints(vec![WatchHint::LookAgain(problem)]))
             }
-        }
-    }
-
-    fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
-        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
-        open.looking = open.looking.filter(|under_way| *under_way != ticket);
-        let is_first = open.first.take_if(|first| *first == ticket).is_some();
-        let standing = match looked {
-            Ok(standing) => standing,
-            Err(error) => {
-                let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
-                self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
-                return Vec::new();
-            }
-        };
-        let task = standing.tasks.first();
-        open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
-        let step = task.map_or(WaitStep::Answer, |task| task.freshness.wait_step());
-        let standing = ProjectStanding { problems: standing.problems.iter().chain(&open.polling).cloned().collect(), ..standing };
-        let outcome = self.waiters.looked(ticket, step, open.planned);
-        outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
-        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
-        if outcome.need == Need::LookLater {
-            open.look_again = Some(now.plus(LOOK_AGAIN));
-        }
-        if open.activity != Activity::Idle {
-            // It will be looked at again when what runs is over.
-            return Vec::new();
-        }
-        match (outcome.need, is_first && step == WaitStep::Run) {
-            (_, true) => {
-                let effects = open.engine.begin();
-                self.perform(now, effects)
-            }
-            (Need::Run, false) => self.handle(now, Event::Requested(Selection::All)),
-            (Need::Nothing | Need::LookLater, false) => Vec::new(),
         }
     }
 
@@ -381,7 +346,7 @@ impl Served {
                 // Before the next run: a change of the cycle decides how that is judged, and whether it is made.
                 self.next_errand();
                 words.extend(self.next_run(now));
-                self.next_look();
+                self.next_look(now);
             }
             Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}
             Stage::Closed { .. } => {
@@ -390,6 +355,7 @@ impl Served {
             }
         }
         if self.is_running() {
+            self.put_off_look();
             let impatient = self.waiters.take_impatient();
             if !impatient.is_empty() {
                 let standing = self.unlooked(archive);
@@ -410,17 +376,6 @@ impl Served {
         let selection = call.selection.clone();
         open.current = Some(call);
         self.handle(now, Event::Requested(selection))
-    }
-
-    fn next_look(&mut self) {
-        let Stage::Open(open) = &mut self.stage else { return };
-        if open.activity == Activity::Idle && open.looking.is_none() && self.waiters.want_look() {
-            open.tickets += 1;
-            let ticket = Ticket(open.tickets);
-            open.looking = Some(ticket);
-            self.waiters.begin_look(ticket);
-            open.worker.look(ticket);
-        }
     }
 
     fn handle(&mut self, now: Moment, event: Event) -> Vec<Word> {
@@ -470,28 +425,6 @@ impl Served {
             }
         }
         words
-    }
-
-    /// Returns how it stands as far as that is known without a look at the tree: never fresh.
-    fn unlooked(&self, archive: &mut Archive) -> ProjectStanding {
-        let (task, activity) = match &self.stage {
-            Stage::Open(open) => (open.task.clone(), open.activity),
-            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (TaskId::default_task(), Activity::Idle),
-        };
-        let (approval, problems) = match &self.stage {
-            Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
-            Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
-            Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
-            Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
-        };
-        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
-        match standing {
-            Ok(standing) => ProjectStanding { problems, ..standing },
-            Err(error) => {
-                let problems = vec![chain(&error)];
-                ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
-            }
-        }
     }
 }
 
