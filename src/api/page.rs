@@ -50,6 +50,7 @@ fn example(route: &Route) -> String {
 fn first_value(values: &str) -> &str {
     match values {
         "a task's id" => "default",
+        "a path in the project, percent-encoded" => "src/app.py",
         _ if values.starts_with("a duration") => "60s",
         _ => values.split(',').next().unwrap_or(values),
     }

@@ -40,6 +40,8 @@ pub enum RouteName {
     Requests,
     /// Approvals, which no request gives.
     Approval,
+    /// What was heard of a path.
+    Heard,
     /// What happens, as it happens.
     Events,
 }
@@ -83,7 +85,8 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/projects",
         parameters: &[],
-        summary: "Every registered project, and whether the service watches it.",
+        summary: "Every registered project: whether the service watches it and how, what goes on, and the last verdict by the ledger. \
+                  No tree is looked at.",
         body: "",
     },
     Route {
@@ -160,6 +163,18 @@ pub const ROUTES: &[Route] = &[
         body: "",
     },
     Route {
+        name: RouteName::Heard,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/heard",
+        parameters: &[ParameterV1 {
+            name: "path",
+            values: "a path in the project, percent-encoded",
+            default: "none: it is needed",
+        }],
+        summary: "What was heard of a path last, whether it belonged to the tree then, and which rule decided.",
+        body: "",
+    },
+    Route {
         name: RouteName::Events,
         method: MethodV1::Get,
         path: "/v1/events",
@@ -204,6 +219,7 @@ mod tests {
             RouteName::SetPhase,
             RouteName::Requests,
             RouteName::Approval,
+            RouteName::Heard,
             RouteName::Events,
         ];
         assert_eq!(ROUTES.len(), names.len());

@@ -91,7 +91,9 @@ pub(crate) struct RemoveOptions {
     pub(crate) project: PathBuf,
 }
 
-/// List every registered project, and whether the service watches it
+/// List every registered project: whether the service watches it and how, what goes on, the last verdict
+///
+/// No tree is looked at: whether a verdict is for the files as they are now, `proctor status --all` says.
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     /// Print one JSON document, as `GET /v1/projects` of the control socket answers

@@ -38,6 +38,10 @@ fn what_is_not_understood_is_an_error_with_a_kind_and_a_way_out() {
         (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "start", "task": "default"}"#, 400, "badRequest"),
         (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "reset", "task": "T2"}"#, 404, "notFound"),
         (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "phase", "task": "default", "phase": "RED"}"#, 409, "notNow"),
+        (&format!("GET /v1/projects/{id}/heard"), "", 400, "badRequest"),
+        (&format!("GET /v1/projects/{id}/heard?path=../a"), "", 400, "badRequest"),
+        (&format!("GET /v1/projects/{id}/heard?path=a%2"), "", 400, "badRequest"),
+        ("GET /v1/projects/nobody-00000000/heard?path=a", "", 404, "notFound"),
         (&format!("POST /v1/projects/{id}/requests"), r#"{"verb": "COMPLETE", "taskId": "default"}"#, 400, "badRequest"),
         (&format!("POST /v1/projects/{id}/runs"), r#"{"environment": []}"#, 409, "environmentDiffers"),
     ];

@@ -85,6 +85,58 @@ fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
 }
 
 #[test]
+fn a_list_says_how_projects_are_watched_what_goes_on_and_the_last_verdict() {
+    let project = project("grep -q one a.txt");
+    project.proctor(["run"]).success();
+    let alone = project.proctor(["list"]).success();
+    assert!(alone.stdout.contains("not served") && alone.stdout.contains("\n  last PASS of run "), "{}", alone.snapshot());
+    let daemon = start_serving(&project);
+    project.save("a.txt", "two\n");
+    project.proctor(["wait", "--fresh"]).failure();
+    let list = project.proctor(["list"]).success();
+    assert!(list.stdout.contains("\n  watched · idle · last FAIL of run "), "{}", list.snapshot());
+    let document = project.proctor(["list", "--json"]).success().json();
+    let standing = &document["projects"][0]["standing"];
+    assert_eq!((&standing["watching"], &standing["doing"]), (&"events".into(), &"idle".into()), "{document}");
+    assert_eq!((&standing["verdict"]["result"], &standing["problems"]), (&"FAILED".into(), &serde_json::json!([])), "{document}");
+    let (_, there) = ask(&project, "GET /v1/projects", "");
+    assert_eq!(document, there);
+    daemon.interrupt();
+    let gone = project.proctor(["list", "--json"]).success().json();
+    assert_eq!(gone["projects"][0]["standing"]["watching"], "notWatched");
+}
+
+#[test]
+fn why_says_what_the_service_heard_of_a_path_and_what_came_of_it() {
+    let project = project("true").file(".gitignore", "*.log\n").file("od d/a&b.txt", "one\n");
+    let alone = project.proctor(["why", "a.txt"]).success();
+    assert!(!alone.stdout.contains("the service"), "{}", alone.snapshot());
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let said = |path: &str| project.proctor(["why", path]).success().stdout;
+    assert!(said("a.txt").ends_with("the service has heard nothing of it, or too much else since\n"));
+    project.save("a.txt", "two\n");
+    project.save("b.log", "noise\n");
+    project.save("od d/a&b.txt", "two\n");
+    // A status is answered after everything before it was heard of.
+    project.proctor(["wait", "--fresh"]).success();
+    project.proctor(["status"]).success();
+    for path in ["a.txt", "od d/a&b.txt"] {
+        let text = said(path);
+        let expected = "the service heard last: closed after writing; it belonged to the tree, the tree was looked at\n";
+        assert!(text.ends_with(expected), "{text}");
+    }
+    let text = said("b.log");
+    let expected = "closed after writing; it was left out by `*.log` (.gitignore:1), nothing came of it\n";
+    assert!(text.ends_with(expected), "{text}");
+    let document = project.proctor(["why", "b.log", "--json"]).success().json();
+    assert_eq!((&document["belongs"], &document["lastEvent"]["belonged"]), (&false.into(), &false.into()), "{document}");
+    daemon.interrupt();
+    let document = project.proctor(["why", "b.log", "--json"]).success().json();
+    assert_eq!(document["lastEvent"], Value::Null);
+}
+
+#[test]
 fn the_service_stops_what_runs_seals_it_and_ends_with_0() {
     let project = project("sleep 600");
     let mut daemon = start_serving(&project);

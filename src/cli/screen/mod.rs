@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, service_ready};
 pub(crate) use self::agent::agent_answer;
-pub(crate) use self::standing::{project_line, standing};
+pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};

@@ -19,7 +19,7 @@ use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, ProjectsV1, Route, RouteName, RunRequestV1, ServiceV1,
     StatusV1, VariableV1,
 };
-use crate::daemon::control::query::{LOOKING, parse_query, parse_task, parse_wait};
+use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving};
@@ -97,6 +97,10 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
             answer_agent(desk, project, parse_body(&body)?, asker).await.map(|answer| respond(200, &answer))
         }
         RouteName::Approval => Err(refuse_approval()),
+        RouteName::Heard => {
+            let (project, path) = (project()?, parse_path(&given)?);
+            desk.ask(|reply| Call::Heard { project, path, reply }).await.map(|heard| respond(200, &heard))
+        }
         RouteName::Events => {
             let subscription = desk.ask(Call::Subscribe).await?;
             Ok(Sse::new(Wired(subscription)).keep_alive(KeepAlive::default()).into_response())

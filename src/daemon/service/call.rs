@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::api::{AddedV1, AnswerV1, CycleV1, ErrorV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
+use crate::api::{AddedV1, AnswerV1, CycleV1, ErrorV1, HeardV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
 use crate::daemon::errand::{Errand, ErrandDone};
 use crate::daemon::service::heard::Care;
 use crate::daemon::service::subscribers::Subscription;
-use crate::model::{Asker, ProjectId, TaskId};
+use crate::model::{Asker, ProjectId, TaskId, TreePath};
 
 /// The way back to whoever asked. One who has gone away is not told.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
@@ -30,6 +30,8 @@ pub(crate) enum Call {
     Errand { project: ProjectId, call: ErrandCall },
     /// How does a task's cycle stand?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
+    /// What was heard of a path?
+    Heard { project: ProjectId, path: TreePath, reply: Reply<HeardV1> },
     /// Tell what happens.
     Subscribe(Reply<Subscription>),
 }

@@ -235,8 +235,7 @@ impl Served {
         let mut words = vec![Word::Say(format!("{project}: watching `{}`", self.root.display()))];
         words.extend(opened.notes.iter().map(|note| Word::Say(note.clone())));
         if let Some(reply) = self.adding.take() {
-            let root = self.root.display().to_string();
-            let project = ProjectV1 { id: project.clone(), root, serving: Serving::Served };
+            let project = ProjectV1::new(project.clone(), &self.root, Serving::Served);
             let _gone = reply.send(Ok(AddedV1 { project, notes: opened.notes }));
             words.push(Word::Tell(EventV1::Added { project: opened.scope.project }));
         }

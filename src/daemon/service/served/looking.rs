@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::api::{AnswerV1, ErrorKindV1, ErrorV1};
+use crate::api::{AnswerV1, DoingV1, ErrorKindV1, ErrorV1, ListedV1, WatchingV1};
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
@@ -19,6 +19,7 @@ use crate::daemon::service::waiters::{Need, Planned};
 use crate::daemon::worker::{ClosedReason, Ticket};
 use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
 use crate::run::{Archive, RunError};
+use crate::watch::{Watcher, WatcherHandle};
 
 /// So many wait for one project.
 const MOST_WAITERS: usize = 64;
@@ -137,6 +138,32 @@ impl Served {
             && let Some(ticket) = open.looking.take()
         {
             self.waiters.put_off(ticket);
+        }
+    }
+
+    /// Returns what a list says of it.
+    pub(in crate::daemon::service) fn listed(&self, archive: &mut Archive) -> ListedV1 {
+        let (watching, doing) = match &self.stage {
+            Stage::Open(open) => {
+                let watching = if open.polling.is_some() { WatchingV1::Polling } else { WatchingV1::Events };
+                let doing = match open.activity {
+                    Activity::Idle => DoingV1::Idle,
+                    Activity::Queued => DoingV1::Queued,
+                    Activity::Running => DoingV1::Running,
+                };
+                (watching, doing)
+            }
+            Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
+            Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
+        };
+        ListedV1::new(&self.unlooked(archive), watching, doing)
+    }
+
+    /// Returns a way to ask its watcher.
+    pub(in crate::daemon::service) fn watcher(&self) -> Option<WatcherHandle> {
+        match &self.stage {
+            Stage::Open(open) => open.watcher.as_ref().map(Watcher::handle),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => None,
         }
     }
 
