@@ -11,6 +11,7 @@ mod env_file;
 mod environment;
 mod error;
 mod installation;
+mod live_line;
 mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;

@@ -82,7 +82,8 @@ impl Occasion {
 pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
     match (setting, occasion.asked, occasion.trigger) {
         (Reuse::Off, _, _) | (_, Asked::SomethingParticular | Asked::AnAttempt, _) => false,
-        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save) => true,
+        // Who waits asks for a verdict, however it is had.
+        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // Who asks for a run gets one, and what repeats such a run is still that run.
         (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, Asked::TheTree, _) => true,

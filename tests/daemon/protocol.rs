@@ -78,7 +78,7 @@ fn events_tell_what_happens_as_it_happens_and_end_with_a_reason() {
     let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line in time"));
     assert!(lines.by_ref().take_while(|line| !line.is_empty()).any(|line| line == "content-type: text/event-stream"));
     project.save("a.txt", "two\n");
-    for name in ["changed", "runStarted", "runFinished"] {
+    for name in ["changed", "runStarted", "actionStarted", "actionEnded", "runFinished"] {
         let wanted = format!("event: {name}");
         assert!(lines.by_ref().any(|line| line == wanted), "no {wanted}");
     }

@@ -64,6 +64,48 @@ fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
 }
 
 #[test]
+fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
+    let project = project("true");
+    // The check goes on until the terminal has shown it.
+    let gate = project.path().join("gate");
+    let command = "until test -e gate; do sleep 0.02; done";
+    project.save("proctor.toml", &format!("{}\n[watch]\nignore = [\"gate\"]\n", settings(command)));
+    project.save("gate", "");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    std::fs::remove_file(&gate).expect("it is there");
+    let mut terminal = project.proctor(["run"]).at_terminal();
+    terminal.wait_for("… STEP.1    check (0 done)", LATE);
+    project.save("gate", "");
+    terminal.wait_for("PASSED", LATE);
+    assert_eq!(terminal.ended().status, 0);
+    daemon.interrupt();
+}
+
+/// A save that triggers no check leaves the last verdict stale; what is known of the checks' inputs then makes a new one, if `reuse` is on.
+#[test]
+fn a_wait_after_a_save_that_triggers_nothing_takes_the_verdicts_that_stand() {
+    for (reuse, carried_out) in [("off", 2), ("watch", 1)] {
+        let shared = "[sandbox]\nwritable = [\"../shared\"]\n";
+        let check = settings("echo x >>../shared/steps; cat a.txt").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
+        let project = Project::new().toml(&format!("{check}{shared}\n[run]\nreuse = \"{reuse}\"\n")).file("a.txt", "one\n");
+        let daemon = start_serving(&project);
+        project.proctor(["wait", "--fresh"]).success();
+        project.save("notes.txt", "no check reads it\n");
+        wait_until(&project, "stale");
+        let answer = project.proctor(["wait", "--fresh", "--json"]).success().json();
+        assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], crate::tree::digest_in_python(&project.path(), &[]));
+        let report = project.proctor(["show", "--json"]).success().json();
+        assert_eq!(report["trigger"]["kind"], "wait");
+        let disposition = if reuse == "watch" { "REUSED" } else { "EXECUTED" };
+        assert_eq!(report["stepExecution"]["results"][0]["disposition"], disposition, "{reuse}");
+        let steps = std::fs::read_to_string(project.shared("steps")).expect("the check wrote it");
+        assert_eq!(steps.lines().count(), carried_out, "{reuse}");
+        daemon.interrupt();
+    }
+}
+
+#[test]
 fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
     let project = project("true");
     let daemon = start_serving(&project);

@@ -156,7 +156,7 @@ impl Served {
             WorkerReport::Closed(why) => self.could_not_open(now, why),
             WorkerReport::Progress(progress) => {
                 self.progressed(&progress);
-                if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { Vec::new() }
+                if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { self.acted(&progress) }
             }
             WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
             WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
@@ -272,6 +272,29 @@ impl Served {
             | Progress::Recovered { .. }
             | Progress::Note(_) => Activity::Running,
         };
+    }
+
+    /// Tells of the actions of a run as they begin and end.
+    fn acted(&self, progress: &Progress) -> Vec<Word> {
+        let Some(project) = self.id.clone() else { return Vec::new() };
+        let event = match progress {
+            Progress::ActionStarted(action) => {
+                EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() }
+            }
+            Progress::ActionEnded(result) => EventV1::ActionEnded {
+                project,
+                action_id: result.action_id.clone(),
+                name: result.name.clone(),
+                status: result.status,
+            },
+            Progress::Begun { .. }
+            | Progress::ServiceReady { .. }
+            | Progress::WaitingForLock { .. }
+            | Progress::WaitingForSlot { .. }
+            | Progress::Recovered { .. }
+            | Progress::Note(_) => return Vec::new(),
+        };
+        vec![Word::Tell(event)]
     }
 
     fn begun(&mut self, now: Moment) -> Vec<Word> {

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use crate::api::{AnswerV1, DoingV1, ErrorKindV1, ErrorV1, ListedV1, WatchingV1};
-use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
 use crate::daemon::service::answering::{answer, refuse, too_many};
@@ -78,7 +77,7 @@ impl Served {
                 let effects = open.engine.begin();
                 self.perform(now, effects)
             }
-            (Need::Run, false) => self.handle(now, Event::Requested(Selection::All)),
+            (Need::Run, false) => self.handle(now, Event::Awaited),
             (Need::Nothing | Need::LookLater, false) => Vec::new(),
         }
     }
