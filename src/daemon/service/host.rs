@@ -105,7 +105,7 @@ enum Arrival {
     Hint(Seat, WatchHint),
     Report(Seat, Box<WorkerReport>),
     /// It is written down, or not, that a project is left alone.
-    Removed(ProjectV1, Result<(), RunError>, Reply<ProjectV1>),
+    Removed(Box<ProjectV1>, Result<(), RunError>, Reply<ProjectV1>),
 }
 
 impl Service {
@@ -281,7 +281,7 @@ impl Service {
                     Ok(()) => {
                         (self.say)(&format!("{}: left alone from here on", project.id));
                         self.subscribers.tell(&EventV1::Removed { project: project.id.clone() });
-                        Ok(project)
+                        Ok(*project)
                     }
                     Err(error) => Err(ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default())),
                 };

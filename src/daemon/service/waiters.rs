@@ -203,7 +203,7 @@ mod tests {
         let outcome = waiters.looked(ONE, WaitStep::Answer, Planned::Nothing);
         assert_eq!(outcome, Outcome { due: vec![answered("early")], need: Need::Nothing });
         waiters.begin_look(TWO);
-        assert!(!waiters.wanted_care().is_some());
+        assert!(waiters.wanted_care().is_none());
         assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
     }
 
@@ -215,7 +215,7 @@ mod tests {
         waiters.begin_look(ONE);
         let outcome = waiters.looked(ONE, WaitStep::Run, Planned::Nothing);
         assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run });
-        assert!(!waiters.wanted_care().is_some(), "nothing is looked at while the run is under way");
+        assert!(waiters.wanted_care().is_none(), "nothing is looked at while the run is under way");
         waiters.unblock();
         waiters.begin_look(TWO);
         assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("a")]);

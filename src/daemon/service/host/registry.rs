@@ -70,7 +70,7 @@ impl Service {
         let (state_root, wait, send) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send.clone());
         let record = move || {
             let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
-            let _gone = send.send(Arrival::Removed(project, recorded, reply));
+            let _gone = send.send(Arrival::Removed(Box::new(project), recorded, reply));
         };
         // Without a thread the reply is dropped, and whoever asked is told that it failed.
         let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
