@@ -80,7 +80,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let at = |name: &str| home.path().join(name);
         let mut ready = Ready::make(&at("ready")).unwrap();
-        std::fs::write(at("taken"), "mine").unwrap();
+        create_file(&at("taken")).unwrap().write_all(b"mine").unwrap();
         assert!(ready.file(&at("taken")).is_none() && !ready.directory(&at("taken")) && !ready.directory(&at("none/below")));
         for number in 0..FILES {
             let path = at(&format!("log-{number}"));

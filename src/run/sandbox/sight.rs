@@ -103,7 +103,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary directory");
         let at = |name: &str| home.path().join(name);
         fs::create_dir_all(at("d/e")).expect("a writable directory");
-        fs::write(at("d/e/file"), "").expect("a writable directory");
+        fs::File::create(at("d/e/file")).expect("a writable directory");
         symlink("d/e", at("link")).expect("a writable directory");
         symlink("nowhere", at("dangling")).expect("a writable directory");
         symlink(at("link/file"), at("d/to-file")).expect("a writable directory");
@@ -120,7 +120,9 @@ mod tests {
     #[test]
     fn a_directory_with_many_names_and_one_that_is_not_there_are_asked_for_each() {
         let home = TempDir::new().expect("a temporary directory");
-        (0..=MOST_NAMES).for_each(|number| fs::write(home.path().join(number.to_string()), "").expect("a writable directory"));
+        for number in 0..=MOST_NAMES {
+            fs::File::create(home.path().join(number.to_string())).expect("a writable directory");
+        }
         let mut sight = Sight::default();
         assert!(sight.found_below(home.path(), "7").is_some() && sight.found_below(home.path(), "none").is_none());
         assert!(sight.found_below(&home.path().join("none"), "7").is_none());
