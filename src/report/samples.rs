@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::model::BlockOn;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
-    CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy,
-    LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied,
-    PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage,
-    StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass,
-    TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification,
+    CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary,
+    Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
+    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity,
+    SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults,
+    Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
@@ -59,6 +59,11 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
             .then(|| CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() }),
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: true,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }
 
@@ -327,6 +332,9 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),
             notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
         },
         plan_digest: Digest::of(b"plan"),
         specification_file: Some("proctor.toml".to_owned()),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Reuse, Tool, ToolClass};
+use crate::model::{
+    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Reuse, Tool, ToolClass,
+};
 
 /// Returns a plain GENERIC action of a phase.
 pub(crate) fn action(phase: ActionPhase) -> Action {
@@ -31,5 +33,10 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: true,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }

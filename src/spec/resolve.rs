@@ -231,6 +231,9 @@ impl<'c> Resolver<'c> {
             steps,
             cleanup: cleanup.collect(),
             notes: self.notes,
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
         })
     }
 }
