@@ -230,6 +230,26 @@ impl HttpRequest {
     }
 }
 
+impl HttpRequest {
+    /// Returns method and URL for people, without what may be a secret: user, password, query and fragment.
+    pub fn shown(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+        format!("{} {scheme}{host}{path}", self.method.word())
+    }
+
+    /// Returns method and path alone: what an endpoint is called.
+    pub fn endpoint(&self) -> String {
+        let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        let path = rest.find('/').map_or("/", |at| &rest[at..]);
+        format!("{} {path}", self.method.word())
+    }
+}
+
 impl EvidenceCapture {
     /// Returns whether nothing else was said than what is so by itself.
     pub fn is_default(&self) -> bool {
@@ -240,5 +260,35 @@ impl EvidenceCapture {
 impl Default for EvidenceCapture {
     fn default() -> Self {
         Self { stdout: true, stderr: true, request_response: false, file_contents: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_of_a_request_has_no_place_for_a_secret() {
+        for (url, shown, endpoint) in [
+            ("http://localhost:3000/api?token=x", "GET http://localhost:3000/api", "GET /api"),
+            ("https://me:pw@example.com", "GET https://example.com", "GET /"),
+            ("http://a@b@example.com/x/@y#z", "GET http://example.com/x/@y", "GET /x/@y"),
+            ("nonsense", "GET nonsense", "GET /"),
+        ] {
+            let request = HttpRequest::get(url);
+            assert_eq!((request.shown().as_str(), request.endpoint().as_str()), (shown, endpoint), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_kind_says_its_type_and_whether_it_starts_a_process() {
+        let file = ActionKind::FileValidation(FileValidation { path: "a".to_owned(), check: FileCheck::Exists });
+        let http = ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost/")));
+        assert_eq!((file.action_type(), file.starts_a_process()), (ActionType::FileValidation, false));
+        assert_eq!((http.action_type(), http.starts_a_process()), (ActionType::HttpRequest, false));
+        assert!(ActionKind::default().starts_a_process() && ActionKind::default().is_terminal_command());
+        for method in HttpMethod::ALL {
+            assert_eq!(serde_json::to_value(method).expect("a word"), method.word());
+        }
     }
 }

@@ -13,6 +13,7 @@ mod freshness;
 mod ids;
 mod isolation;
 mod ledger;
+mod observation;
 pub mod os_text;
 mod outcome;
 mod path;
@@ -47,6 +48,10 @@ pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, Serving,
     ServingRecord, SupersededRecord,
+};
+pub use observation::{
+    Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,
+    Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{
     AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,

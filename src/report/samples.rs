@@ -61,7 +61,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
         retry_attempts: 0,
-        continue_on_failure: true,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),
         capture: EvidenceCapture::default(),
     }
@@ -105,6 +105,8 @@ fn executed(
     let classification = Classification::plain(category, interpretation.category, interpretation.reason.clone());
     let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
     let executed = ExecutedFacts {
+        observed: crate::model::Observed::Nothing,
+        earlier: Vec::new(),
         ended,
         ready_after: None,
         diagnostics: interpretation.diagnostics.clone(),

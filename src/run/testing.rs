@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Reuse, Tool, ToolClass,
+    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Plan, PlanOrigin, Reuse, TaskId, Tool,
+    ToolClass,
 };
 
 /// Returns a plain GENERIC action of a phase.
@@ -35,8 +36,24 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
         retry_attempts: 0,
-        continue_on_failure: true,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),
         capture: EvidenceCapture::default(),
+    }
+}
+
+/// Returns a plan that does nothing.
+pub(crate) fn plan() -> Plan {
+    Plan {
+        task: TaskId::default_task(),
+        project_name: "project".into(),
+        origin: PlanOrigin::Configured,
+        prerequisites: Vec::new(),
+        steps: Vec::new(),
+        cleanup: Vec::new(),
+        notes: Vec::new(),
+        order: Vec::new(),
+        parallel: false,
+        timeout: None,
     }
 }

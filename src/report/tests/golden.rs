@@ -147,7 +147,7 @@ fn findings_beyond_the_list_are_named_and_not_lost() {
     lint.summary = Some(DiagnosticSummary::of(&lint.diagnostics));
     let report = build(&facts);
     let result = report.step_execution.results[2].result.as_ref().expect("it was carried out");
-    assert_eq!((result.diagnostics.len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
+    assert_eq!((result.diagnostics.findings().len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
     assert_eq!(result.warnings, ["500 of 501 diagnostics are listed here, all of them in `STEP.3-eslint-report.json`"]);
 }
 
@@ -162,6 +162,7 @@ fn the_record_of_an_action_names_its_command_end_output_and_variables() {
     let record = value(&to_bytes(&action_record(ActionRecordFacts {
         run_id: &run_id,
         action: &facts.action,
+        attempt: 1,
         ended: &executed(&facts).ended,
         working_directory: "/home/dev/quotes".to_owned(),
         program: Some(ProgramFacts {

@@ -43,7 +43,7 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
         retry_attempts: 0,
-        continue_on_failure: true,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),
         capture: EvidenceCapture::default(),
     }
@@ -85,7 +85,7 @@ fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> O
 }
 
 fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
-    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started })
+    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started, run_timeout: None })
 }
 
 fn plain(category: CategoryCode) -> Interpretation {
