@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::BlockOn;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification,
     CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary,
@@ -13,6 +12,10 @@ use crate::model::{
     PlanOrigin, PolicyApplied, PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity,
     SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults,
     Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+};
+use crate::model::{
+    BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
+    HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
@@ -105,7 +108,7 @@ fn executed(
     let classification = Classification::plain(category, interpretation.category, interpretation.reason.clone());
     let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
     let executed = ExecutedFacts {
-        observed: crate::model::Observed::Nothing,
+        observed: Observed::Nothing,
         earlier: Vec::new(),
         ended,
         ready_after: None,
@@ -423,4 +426,44 @@ pub(super) fn aborted_run() -> RunFacts {
     run.route = None;
     run.tdd = None;
     run
+}
+
+/// A file that was looked at and is there.
+pub(super) fn seen_file() -> ActionFacts {
+    let validation = FileValidation { path: "src/quote.ts".to_owned(), check: FileCheck::Exists };
+    let found = FoundFile { bytes: 2450, modified: at(-5000), sha256: None, content: None };
+    let observed = Observed::File(FileSeen { path: validation.path.clone(), look: FileLook::Found(found) });
+    seen(1, ActionKind::FileValidation(validation), observed, 0, CategoryCode::FileValid)
+}
+
+/// A request that was refused.
+pub(super) fn refused_request() -> ActionFacts {
+    let fault = ConnectionFault {
+        code: "ECONNREFUSED".to_owned(),
+        errno: Some(111),
+        syscall: Some("connect"),
+        address: Some("127.0.0.1".to_owned()),
+        port: Some(3000),
+        message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),
+    };
+    let diagnosis = Diagnosis {
+        port: Some(PortSeen { port: 3000, holders: Vec::new() }),
+        resolution: Some(Ok(vec!["127.0.0.1".to_owned()])),
+        ..Diagnosis::default()
+    };
+    let outcome = ExchangeOutcome::Unanswered(fault);
+    let exchange = Exchange { sent: at(100), duration: DurationMs(100), outcome, diagnosis: Some(diagnosis) };
+    let request = HttpRequest::get("http://localhost:3000/api/health");
+    seen(9, ActionKind::HttpRequest(Box::new(request)), Observed::Exchange(Box::new(exchange)), 1, CategoryCode::NoAnswer)
+}
+
+fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category: CategoryCode) -> ActionFacts {
+    let mut facts = failed_tests();
+    facts.action = Action { kind, ..action(ActionPhase::Step, number, Tool::Generic) };
+    if let ActionDisposition::Executed(executed) = &mut facts.disposition {
+        executed.ended = ended(ActionEnd::Exited { code }, "", "");
+        executed.interpretation = Interpretation::plain(category, "seen");
+        executed.observed = observed;
+    }
+    facts
 }

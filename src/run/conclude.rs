@@ -280,7 +280,13 @@ fn contended(performed: &[Performed]) -> Vec<ContentionV2> {
 }
 
 fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
-    concluding.performed.iter().flat_map(|one| one.notes.iter().cloned()).collect()
+    let one_by_one = || PlanNote {
+        subject: "parallelExecution".to_owned(),
+        message: "the steps that might have gone on at the same time were carried out one after the other".to_owned(),
+    };
+    let of_the_run = concluding.course.request.plan.parallel.then(one_by_one);
+    let of_actions = concluding.performed.iter().flat_map(|one| one.notes.iter().cloned());
+    of_actions.chain(of_the_run).collect()
 }
 
 fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
