@@ -3,7 +3,9 @@
 //! for one that starts no process in `looks`; `attempts` is how often an action goes through it.
 
 mod attempts;
+mod ends;
 mod looks;
+mod reports;
 mod reusing;
 mod running_service;
 mod services;
@@ -14,10 +16,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Scratch, Slot, is_our_link, take_artifact};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, Scratch, Slot, is_our_link};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, Blocking, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation,
-    Observed, PlanNote, ResultType, Sandbox, SpawnFailure, StopReason, StreamExcerpt, ToolReport,
+    Action, ActionLimits, ActionPhase, Blocking, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed,
+    PlanNote, ResultType, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
@@ -34,15 +36,14 @@ use crate::run::records;
 use crate::run::sandbox::SandboxRequest;
 use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
-use crate::tools::{self, ReportRequest};
+use crate::tools;
 use crate::verdict;
 
 use self::attempts::Attempts;
+use self::ends::{not_a_process, not_started};
+use self::reports::{own_report, take_project_report, take_report};
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
-
-/// A report a tool wrote is taken up to this size.
-const REPORT_CAP: u64 = 64 * 1024 * 1024;
 
 /// What became of an action, and what was kept of it.
 #[derive(Debug)]
@@ -215,7 +216,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         drop(slot);
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
         let coverage = match &preparation.coverage {
-            Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
+            Some(path) => take_project_report(&self.course.request.scope.root, path),
             None => ToolReport::NotRequested,
         };
         drop((old_report, old_coverage));
@@ -469,39 +470,6 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     }
 }
 
-/// Returns where a report lies that the command names itself.
-fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
-    match request {
-        ReportRequest::Own { path } => Some(directory.join(path)),
-        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
-    }
-}
-
-fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
-    match request {
-        ReportRequest::None => ToolReport::NotRequested,
-        ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
-            let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            as_report(output.take(name, REPORT_CAP))
-        }
-        ReportRequest::Own { path } => {
-            let full = directory.join(path);
-            let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
-                return ToolReport::Refused("its path names no file".to_owned());
-            };
-            as_report(take_artifact(base, Path::new(name), REPORT_CAP))
-        }
-    }
-}
-
-fn as_report(taken: Result<crate::evidence::Artifact, Refused>) -> ToolReport {
-    match taken {
-        Ok(artifact) => ToolReport::Fresh(artifact.bytes),
-        Err(Refused::NotThere) => ToolReport::Missing,
-        Err(refused) => ToolReport::Refused(refused.to_string()),
-    }
-}
-
 /// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
 fn shorten(captured: &mut Captured) {
     captured.stdout = captured.stdout.shortened();
@@ -511,26 +479,4 @@ fn shorten(captured: &mut Captured) {
 /// Notes that an action is not run.
 fn skipped(action: &Action, reason: SkipReason) -> Performed {
     Performed::untouched(ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) })
-}
-
-/// An action whose program was not found: nothing was started, nothing captured.
-fn not_started(failure: SpawnFailure) -> Ended {
-    not_a_process(ActionEnd::NotStarted(failure))
-}
-
-/// The end of what was no process: it printed nothing, and nothing is left of it.
-fn not_a_process(end: ActionEnd) -> Ended {
-    let (now, nothing) = (clock::now(), Digest::of(b""));
-    let captured = Captured {
-        log_bytes: 0,
-        log_digest: nothing,
-        frames_bytes: 0,
-        frames_digest: nothing,
-        stdout: StreamExcerpt::default(),
-        stderr: StreamExcerpt::default(),
-        last_output: None,
-        pipes_left_open: false,
-        log_tail: Vec::new(),
-    };
-    Ended { end, started: now, ended: now, duration: DurationMs(0), captured, survivors: Vec::new(), usage: None, kept: None }
 }

@@ -57,6 +57,33 @@ fn a_step_that_succeeds_at_its_third_attempt_is_a_success_and_shown_as_flaky_wit
 }
 
 #[test]
+fn the_settings_of_a_check_say_what_it_comes_after_and_how_often_it_is_tried() {
+    let toml = WRITES_TO_SHARED.to_owned()
+        + "[[check]]\nname = \"last\"\ncommand = [\"fake-tool\"]\nafter = [\"flaky\"]\n"
+        + "[[check]]\nname = \"flaky\"\ncommand = [\"bin/flaky\"]\nretries = 1\n";
+    let project = flaky(1);
+    project.save("proctor.toml", &toml);
+    let output = project.proctor(["run"]).success();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 0
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ STEP.2    flaky                done <time> flaky: succeeded at attempt 2
+      ✓ STEP.1    last                 done <time>
+    PASSED · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    note: flaky: attempt 1 of 2 did not succeed: The command ended with exit code 1; expected is 0; see the end of its log
+    "#);
+    let failing = flaky(9);
+    failing.save("proctor.toml", &toml);
+    let shown = failing.proctor(["run"]).failure().snapshot();
+    assert!(shown.contains("blocks · HIGH · 2 attempts"), "{shown}");
+    assert!(shown.contains("- STEP.1    last                 skipped: it comes after one that failed"), "{shown}");
+}
+
+#[test]
 fn a_step_that_never_succeeds_has_its_last_attempts_result_and_is_not_flaky() {
     let project = flaky(9);
     let report = carry_out(&project, |plan| plan.steps[0].retry_attempts = 1);

@@ -29,7 +29,11 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     // How long it took then says nothing about this run.
     let time = time.filter(|_| result.reused.is_none());
     let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
-    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), reused];
+    let attempts = result.attempts.map(|attempts| match result.flaky {
+        Some(true) => format!("flaky: succeeded at attempt {attempts}"),
+        Some(false) | None => format!("{attempts} attempts"),
+    });
+    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), attempts, reused];
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
     let mut lines = vec![line(head, &summary(result), time, &remarks)];
