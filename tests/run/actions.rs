@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use proctor::model::{EvidenceCapture, FileCheck, HttpRequest, StopReason};
+use proctor::model::{ActionKind, EvidenceCapture, FileCheck, HttpRequest, Script, StopReason};
 use proctor::run::Progress;
 use serde_json::{Value, json};
 
@@ -224,6 +224,21 @@ fn an_answer_is_judged_and_kept_and_no_secret_is_in_any_file() {
     let kind = |name: &str| kinds.iter().find(|file| file["name"] == name).map(|file| file["kind"].clone());
     assert_eq!(kind("STEP.1-http-request.json"), Some(json!("api-responses")));
     project.proctor(["show"]).success();
+}
+
+#[test]
+fn a_script_is_run_by_its_interpreter_like_any_command() {
+    let project = project(&checks(1)).file("scripts/look.sh", "echo \"looked at $1\"\nexit 3\n");
+    let report = carry_out(&project, |plan| {
+        let (interpreter, script) = ("sh".to_owned(), "scripts/look.sh".to_owned());
+        let step = &mut plan.steps[0];
+        step.command.argv = vec![interpreter.clone(), script.clone(), "it".to_owned()];
+        step.kind = ActionKind::CustomScript(Script { interpreter, script, arguments: vec!["it".to_owned()] });
+        step.expected_exit_codes = vec![3];
+    });
+    let entry = result(&report, "STEP.1");
+    assert_eq!((&entry["type"], &entry["status"]), (&json!("CUSTOM_SCRIPT"), &json!("SUCCESS")), "{entry:#}");
+    assert_eq!((&entry["result"]["stdout"], &entry["result"]["exitCode"]), (&json!("looked at it\n"), &json!(3)));
 }
 
 /// A server that takes a request and never answers it; what is left of the connection is told when it ends.

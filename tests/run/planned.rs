@@ -99,12 +99,8 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         control,
     };
     let carried = workspace.carry_out(&request, show).expect("nothing of proctor's own fails");
-    match carried {
-        Carried::Judged(sealed) | Carried::Interrupted(sealed) => {
-            serde_json::from_slice(&to_bytes(&sealed.report)).expect("a report is JSON")
-        }
-        other => panic!("{other:?}"),
-    }
+    let (Carried::Judged(sealed) | Carried::Interrupted(sealed)) = carried else { panic!("{carried:?}") };
+    serde_json::from_slice(&to_bytes(&sealed.report)).expect("a report is JSON")
 }
 
 fn register(workspace: &mut Workspace, project: &Project, plan: &Plan, settings: &Settings) -> Scope {
