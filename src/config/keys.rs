@@ -58,6 +58,8 @@ pub(super) const TABLES: &[KnownTable] = &[
             "max_output",
             "grace",
             "paths",
+            "after",
+            "retries",
             "reuse",
             "coverage",
             "expected_exit_codes",

@@ -3,6 +3,8 @@
 //! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
 //! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
 
+mod action_kind;
+mod action_type;
 mod digest;
 mod evidence;
 mod exit_code;
@@ -11,6 +13,7 @@ mod freshness;
 mod ids;
 mod isolation;
 mod ledger;
+mod observation;
 pub mod os_text;
 mod outcome;
 mod path;
@@ -25,6 +28,10 @@ mod time;
 mod tree;
 mod watch;
 
+pub use action_kind::{
+    ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
+};
+pub use action_type::ActionType;
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
@@ -41,6 +48,10 @@ pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,
     Serving, ServingRecord, SupersededRecord,
+};
+pub use observation::{
+    Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,
+    Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{
     AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,

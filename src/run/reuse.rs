@@ -127,6 +127,14 @@ pub(crate) fn is_settled(code: CategoryCode) -> bool {
         | CategoryCode::Served
         | CategoryCode::ServiceEnded
         | CategoryCode::ServiceNotReady
+        | CategoryCode::FileValid
+        | CategoryCode::FileMissing
+        | CategoryCode::FileInvalid
+        | CategoryCode::AnswerValid
+        | CategoryCode::AnswerInvalid
+        | CategoryCode::EndpointMissing
+        | CategoryCode::ServerError
+        | CategoryCode::NoAnswer
         | CategoryCode::PortHeld => false,
     }
 }
