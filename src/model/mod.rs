@@ -5,6 +5,7 @@
 
 mod action_kind;
 mod action_type;
+mod criteria;
 mod digest;
 mod evidence;
 mod exit_code;
@@ -32,6 +33,7 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::ActionType;
+pub use criteria::{ConditionValue, ExpectedOutput, NoScalarError, TaskCondition, TaskCriteria};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
