@@ -35,7 +35,7 @@
 //! ignore, condition, routing, config   → model
 //! tools                                → model
 //! spec                                 → model, config, tools
-//! verdict                              → model
+//! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report
 //! tree, watch                          → model, ignore

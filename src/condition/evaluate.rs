@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::condition::fields::{Field, meaning_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
-use crate::model::{ActionId, ConditionValue};
+use crate::model::{ActionId, ActualValue, ConditionValue};
 
 /// Whether something holds, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,18 +56,9 @@ pub struct Evaluation {
     /// Whether it holds.
     pub truth: Truth,
     /// Each reference once, in the order they stand.
-    pub actual: Vec<Actual>,
+    pub actual: Vec<ActualValue>,
     /// The references whose values are not known, in that order.
     pub unknown: Vec<String>,
-}
-
-/// A reference and its value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Actual {
-    /// The reference in its one form, for example `STEP.1.exitCode`.
-    pub reference: String,
-    /// Its value, where it is known.
-    pub value: Option<ConditionValue>,
 }
 
 /// What is known of a value.
@@ -83,7 +74,7 @@ pub(super) enum Known {
 
 /// Evaluates a condition. Every reference is looked at, also those that cannot change the answer any more.
 pub fn evaluate(condition: &Condition, context: &dyn Context) -> Evaluation {
-    let mut actual: Vec<Actual> = Vec::new();
+    let mut actual: Vec<ActualValue> = Vec::new();
     let mut unknown = Vec::new();
     for reference in condition.references() {
         let name = reference.to_string();
@@ -97,7 +88,7 @@ pub fn evaluate(condition: &Condition, context: &dyn Context) -> Evaluation {
         if value.is_none() {
             unknown.push(name.clone());
         }
-        actual.push(Actual { reference: name, value });
+        actual.push(ActualValue { reference: name, value });
     }
     Evaluation { truth: truth_of(&condition.root, context), actual, unknown }
 }

@@ -15,7 +15,7 @@ pub enum Field {
     Stdout,
     /// Standard error.
     Stderr,
-    /// Errors its tool found, as its report counts them.
+    /// Errors its tool found, as the policy left them (C24).
     ErrorCount,
     /// Warnings its tool found, likewise.
     WarningCount,

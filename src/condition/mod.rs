@@ -31,7 +31,7 @@ mod tests;
 
 pub use check::check;
 pub use error::{ConditionError, ConditionErrorKind};
-pub use evaluate::{Actual, Context, Evaluation, FieldValue, OutputText, Truth, evaluate};
+pub use evaluate::{Context, Evaluation, FieldValue, OutputText, Truth, evaluate};
 pub use fault::{ConditionFault, Constancy};
 pub use fields::{FIELDS, Field, FieldRow, ValueKind, fields_of};
 pub use syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};

@@ -137,3 +137,53 @@ pub struct ExpectedOutput {
     /// The exit code of the deciding step.
     pub exit_code: Option<i32>,
 }
+
+/// What a task's criteria came to in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CriteriaEvaluation {
+    /// What they were.
+    pub criteria: TaskCriteria,
+    /// The success conditions, in their order.
+    pub success: Vec<JudgedCondition>,
+    /// The failure conditions, in their order.
+    pub failure: Vec<JudgedCondition>,
+    /// What was expected of the output, one entry for each text and each of the other two; empty where nothing was.
+    pub expected_output: Vec<JudgedExpectation>,
+    /// The required kinds of evidence of which there is no file, in their order.
+    pub missing_evidence: Vec<EvidenceKind>,
+}
+
+/// A condition and what it came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedCondition {
+    /// The condition.
+    pub condition: TaskCondition,
+    /// A success condition: whether it is met. A failure condition: whether it is triggered. Unknown is not met, and triggered.
+    pub decided: bool,
+    /// Each of its references with its value.
+    pub actual: Vec<ActualValue>,
+    /// The references whose values are not known.
+    pub unknown: Vec<String>,
+    /// Why, where it counts against the task.
+    pub reason: Option<String>,
+}
+
+/// A reference of a condition and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActualValue {
+    /// The reference in its one form, for example `STEP.1.exitCode`.
+    pub reference: String,
+    /// Its value, where it is known.
+    pub value: Option<ConditionValue>,
+}
+
+/// Something that was expected of the output, and whether it was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedExpectation {
+    /// What was expected.
+    pub expectation: String,
+    /// Whether it was seen.
+    pub met: bool,
+    /// Why not.
+    pub reason: Option<String>,
+}

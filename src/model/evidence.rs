@@ -30,6 +30,24 @@ pub enum EvidenceKind {
     ToolReport,
 }
 
+impl EvidenceKind {
+    /// Returns its word, for example `api-responses`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TestExecutionLog => "test-execution-log",
+            Self::TerminalOutput => "terminal-output",
+            Self::Screenshots => "screenshots",
+            Self::ApiResponses => "api-responses",
+            Self::ErrorLogs => "error-logs",
+            Self::PerformanceMetrics => "performance-metrics",
+            Self::Frames => "frames",
+            Self::ActionRecord => "action-record",
+            Self::Diagnostics => "diagnostics",
+            Self::ToolReport => "tool-report",
+        }
+    }
+}
+
 /// A file of a run directory, with the digest computed while it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

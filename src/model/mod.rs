@@ -33,7 +33,10 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::ActionType;
-pub use criteria::{ConditionValue, ExpectedOutput, NoScalarError, TaskCondition, TaskCriteria};
+pub use criteria::{
+    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
+    TaskCondition, TaskCriteria,
+};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;

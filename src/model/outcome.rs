@@ -257,6 +257,8 @@ pub enum PartialReason {
     ExpectedRed,
     /// Some checks were not run: others were asked for by name, or the change triggers them only.
     ChecksLeftOut,
+    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, evidence, or that a test ran.
+    CriteriaUnmet,
 }
 
 /// Whether the task may be ticked off.

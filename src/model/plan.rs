@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskId, ToolPolicy};
+use crate::model::{ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, ToolPolicy};
 
 /// A tool whose reports proctor can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -245,6 +245,9 @@ pub struct Plan {
     pub steps: Vec<Action>,
     /// Run last, always.
     pub cleanup: Vec<Action>,
+    /// What it is judged by beside the actions' results; none for checks of `proctor.toml` and of discovery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<TaskCriteria>,
     /// What a person should know about it.
     pub notes: Vec<PlanNote>,
     /// The steps in the order they are carried out, as far as `after` allows; those that are not named come after them, in the

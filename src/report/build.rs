@@ -4,14 +4,13 @@
 
 use crate::model::{ActionId, ActionPhase, Classification, Digest, EvidenceFile, Plan, PlanNote, RunId, Survivor, TreeIssue};
 use crate::report::build_action::build_action;
-use crate::report::sums::{
-    are_all_met, compute_action_counts, compute_action_results, compute_step_pass_rate, compute_test_totals,
-};
+use crate::report::build_criteria::{build_completion, build_validation};
+use crate::report::sums::{are_all_met, compute_action_counts, compute_action_results, compute_test_totals};
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, CustodyV2, EnvironmentV2,
+    ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
     ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
     RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2,
-    TreeV2, ValidationCriteriaV2,
+    TreeV2,
 };
 
 /// The version of the report's shape.
@@ -40,17 +39,8 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
             executed: Some(facts.actions.iter().any(|action| action.action.phase == ActionPhase::Cleanup && is_executed(action))),
             results: build_phase(facts, ActionPhase::Cleanup),
         },
-        validation_criteria_evaluation: ValidationCriteriaV2 {
-            overall_result: facts.overall_result,
-            reason: facts.overall_reason.clone(),
-        },
-        completion_criteria_evaluation: CompletionV2 {
-            actual_pass_rate: compute_step_pass_rate(&facts.actions),
-            completion_status: facts.completion.status,
-            task_status: facts.completion.task_status,
-            partial_reason: facts.completion.partial_reason,
-            reason: facts.completion.reason.clone(),
-        },
+        validation_criteria_evaluation: build_validation(facts),
+        completion_criteria_evaluation: build_completion(facts),
         route: facts.route.as_ref().map(build_route),
         tdd: facts.tdd.as_ref().map(build_tdd),
         tree: Some(build_tree(&facts.tree)),

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, AgentAction, Blocking, Classification, CompletionStatus, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, Observed, OverallResult, OverallStatus,
-    PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp,
-    TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, AgentAction, Blocking, Classification, CompletionStatus, CriteriaEvaluation, DebtGeneration, Diagnostic,
+    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, Observed,
+    OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId,
+    TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
 
@@ -45,6 +45,8 @@ pub struct RunFacts {
     pub overall_reason: String,
     /// Whether the task may be ticked off.
     pub completion: CompletionFacts,
+    /// What the task's own criteria came to; none where it has none, or where there is no verdict.
+    pub criteria: Option<CriteriaEvaluation>,
     /// What started the run.
     pub trigger: Trigger,
     /// The tree.

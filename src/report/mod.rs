@@ -9,6 +9,7 @@
 
 mod build;
 mod build_action;
+mod build_criteria;
 mod build_observed;
 mod bytes;
 mod ending;
@@ -46,15 +47,16 @@ pub use records::{
 };
 pub use unfilled::{UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
-    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, AttemptV2, AuthenticityV2, BodyV1,
-    ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, ConnectionDiagnosticsV2,
-    ContentionV2, CustodyV2, DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1,
-    EnvironmentV2, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, FileRecordV1,
-    FileResultV1, HealthCheckV2, ImpactV2, IsolationV2, JudgementV1, LookV1, OutputV1, PortCheckV2, PortProcessV2,
-    PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, ResponseV1, ReusedV2, ReusedVerdictV2,
-    RouteV2, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SurvivorV2, TddV2,
-    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TextV2, TreeIssueV2, TreeV2,
-    ValidationCriteriaV2,
+    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AttemptV2, AuthenticityV2,
+    BodyV1, ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2,
+    ConnectionDiagnosticsV2, ContentionV2, CustodyV2, DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EnvironmentComponentV2,
+    EnvironmentRecordV1, EnvironmentV2, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2,
+    ExecutionV1, ExpectationV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1,
+    HealthCheckV2, ImpactV2, IsolationV2, JudgementV1, LookV1, OutputV1, PortCheckV2, PortProcessV2, PrerequisiteExecutionV2,
+    ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2,
+    RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SuccessConditionV2,
+    SuccessConditionsV2, SurvivorV2, TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
+    TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    Action, ActionPhase, CommandExit, CompletionStatus, Digest, DurationMs, EvidenceFile, OverallStatus, PartialReason, PlanNote,
-    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison,
+    Action, ActionPhase, CommandExit, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, OverallStatus,
+    PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
+    TreeComparison,
 };
 use crate::process::clock;
 use crate::report::{
@@ -14,6 +15,7 @@ use crate::report::{
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
+use crate::run::criteria_facts;
 use crate::run::error::RunError;
 use crate::run::isolation;
 use crate::run::perform::Performed;
@@ -40,6 +42,7 @@ pub(crate) struct Concluding<'a> {
 /// The decisions about a run.
 struct Decided {
     verdict: RunVerdict,
+    criteria: Option<CriteriaEvaluation>,
     route: Option<RouteEntry>,
     override_of: Option<crate::model::NextNode>,
     tdd: TddState,
@@ -109,14 +112,15 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let selected = concluding.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(run_result).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
+    let criteria = criteria_facts::judge(&mut verdict, course.request.plan.criteria.as_ref(), &concluding.performed);
     note_partial_selection(concluding, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
-        return Decided { verdict, route: None, override_of: None, tdd: course.tdd.clone(), ended };
+        return Decided { verdict, criteria, route: None, override_of: None, tdd: course.tdd.clone(), ended };
     }
     let (route, tdd) = route(concluding, ended);
     let override_of = route.as_ref().and_then(overridden);
-    Decided { verdict, route, override_of, tdd, ended }
+    Decided { verdict, criteria, route, override_of, tdd, ended }
 }
 
 fn run_result(one: &Performed) -> RunResult<'_> {
@@ -224,6 +228,7 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
             partial_reason: verdict.partial_reason,
             reason: verdict.completion_reason.clone(),
         },
+        criteria: decided.criteria.clone(),
         trigger: request.trigger.clone(),
         tree: TreeFacts { before: course.before, comparison: Some(concluding.comparison.clone()), issues: course.issues.clone() },
         isolation: isolation::facts(

@@ -15,6 +15,7 @@ mod agent;
 mod archive;
 mod carry_out;
 mod conclude;
+mod criteria_facts;
 mod cycle;
 mod denied_write;
 mod diagnosis;

@@ -51,6 +51,7 @@ pub(crate) fn plan() -> Plan {
         prerequisites: Vec::new(),
         steps: Vec::new(),
         cleanup: Vec::new(),
+        criteria: None,
         notes: Vec::new(),
         order: Vec::new(),
         parallel: false,

@@ -255,6 +255,7 @@ impl<'c> Resolver<'c> {
             prerequisites: prerequisites.collect(),
             steps,
             cleanup: cleanup.collect(),
+            criteria: None,
             notes: self.notes,
             order: Vec::new(),
             parallel: false,

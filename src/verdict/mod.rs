@@ -3,11 +3,12 @@
 //! Owns judgements only. It may not run, read or print anything, and knows no tool by name in its code paths: what an outcome
 //! means is a row per [`crate::model::CategoryCode`], and a tool's words are a row of data found by its name in reports.
 //!
-//! Look next at [`classify`] (one action), then [`judge_run`] (one run), then [`command_exit`] (one command).
+//! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then [`command_exit`] (one command).
 
 mod agent;
 mod classify;
 mod completion;
+mod criteria;
 mod debt;
 mod exit;
 mod limits;
@@ -20,4 +21,5 @@ mod wording;
 
 pub use classify::{ActionFacts, Outcome, classify};
 pub use completion::{ActionCounts, Disposition, RunFlow, RunResult, RunVerdict, judge_run};
+pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};

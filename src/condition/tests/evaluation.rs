@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Seen, Told, read};
-use crate::condition::{Actual, Evaluation, Field, Truth, evaluate};
-use crate::model::ConditionValue;
+use crate::condition::{Evaluation, Field, Truth, evaluate};
+use crate::model::{ActualValue, ConditionValue};
 
 fn seen() -> Seen {
     let headers = BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]);
@@ -117,7 +117,7 @@ fn an_unknown_value_decides_only_where_the_rest_does_not() {
 #[test]
 fn every_reference_is_recorded_once_with_its_value() {
     let condition = read("STEP.1.success || STEP.9.status === 200 || STEP['2'].exitCode === 0 || STEP.2.exitCode === 1");
-    let actual = |reference: &str, value| Actual { reference: reference.to_owned(), value };
+    let actual = |reference: &str, value| ActualValue { reference: reference.to_owned(), value };
     assert_eq!(
         evaluate(&condition, &seen()),
         Evaluation {

@@ -8,7 +8,7 @@ use crate::model::{
     CategoryCode, Classification, DiagnosticSummary, Digest, DurationMs, EvidenceFile, EvidenceKind, OverallStatus, ResultType,
 };
 use crate::report::samples::{
-    aborted_run, at, failed_tests, mixed_run, refused_request, reused_tests, run_of, seen_file, warned_lint,
+    aborted_run, at, failed_tests, judged_run, mixed_run, refused_request, reused_tests, run_of, seen_file, warned_lint,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts,
@@ -76,6 +76,39 @@ fn a_reused_result_is_the_earlier_one_and_names_the_run_it_comes_from() {
     assert_eq!(report["executionSummary"]["testResults"], original["executionSummary"]["testResults"]);
     assert_eq!(parse(&to_bytes(&build(&facts))).expect("it reads back"), build(&facts));
     assert!(original.get("reused").is_none() && original["executionSummary"]["actionCounts"].get("reused").is_none());
+}
+
+#[test]
+fn criteria_are_written_as_the_seed_has_them_and_read_back() {
+    let report = build(&judged_run());
+    let json = value(&to_bytes(&report));
+    let validation = &json["validationCriteriaEvaluation"];
+    assert_eq!(
+        validation["successConditions"],
+        json!({"total": 2, "met": 1, "failed": 1, "details": [
+            {"condition": "STEP.1.exitCode === 0", "description": "What STEP.1.exitCode === 0 stands for", "met": true, "actualValue": 0},
+            {"condition": "STEP.3.exitCode === 0", "description": "What STEP.3.exitCode === 0 stands for", "met": false,
+             "actualValue": 2, "reason": "TypeScript found 1 error"},
+        ]})
+    );
+    let failure = &validation["failureConditions"];
+    assert_eq!((&failure["total"], &failure["triggered"]), (&json!(2), &json!(1)));
+    assert_eq!(failure["details"][0]["unknown"], json!(["STEP.9.statusCode"]));
+    assert!(failure["details"][0].get("actualValue").is_none());
+    assert_eq!(
+        failure["details"][1]["actualValues"],
+        json!([{"reference": "STEP.1.exitCode", "value": 0}, {"reference": "STEP.3.exitCode", "value": 2}])
+    );
+    assert_eq!(validation["expectedOutput"]["failed"], 1);
+    let completion = &json["completionCriteriaEvaluation"];
+    assert_eq!(
+        completion["requiredEvidence"],
+        json!({"required": ["terminal-output", "test-execution-log", "api-responses"],
+               "collected": ["terminal-output", "test-execution-log"], "missing": ["api-responses"]})
+    );
+    assert_eq!((&completion["allStepsMustPass"], &completion["taskStatusLock"]), (&json!(true), &json!(true)));
+    assert_eq!(completion["minimumPassRate"], json!(100.0));
+    assert_eq!(parse(&to_bytes(&report)).expect("it reads back"), report);
 }
 
 #[test]

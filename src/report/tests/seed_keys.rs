@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, seen_file};
+use crate::report::samples::{aborted_run, judged_run, mixed_run, refused_request, run_of, seen_file};
 use crate::report::{ActionDisposition, UNFILLED_KEYS, build, seal_hash};
 
 /// Every key of seed 004's master report, `[]` for any entry of a list. The broken key of `executionSummary` is `actionCounts` (E1).
@@ -48,10 +48,20 @@ stepExecution.results[].classification.fixable
 cleanupExecution.executed
 cleanupExecution.results[].actionId cleanupExecution.results[].type cleanupExecution.results[].status
 cleanupExecution.results[].description cleanupExecution.results[].duration cleanupExecution.results[].evidence
-validationCriteriaEvaluation.successConditions validationCriteriaEvaluation.failureConditions
+validationCriteriaEvaluation.successConditions.total validationCriteriaEvaluation.successConditions.met
+validationCriteriaEvaluation.successConditions.failed validationCriteriaEvaluation.successConditions.details[].condition
+validationCriteriaEvaluation.successConditions.details[].description
+validationCriteriaEvaluation.successConditions.details[].met
+validationCriteriaEvaluation.successConditions.details[].actualValue
+validationCriteriaEvaluation.successConditions.details[].reason
+validationCriteriaEvaluation.failureConditions.total validationCriteriaEvaluation.failureConditions.triggered
+validationCriteriaEvaluation.failureConditions.details[].condition
+validationCriteriaEvaluation.failureConditions.details[].description
+validationCriteriaEvaluation.failureConditions.details[].triggered
 validationCriteriaEvaluation.overallResult validationCriteriaEvaluation.reason
 completionCriteriaEvaluation.allStepsMustPass completionCriteriaEvaluation.minimumPassRate
-completionCriteriaEvaluation.actualPassRate completionCriteriaEvaluation.requiredEvidence
+completionCriteriaEvaluation.actualPassRate completionCriteriaEvaluation.requiredEvidence.required
+completionCriteriaEvaluation.requiredEvidence.collected completionCriteriaEvaluation.requiredEvidence.missing
 completionCriteriaEvaluation.taskStatusLock completionCriteriaEvaluation.completionStatus completionCriteriaEvaluation.reason
 technicalDebtGenerated
 authenticity.executionId authenticity.generatorVersion authenticity.platform authenticity.nodeVersion authenticity.processId
@@ -77,7 +87,7 @@ fn collect_paths(value: &Value, path: &str, into: &mut BTreeSet<String>) {
 /// The keys of the samples. A prerequisite and a check have the same keys, so what one of them shows counts for both.
 fn our_paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    for mut facts in [mixed_run(), aborted_run(), run_of(vec![seen_file(), refused_request()])] {
+    for mut facts in [mixed_run(), aborted_run(), judged_run(), run_of(vec![seen_file(), refused_request()])] {
         for action in &mut facts.actions {
             if let ActionDisposition::Executed(executed) = &mut action.disposition {
                 executed.diagnostics.iter_mut().for_each(|it| it.code = Some("TS2345".to_owned()));

@@ -5,6 +5,7 @@
 
 mod action;
 mod context;
+mod criteria;
 mod exchange;
 mod observed;
 mod record;
@@ -17,6 +18,10 @@ pub use context::{
     ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,
     ProjectV2, ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
+pub use criteria::{
+    ActualValueV2, CompletionV2, ExpectationV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, RequiredEvidenceV2,
+    SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
+};
 pub use exchange::{
     BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,
     SeenByV1,
@@ -28,6 +33,6 @@ pub use record::{
     RunStartDetailsV1, RunStartV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,
 };
 pub use report::{
-    ActionCountsV2, ActionResultsV2, AuthenticityV2, CleanupExecutionV2, CompletionV2, ExecutionReportV2, ExecutionSummaryV2,
-    PrerequisiteExecutionV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2, ValidationCriteriaV2,
+    ActionCountsV2, ActionResultsV2, AuthenticityV2, CleanupExecutionV2, ExecutionReportV2, ExecutionSummaryV2,
+    PrerequisiteExecutionV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2,
 };

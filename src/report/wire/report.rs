@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CompletionStatus, Digest, DurationMs, EvidenceFile, LimitKind, OverallResult, OverallStatus, PartialReason, PlanNote,
-    PlanOrigin, RunId, TaskId, TaskStatus, Timestamp, Trigger,
+    Digest, DurationMs, EvidenceFile, LimitKind, OverallStatus, PlanNote, PlanOrigin, RunId, TaskId, Timestamp, Trigger,
 };
 
 use super::action::ActionResultV2;
@@ -12,6 +11,7 @@ use super::context::{
     ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentV2, IsolationV2, ProjectV2, ReusedVerdictV2, RouteV2, TddV2,
     TreeV2,
 };
+use super::criteria::{CompletionV2, ValidationCriteriaV2};
 
 /// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -215,35 +215,6 @@ pub struct CleanupExecutionV2 {
     pub executed: Option<bool>,
     /// One entry each, in the plan's order.
     pub results: Vec<ActionResultV2>,
-}
-
-/// The verdict. Checks of `proctor.toml` and of discovery have no conditions: nothing blocks, or something does (E7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ValidationCriteriaV2 {
-    /// PASSED or FAILED; absent where there is no verdict (E17).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overall_result: Option<OverallResult>,
-    /// Why.
-    pub reason: String,
-}
-
-/// Whether the task may be ticked off (R5).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CompletionV2 {
-    /// Checks that are SUCCESS, of all checks of the plan, in per cent, half up to one decimal; null without checks (C63).
-    pub actual_pass_rate: Option<f64>,
-    /// COMPLETE or INCOMPLETE.
-    pub completion_status: CompletionStatus,
-    /// The task's status as its owner sees it (addition); absent where there is no verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_status: Option<TaskStatus>,
-    /// Why it is PARTIAL (addition).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial_reason: Option<PartialReason>,
-    /// Why.
-    pub reason: String,
 }
 
 /// Where the report comes from. It claims nothing about what happened to the file since (E13): `proctor verify` answers that.

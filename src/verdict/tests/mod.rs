@@ -1,5 +1,6 @@
 //! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
 
+mod criteria;
 mod matrix;
 mod policies;
 mod properties;

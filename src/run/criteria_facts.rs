@@ -1,0 +1,131 @@
+//! What was seen of a run's actions, as the task's criteria ask for it.
+
+use serde_json::Value;
+
+use crate::model::{
+    ActionEnd, ActionKind, Blocking, CriteriaEvaluation, EvidenceKind, ExchangeOutcome, FileCheck, FileLook, FileValidation,
+    Observed, ResultType, TaskCriteria,
+};
+use crate::report::{ActionDisposition, ExecutedFacts, SkipReason};
+use crate::run::perform::Performed;
+use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
+
+/// Lets a task's criteria decide a verdict, where the task has any and there is a verdict.
+pub(crate) fn judge(
+    verdict: &mut RunVerdict,
+    criteria: Option<&TaskCriteria>,
+    performed: &[Performed],
+) -> Option<CriteriaEvaluation> {
+    let criteria = criteria.filter(|_| verdict.overall_result.is_some())?;
+    let actions: Vec<SeenAction<'_>> = performed.iter().map(seen).collect();
+    let evidence: Vec<EvidenceKind> = performed.iter().flat_map(|one| one.files.iter().map(|file| file.kind)).collect();
+    Some(judge_criteria(verdict, criteria, &actions, &evidence))
+}
+
+fn seen(one: &Performed) -> SeenAction<'_> {
+    let action = &one.facts.action;
+    let unseen = SeenAction {
+        id: &action.id,
+        action_type: action.kind.action_type(),
+        phase: action.phase,
+        class: action.class,
+        status: None,
+        reason: None,
+        blocking: Blocking::Blocks,
+        is_expected_failure: false,
+        exit_code: None,
+        duration: None,
+        stdout: None,
+        stderr: None,
+        findings: None,
+        tests: None,
+        file: None,
+        answer: None,
+    };
+    match &one.facts.disposition {
+        ActionDisposition::Executed(executed) => seen_now(unseen, &action.kind, executed),
+        ActionDisposition::Reused(reused) => {
+            let result = reused.entry.result.as_ref();
+            SeenAction {
+                status: reused.entry.status,
+                reason: reused.entry.classification.as_ref().map(|classification| classification.reason.as_str()),
+                blocking: one.outcome.as_ref().map_or(Blocking::Blocks, |outcome| outcome.blocking),
+                exit_code: result.and_then(|result| result.exit_code),
+                tests: result.and_then(|result| result.test_results.as_ref()),
+                ..unseen
+            }
+        }
+        ActionDisposition::Skipped(SkipReason::Unchanged) => {
+            SeenAction { status: Some(ResultType::Success), blocking: Blocking::Allowed, ..unseen }
+        }
+        ActionDisposition::Skipped(
+            SkipReason::PrerequisiteFailed
+            | SkipReason::Stopped
+            | SkipReason::NotSelected
+            | SkipReason::AfterFailure
+            | SkipReason::DependencyFailed
+            | SkipReason::RunTimedOut,
+        ) => unseen,
+    }
+}
+
+fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a ExecutedFacts) -> SeenAction<'a> {
+    let started = !matches!(executed.ended.end, ActionEnd::NotStarted(_) | ActionEnd::Lost { .. });
+    let captured = (started && kind.starts_a_process()).then_some(&executed.ended.captured);
+    let exit_code = match &executed.ended.end {
+        ActionEnd::Exited { code } => Some(*code),
+        ActionEnd::Signalled { .. }
+        | ActionEnd::TimedOut { .. }
+        | ActionEnd::Stopped { .. }
+        | ActionEnd::NotStarted(_)
+        | ActionEnd::Lost { .. } => None,
+    };
+    SeenAction {
+        status: Some(executed.status()),
+        reason: Some(&executed.classification.reason),
+        blocking: executed.blocking,
+        is_expected_failure: executed.classification.is_expected_failure == Some(true),
+        exit_code,
+        duration: started.then_some(executed.ended.duration),
+        stdout: captured.map(|captured| &captured.stdout),
+        stderr: captured.map(|captured| &captured.stderr),
+        findings: executed.summary.as_ref(),
+        tests: executed.interpretation.test_results.as_ref(),
+        file: seen_file(kind, executed),
+        answer: seen_answer(&executed.observed),
+        ..unseen
+    }
+}
+
+/// Returns what was seen of a file; none where the look did not come to its end.
+fn seen_file(kind: &ActionKind, executed: &ExecutedFacts) -> Option<SeenFile> {
+    let Observed::File(seen) = &executed.observed else { return None };
+    let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
+    let found = match &seen.look {
+        FileLook::Found(found) => found,
+        FileLook::Missing => return Some(missing),
+        FileLook::Refused(_) | FileLook::OutOfTime | FileLook::Stopped(_) => return None,
+    };
+    let asks_for_pattern =
+        matches!(kind, ActionKind::FileValidation(FileValidation { check: FileCheck::ContentMatch { .. }, .. }));
+    let is_json = |content: &Vec<u8>| serde_json::from_slice::<serde::de::IgnoredAny>(content).is_ok();
+    Some(SeenFile {
+        exists: true,
+        size: Some(found.bytes),
+        is_valid_json: found.content.as_ref().map(is_json),
+        pattern_matches: (asks_for_pattern && found.content.is_some()).then(|| executed.status() == ResultType::Success),
+    })
+}
+
+/// Returns an answer with its body, where all of that was kept: JSON, else a text.
+fn seen_answer(observed: &Observed) -> Option<SeenAnswer> {
+    let Observed::Exchange(exchange) = observed else { return None };
+    let ExchangeOutcome::Answered(answer) = &exchange.outcome else { return None };
+    let text = || std::str::from_utf8(&answer.body).ok().map(|text| Value::String(text.to_owned()));
+    let body = || serde_json::from_slice(&answer.body).ok().or_else(text);
+    Some(SeenAnswer {
+        status: answer.status,
+        headers: answer.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
+        body: answer.is_complete.then(body).flatten(),
+    })
+}

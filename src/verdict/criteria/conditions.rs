@@ -1,0 +1,84 @@
+//! What a condition comes to for the task: unknown is "not met" for success and "triggered" for failure (C67).
+
+use crate::condition::{Condition, Evaluation, Truth, evaluate};
+use crate::model::{ActionId, ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
+use crate::verdict::criteria::seen::{SeenAction, SeenRun};
+
+/// What a condition stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It must be met.
+    Success,
+    /// It must not be triggered.
+    Failure,
+}
+
+/// A text in a report is cut to so many characters: all of it is in the action's log.
+const SHOWN_CHARACTERS: usize = 200;
+
+/// Judges a condition. One that cannot be read is unknown: whoever read the specification has refused it already.
+pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[SeenAction<'_>]) -> JudgedCondition {
+    let run = SeenRun(actions);
+    let judged =
+        |decided, actual, unknown, reason| JudgedCondition { condition: condition.clone(), decided, actual, unknown, reason };
+    let parsed = match Condition::parse(&condition.condition) {
+        Ok(parsed) => parsed,
+        Err(error) => return judged(role == Role::Failure, Vec::new(), Vec::new(), Some(format!("It cannot be read: {error}"))),
+    };
+    let evaluation = evaluate(&parsed, &run);
+    let (decided, counts_against) = match role {
+        Role::Success => (evaluation.truth == Truth::True, evaluation.truth != Truth::True),
+        Role::Failure => (evaluation.truth != Truth::False, evaluation.truth != Truth::False),
+    };
+    let reason = counts_against.then(|| reason(&parsed, &evaluation, &run));
+    judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)
+}
+
+/// Returns why a condition counts against the task: what is not known, else what became of the actions it speaks of.
+fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> String {
+    let references = condition.references();
+    if evaluation.truth == Truth::Unknown && evaluation.unknown.is_empty() {
+        return "The values cannot be compared".to_owned();
+    }
+    if evaluation.truth == Truth::Unknown {
+        let unknown: Vec<String> = evaluation.unknown.iter().map(|reference| format!("`{reference}`")).collect();
+        let of_unknown = references.iter().find(|reference| evaluation.unknown.contains(&reference.to_string()));
+        let why = of_unknown.map(|reference| why_unknown(run.action(&reference.action), &reference.action)).unwrap_or_default();
+        return format!("Not known: {}; {why}", unknown.join(", "));
+    }
+    let unsuccessful = references
+        .iter()
+        .filter_map(|reference| run.action(&reference.action))
+        .find(|action| action.status.is_some_and(|status| status != ResultType::Success));
+    match unsuccessful.and_then(|action| action.reason) {
+        Some(reason) => reason.to_owned(),
+        None => values(&evaluation.actual),
+    }
+}
+
+fn why_unknown(action: Option<&SeenAction<'_>>, id: &ActionId) -> String {
+    match action {
+        None => format!("{id} is no action of the task"),
+        Some(SeenAction { status: None, .. }) => format!("{id} was not carried out"),
+        Some(SeenAction { status: Some(ResultType::Success), .. }) => format!("{id} shows no such value"),
+        Some(SeenAction { reason, .. }) => format!("{id}: {}", reason.unwrap_or("it did not succeed")),
+    }
+}
+
+fn values(actual: &[ActualValue]) -> String {
+    let said = actual.iter().cloned().map(shortened).map(|actual| match actual.value {
+        Some(value) => format!("`{}` is {value}", actual.reference),
+        None => format!("`{}` is not known", actual.reference),
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+fn shortened(actual: ActualValue) -> ActualValue {
+    match actual.value {
+        Some(ConditionValue::Text(text)) if text.chars().nth(SHOWN_CHARACTERS).is_some() => {
+            let shown: String = text.chars().take(SHOWN_CHARACTERS).chain(['…']).collect();
+            ActualValue { value: Some(ConditionValue::Text(shown)), ..actual }
+        }
+        value => ActualValue { value, ..actual },
+    }
+}

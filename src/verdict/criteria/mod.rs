@@ -1,0 +1,157 @@
+//! A task's own criteria: they decide the verdict and whether it may be ticked off, never what an action is (C04; R5).
+//!
+//! Owns what conditions, expected output, pass rate and required evidence come to. `conditions` has the values conditions ask for.
+
+mod conditions;
+mod expected_output;
+mod seen;
+
+use crate::model::{
+    ActionPhase, Blocking, CompletionStatus, CriteriaEvaluation, EvidenceKind, OverallResult, PartialReason, TaskCriteria,
+    TaskStatus, ToolClass,
+};
+use crate::verdict::completion::RunVerdict;
+use crate::verdict::criteria::conditions::{Role, judge_condition};
+use crate::verdict::criteria::expected_output::judge_output;
+use crate::verdict::wording::counted;
+
+pub use seen::{SeenAction, SeenAnswer, SeenFile};
+
+/// Evidence that is of another kind too: the log of a test run is what its command printed, byte for byte. Nothing else is (C68).
+const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog, EvidenceKind::TerminalOutput)];
+
+/// Judges a task's criteria and lets them decide `verdict`, where there is one (E17).
+///
+/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered and the
+/// expected output was seen. The task may be ticked off only if, besides, the pass-rate rule holds, no required evidence is missing,
+/// and a test was executed where there is a TEST step. A step passes that is SUCCESS or has findings the policy allows (C34).
+pub fn judge_criteria(
+    verdict: &mut RunVerdict,
+    criteria: &TaskCriteria,
+    actions: &[SeenAction<'_>],
+    evidence: &[EvidenceKind],
+) -> CriteriaEvaluation {
+    let judge = |conditions: &[_], role| conditions.iter().map(|condition| judge_condition(condition, role, actions)).collect();
+    let evaluation = CriteriaEvaluation {
+        success: judge(&criteria.success, Role::Success),
+        failure: judge(&criteria.failure, Role::Failure),
+        expected_output: criteria.expected_output.as_ref().map(|expected| judge_output(expected, actions)).unwrap_or_default(),
+        missing_evidence: missing_evidence(&criteria.required_evidence, evidence),
+        criteria: criteria.clone(),
+    };
+    if let Some(result) = verdict.overall_result {
+        decide_result(verdict, result, &evaluation);
+        decide_completion(verdict, &evaluation, actions);
+    }
+    evaluation
+}
+
+fn missing_evidence(required: &[EvidenceKind], found: &[EvidenceKind]) -> Vec<EvidenceKind> {
+    let stands_for = |kind: &EvidenceKind, wanted: EvidenceKind| *kind == wanted || ALSO.contains(&(*kind, wanted));
+    required.iter().copied().filter(|wanted| !found.iter().any(|kind| stands_for(kind, *wanted))).collect()
+}
+
+fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &CriteriaEvaluation) {
+    let against = objections(evaluation);
+    if against.is_empty() {
+        if result == OverallResult::Passed {
+            let met = counted(evaluation.success.len() as u64, "success condition");
+            verdict.reason = format!("{}; {met} met", verdict.reason);
+            if verdict.completion_status == CompletionStatus::Complete {
+                verdict.completion_reason.clone_from(&verdict.reason);
+            }
+        }
+        return;
+    }
+    let own = (result == OverallResult::Failed).then(|| verdict.reason.clone());
+    verdict.reason = own.into_iter().chain(against).collect::<Vec<_>>().join("; ");
+    verdict.completion_reason.clone_from(&verdict.reason);
+    verdict.overall_result = Some(OverallResult::Failed);
+    verdict.task_status = Some(TaskStatus::Failed);
+    verdict.partial_reason = None;
+    verdict.completion_status = CompletionStatus::Incomplete;
+}
+
+/// Returns what of the criteria fails the verdict, in words.
+fn objections(evaluation: &CriteriaEvaluation) -> Vec<String> {
+    let mut against = Vec::new();
+    let unmet = evaluation.success.iter().filter(|judged| !judged.decided).count() as u64;
+    if evaluation.success.is_empty() {
+        against.push("There is no success condition, so nothing shows that the task is done".to_owned());
+    }
+    if unmet > 0 {
+        against.push(format!("{} not met", share(unmet, evaluation.success.len(), "success condition")));
+    }
+    let triggered = evaluation.failure.iter().filter(|judged| judged.decided).count() as u64;
+    if triggered > 0 {
+        against.push(format!("{} triggered", share(triggered, evaluation.failure.len(), "failure condition")));
+    }
+    let unseen = evaluation.expected_output.iter().filter(|judged| !judged.met).count() as u64;
+    if unseen > 0 {
+        against.push(format!("{} not met", share(unseen, evaluation.expected_output.len(), "output expectation")));
+    }
+    against
+}
+
+/// `4 of 6 success conditions`
+fn share(part: u64, whole: usize, noun: &str) -> String {
+    format!("{part} of {}", counted(whole as u64, noun))
+}
+
+fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) {
+    let mut against = Vec::new();
+    against.extend(pass_rate_objection(&evaluation.criteria, actions));
+    if !evaluation.missing_evidence.is_empty() {
+        let kinds: Vec<&str> = evaluation.missing_evidence.iter().map(|kind| kind.word()).collect();
+        against.push(format!("evidence is missing: {}", kinds.join(", ")));
+    }
+    let tests = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
+    let ran = |action: &SeenAction<'_>| action.tests.is_some_and(|tests| tests.counts.passed + tests.counts.failed > 0);
+    if tests().next().is_some() && !tests().any(ran) {
+        against.push("no test was executed".to_owned());
+    }
+    if against.is_empty() {
+        return;
+    }
+    // A verdict that says what is wrong says it first; one that is PASSED has nothing to say here.
+    let own = (verdict.completion_status == CompletionStatus::Incomplete).then(|| verdict.completion_reason.clone());
+    verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
+    verdict.completion_status = CompletionStatus::Incomplete;
+    if verdict.overall_result == Some(OverallResult::Passed) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        if verdict.partial_reason != Some(PartialReason::ExpectedRed) {
+            verdict.partial_reason = Some(PartialReason::CriteriaUnmet);
+        }
+    }
+}
+
+/// Returns why too few steps pass. Without steps none does.
+fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
+    let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
+    let passed = steps.iter().filter(|step| step.passes()).count() as u64;
+    let all = steps.len() as u64;
+    if criteria.all_steps_must_pass {
+        return (passed < all || all == 0).then(|| format!("{passed} of {} pass, and each must", counted(all, "step")));
+    }
+    let least = u64::from(criteria.minimum_pass_rate_basis_points?);
+    let too_few = passed * 10_000 < least * all || all == 0;
+    too_few.then(|| format!("{passed} of {} pass, and {} % must", counted(all, "step"), spoken_per_cent(least)))
+}
+
+/// Returns hundredths of a per cent as people say them: `60`, `62.5`.
+fn spoken_per_cent(basis_points: u64) -> String {
+    let text = format!("{}.{:02}", basis_points / 100, basis_points % 100);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+impl SeenAction<'_> {
+    /// Returns whether a step passes: it was carried out, nothing in it blocks, and it is no declared failure.
+    fn passes(&self) -> bool {
+        self.status.is_some() && self.blocking == Blocking::Allowed && !self.is_expected_failure
+    }
+}

@@ -1,0 +1,164 @@
+//! What was seen of a run's actions, as conditions ask for it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::condition::{Context, Field, FieldValue, OutputText};
+use crate::model::{
+    ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
+};
+
+/// What was seen of one action. What was not seen is none, and a condition on it is unknown.
+#[derive(Debug, Clone)]
+pub struct SeenAction<'a> {
+    /// The action.
+    pub id: &'a ActionId,
+    /// Its type.
+    pub action_type: ActionType,
+    /// The phase it belongs to.
+    pub phase: ActionPhase,
+    /// What its outcome means.
+    pub class: ToolClass,
+    /// What it is; SUCCESS for a prerequisite that is unchanged since it was; none where it was not carried out.
+    pub status: Option<ResultType>,
+    /// Why it is that, in words for people.
+    pub reason: Option<&'a str>,
+    /// Whether it blocks.
+    pub blocking: Blocking,
+    /// Whether it failed as it was declared to (C06).
+    pub is_expected_failure: bool,
+    /// The exit code of a process that ended by itself.
+    pub exit_code: Option<i32>,
+    /// How long it took.
+    pub duration: Option<DurationMs>,
+    /// What its process printed on standard output.
+    pub stdout: Option<&'a StreamExcerpt>,
+    /// What its process printed on standard error.
+    pub stderr: Option<&'a StreamExcerpt>,
+    /// What its tool found, as the policy left it.
+    pub findings: Option<&'a DiagnosticSummary>,
+    /// What its test report says.
+    pub tests: Option<&'a TestResults>,
+    /// What was seen of the file it looked at.
+    pub file: Option<SeenFile>,
+    /// The answer it got.
+    pub answer: Option<SeenAnswer>,
+}
+
+/// What was seen of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Whether it is there.
+    pub exists: bool,
+    /// Its size in bytes, where it is there.
+    pub size: Option<u64>,
+    /// Whether it is JSON, where that was looked at.
+    pub is_valid_json: Option<bool>,
+    /// Whether its content is what was expected, where that was looked at.
+    pub pattern_matches: Option<bool>,
+}
+
+/// An answer to a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenAnswer {
+    /// Its status.
+    pub status: u16,
+    /// Its headers by lower-case name.
+    pub headers: BTreeMap<String, String>,
+    /// Its body: JSON where it is, else a text; none where it was not kept whole.
+    pub body: Option<Value>,
+}
+
+/// What was seen of a run.
+pub(super) struct SeenRun<'a>(pub(super) &'a [SeenAction<'a>]);
+
+impl SeenRun<'_> {
+    /// Returns an action by its id.
+    pub(super) fn action(&self, id: &ActionId) -> Option<&SeenAction<'_>> {
+        self.0.iter().find(|action| action.id == id)
+    }
+}
+
+impl Context for SeenRun<'_> {
+    fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
+        self.action(action)?.field(field)
+    }
+}
+
+impl SeenAction<'_> {
+    fn field(&self, field: Field) -> Option<FieldValue<'_>> {
+        let count = |count: u64| Some(FieldValue::Number(as_number(count)));
+        match field {
+            Field::ExitCode => self.exit_code().map(|code| FieldValue::Number(f64::from(code))),
+            Field::Success => self.status.map(|status| FieldValue::Boolean(status == ResultType::Success)),
+            Field::Duration => count(self.duration?.0),
+            Field::Stdout => self.stdout.map(|stream| FieldValue::Text(text_of(stream))),
+            Field::Stderr => self.stderr.map(|stream| FieldValue::Text(text_of(stream))),
+            Field::ErrorCount => count(self.findings?.errors),
+            Field::WarningCount => count(self.findings?.warnings),
+            Field::TestsPassed => count(self.tests?.counts.passed),
+            Field::TestsFailed => count(self.tests?.counts.failed),
+            Field::TestsSkipped => count(self.tests?.counts.skipped),
+            Field::TestsTotal => count(self.tests?.total),
+            Field::StatusCode => self.answer.as_ref().map(|answer| FieldValue::Number(f64::from(answer.status))),
+            Field::Body => self.answer.as_ref()?.body.as_ref().map(FieldValue::Json),
+            Field::Headers => self.answer.as_ref().map(|answer| FieldValue::Texts(&answer.headers)),
+            Field::Exists => self.file.map(|file| FieldValue::Boolean(file.exists)),
+            Field::Size => count(self.file?.size?),
+            Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::Boolean),
+            Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::Boolean),
+            // Actions that have these are not carried out (E8).
+            Field::Count | Field::Initialized => None,
+        }
+    }
+
+    /// Returns the exit code; where there is no process, 0 for SUCCESS and 1 for anything else (C66).
+    pub(super) fn exit_code(&self) -> Option<i32> {
+        match self.action_type {
+            ActionType::FileValidation | ActionType::HttpRequest => {
+                self.status.map(|status| i32::from(status != ResultType::Success))
+            }
+            ActionType::TerminalCommand
+            | ActionType::CustomScript
+            | ActionType::Review
+            | ActionType::DockerCommand
+            | ActionType::DatabaseQuery
+            | ActionType::McpBrowserCommand => self.exit_code,
+        }
+    }
+}
+
+/// Returns a stream as text. Where it was cut, bytes of a character that the cut divides belong to neither part.
+pub(super) fn text_of(stream: &StreamExcerpt) -> OutputText<'_> {
+    if stream.tail.is_empty() && stream.is_complete() {
+        return OutputText { parts: vec![String::from_utf8_lossy(&stream.head)], complete: true };
+    }
+    if stream.is_complete() {
+        let whole = [stream.head.as_slice(), &stream.tail].concat();
+        return OutputText { parts: vec![Cow::Owned(String::from_utf8_lossy(&whole).into_owned())], complete: true };
+    }
+    let continues = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+    let head = &stream.head[..stream.head.len() - divided_at_end(&stream.head)];
+    let skipped = stream.tail.iter().take(3).take_while(|byte| continues(byte)).count();
+    let parts = vec![String::from_utf8_lossy(head), String::from_utf8_lossy(&stream.tail[skipped..])];
+    OutputText { parts, complete: false }
+}
+
+/// Returns how many bytes at the end begin a character that does not end there.
+fn divided_at_end(bytes: &[u8]) -> usize {
+    let Some(back) = bytes.iter().rev().take(3).position(|byte| *byte >= 0b1100_0000) else { return 0 };
+    let lead = bytes[bytes.len() - 1 - back];
+    let needed = match lead {
+        0b1111_0000.. => 4,
+        0b1110_0000.. => 3,
+        _ => 2,
+    };
+    if back + 1 < needed { back + 1 } else { 0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts, sizes and milliseconds stay far below the integers a float cannot hold")]
+fn as_number(count: u64) -> f64 {
+    count as f64
+}
