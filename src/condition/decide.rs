@@ -221,7 +221,8 @@ impl Variable {
     }
 
     fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
-        let beside = |number: f64| [number.ceil() - 1.0, number.floor(), number.ceil(), number.floor() + 1.0];
+        // Each stretch ends below a constant or at the domain's end, and a constant may be a stretch of its own.
+        let beside = |number: f64| [number.ceil() - 1.0, number.ceil()];
         let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
         integers.retain(|integer| (least..=most).contains(integer));
         distinct(integers)
