@@ -6,11 +6,14 @@ import sys
 
 # Crates that the program is built from on Linux, itself included, with what their macros need. A new crate is a decision: raise
 # this in the commit that adds it, and say there what it replaces.
-MOST_CRATES = 116
+MOST_CRATES = 158
 # Names that may be there in several versions, and why.
-TWICE = {"syn": "macros only: two generations of derive crates, nothing of it is in the program"}
+TWICE = {
+    "getrandom": "jsonschema's hasher takes its seed from the older one",
+    "syn": "macros only: two generations of derive crates, nothing of it is in the program",
+}
 LICENCES = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT",
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
     "Unicode-3.0", "Unlicense", "Zlib",
 }
 PLATFORM = "x86_64-unknown-linux-gnu"
