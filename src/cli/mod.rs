@@ -19,6 +19,7 @@ mod service;
 mod service_arguments;
 mod setup;
 mod show_progress;
+mod specification_arguments;
 mod style;
 mod terminal;
 mod watch_screen;
@@ -73,6 +74,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
+        Command::Check(options) => commands::check::execute(&options, environment),
+        Command::Schema(_) => commands::schema::execute(),
+        Command::Plan(options) => commands::plan::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }
 }

@@ -14,7 +14,7 @@ use crate::spec::specification::{Gravity, Reading, SpecificationFault, Surroundi
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
 fn read(text: &str) -> Reading {
-    read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/work/billing-core") })
+    read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/billing-core") })
 }
 
 fn said(faults: &[SpecificationFault]) -> String {
@@ -36,7 +36,7 @@ fn reasons() -> String {
     let mut reasons = String::new();
     for name in names {
         let text = fs::read_to_string(fixtures().join(&name)).expect("a fixture is text");
-        let reading = read_specification(&text, &name, Surroundings { project_root: Path::new("/srv/work/billing-core") });
+        let reading = read_specification(&text, &name, Surroundings { project_root: Path::new("/srv/billing-core") });
         let verdict = if reading.specification.is_some() { "runs" } else { "is refused" };
         reasons.push_str(&format!("{name} {verdict}\n"));
         for fault in &reading.faults {

@@ -47,7 +47,7 @@ fn added(mut value: Value) -> Value {
 
 /// What a validator lets through: the schema alone is satisfied.
 fn lets_through() -> Vec<Mutation> {
-    let copy = |id: &str| json!({ "actionId": id, "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/work/billing-core/web" } });
+    let copy = |id: &str| json!({ "actionId": id, "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/billing-core/web" } });
     vec![
         mutation("a misspelt key", vec![(step(0, "/timeoutt"), json!(9))], vec![("SCHEMA", step(0, ""))]),
         mutation(
@@ -181,7 +181,7 @@ fn others() -> Vec<Mutation> {
             vec![
                 (
                     step(2, ""),
-                    json!({ "actionId": "STEP.3", "type": "CUSTOM_SCRIPT", "description": "asks the endpoint", "parameters": { "scriptPath": "/srv/work/billing-core/ask.py", "interpreter": "python3" } }),
+                    json!({ "actionId": "STEP.3", "type": "CUSTOM_SCRIPT", "description": "asks the endpoint", "parameters": { "scriptPath": "/srv/billing-core/ask.py", "interpreter": "python3" } }),
                 ),
                 ("/executionEngine/availableActionTypes/-", json!("CUSTOM_SCRIPT")),
                 (
@@ -230,12 +230,12 @@ fn others() -> Vec<Mutation> {
         ),
         mutation(
             "another place",
-            vec![("/globalConfiguration/workspaceRoot", json!("/srv/work"))],
+            vec![("/globalConfiguration/workspaceRoot", json!("/srv"))],
             vec![("WORKSPACE_ELSEWHERE", "/globalConfiguration/workspaceRoot")],
         ),
         mutation(
             "a directory outside",
-            vec![(step(1, "/parameters/workingDirectory"), json!("/srv/work/billing-core/../other"))],
+            vec![(step(1, "/parameters/workingDirectory"), json!("/srv/billing-core/../other"))],
             vec![("PATH_LEAVES_ROOT", step(1, "/parameters/workingDirectory"))],
         ),
         mutation(
