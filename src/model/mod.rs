@@ -3,6 +3,7 @@
 //! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
 //! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
 
+mod action_type;
 mod digest;
 mod evidence;
 mod exit_code;
@@ -25,6 +26,7 @@ mod time;
 mod tree;
 mod watch;
 
+pub use action_type::ActionType;
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;

@@ -1,0 +1,83 @@
+//! What an action is: the types of specification 2.0.0, and ours (E8).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An action's type. proctor carries out the first five; an action of one of the others is a specification error (E8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ActionType {
+    /// A command is run.
+    TerminalCommand,
+    /// A file is looked at.
+    FileValidation,
+    /// A request is sent and its answer looked at.
+    HttpRequest,
+    /// A script is run by a named interpreter.
+    CustomScript,
+    /// A reviewer is asked for a verdict; ours, under the `proctor` key.
+    Review,
+    /// A container is used; not carried out.
+    DockerCommand,
+    /// A database is asked; not carried out.
+    DatabaseQuery,
+    /// A browser is driven; not carried out.
+    McpBrowserCommand,
+}
+
+impl ActionType {
+    /// All types, in the order above.
+    pub const ALL: [Self; 8] = [
+        Self::TerminalCommand,
+        Self::FileValidation,
+        Self::HttpRequest,
+        Self::CustomScript,
+        Self::Review,
+        Self::DockerCommand,
+        Self::DatabaseQuery,
+        Self::McpBrowserCommand,
+    ];
+
+    /// Returns the type's word in a specification, for example `TERMINAL_COMMAND`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TerminalCommand => "TERMINAL_COMMAND",
+            Self::FileValidation => "FILE_VALIDATION",
+            Self::HttpRequest => "HTTP_REQUEST",
+            Self::CustomScript => "CUSTOM_SCRIPT",
+            Self::Review => "REVIEW",
+            Self::DockerCommand => "DOCKER_COMMAND",
+            Self::DatabaseQuery => "DATABASE_QUERY",
+            Self::McpBrowserCommand => "MCP_BROWSER_COMMAND",
+        }
+    }
+
+    /// Returns whether proctor carries out actions of this type.
+    pub fn is_carried_out(self) -> bool {
+        match self {
+            Self::TerminalCommand | Self::FileValidation | Self::HttpRequest | Self::CustomScript | Self::Review => true,
+            Self::DockerCommand | Self::DatabaseQuery | Self::McpBrowserCommand => false,
+        }
+    }
+}
+
+impl fmt::Display for ActionType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_type_is_what_is_read_and_written() {
+        for action_type in ActionType::ALL {
+            let json = serde_json::to_string(&action_type).expect("a unit variant serialises");
+            assert_eq!(json, format!("\"{action_type}\""));
+            assert_eq!(serde_json::from_str::<ActionType>(&json).expect("it is read back"), action_type);
+        }
+    }
+}
