@@ -18,6 +18,7 @@
 //! | carrying it out | [`run`], the only place where the folders below meet |
 //! | starting, stopping, capturing | [`process`] |
 //! | asking a tool for a report, reading it | [`tools`] |
+//! | what a specification's conditions say | [`condition`] |
 //! | what it amounts to | [`verdict`] |
 //! | where the task goes next | [`routing`] |
 //! | the file people and agents read | [`report`] |
@@ -31,9 +32,9 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, routing, config              → model
+//! ignore, condition, routing, config   → model
 //! tools                                → model
-//! spec                                 → model, config, tools
+//! spec                                 → model, config, condition, tools
 //! verdict                              → model
 //! report                               → model
 //! api                                  → model, report
@@ -51,6 +52,7 @@
 pub mod api;
 pub mod cli;
 pub mod client;
+pub mod condition;
 pub mod config;
 pub mod daemon;
 pub mod evidence;

@@ -4,6 +4,7 @@
 //! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
 
 mod action_type;
+mod criteria;
 mod digest;
 mod evidence;
 mod exit_code;
@@ -27,6 +28,7 @@ mod tree;
 mod watch;
 
 pub use action_type::ActionType;
+pub use criteria::{ConditionValue, ExpectedOutput, NoScalarError, TaskCondition, TaskCriteria};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;

@@ -238,7 +238,8 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
     argv.or_else(|| shlex::split(&command.command)).unwrap_or_default()
 }
 
-fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
+/// Returns what a command is taken for by its words.
+pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
     let recognition =
         if command.shell.is_some() { recognise_script(&command.command) } else { recognise(&words_of(action, command)) };
     recognition.tool.class()

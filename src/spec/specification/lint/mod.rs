@@ -5,6 +5,7 @@
 
 mod commands;
 mod completion;
+mod conditions;
 mod engine;
 mod operands;
 mod order;
@@ -96,6 +97,9 @@ pub const LINTS: &[LintRow] = &[
     hard("URL_SCHEME", operands::urls, "a request goes neither to `http` nor to `https`", "E8"),
     hard("PLACEHOLDER", placeholders::in_what_runs, "a placeholder stands in what is run or compared", "generated files"),
     soft("PLACEHOLDER_IN_TEXT", placeholders::in_texts, "a placeholder stands in a text for people", "generated files"),
+    hard("CONDITION_UNREADABLE", conditions::unreadable, "a condition cannot be read", "the grammar of conditions"),
+    hard("CONDITION_WRONG", conditions::wrong, "a condition names what is not there, or decides nothing", LET_THROUGH),
+    soft("CONDITION_ACCEPTS_FAILURE", conditions::accept_failure, "a success condition is met though tests fail", LET_THROUGH),
     soft("PASS_RATE", completion::pass_rate, "failing steps are let through", LET_THROUGH),
     soft("EVIDENCE_NEVER", completion::evidence_that_never_is, "required evidence that no action gives", LET_THROUGH),
     soft("CAPTURE_NEVER", completion::captures_that_never_are, "pictures of a browser are wanted", "E8"),

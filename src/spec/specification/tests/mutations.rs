@@ -40,6 +40,10 @@ fn task(rest: &str) -> &'static str {
     Box::leak(format!("/tasks/T117{rest}").into_boxed_str())
 }
 
+fn condition(index: usize) -> &'static str {
+    Box::leak(format!("/tasks/T117/validationCriteria/successConditions/{index}/condition").into_boxed_str())
+}
+
 fn added(mut value: Value) -> Value {
     value["version"] = json!("1.0.0");
     value
@@ -127,6 +131,27 @@ fn others() -> Vec<Mutation> {
     let server = "/globalConfiguration/devServer";
     let command = step(1, "/parameters/command");
     vec![
+        mutation("a constant", vec![(condition(0), json!("1 === 1"))], vec![("CONDITION_WRONG", condition(0))]),
+        mutation(
+            "a condition on a stranger",
+            vec![(condition(0), json!("STEP.9.exitCode === 0"))],
+            vec![("CONDITION_WRONG", condition(0))],
+        ),
+        mutation(
+            "a field of others",
+            vec![(condition(0), json!("STEP.1.statusCode === 200"))],
+            vec![("CONDITION_WRONG", condition(0))],
+        ),
+        mutation(
+            "no condition",
+            vec![(condition(0), json!("STEP.1.exitCode ==== 0"))],
+            vec![("CONDITION_UNREADABLE", condition(0))],
+        ),
+        mutation(
+            "failing tests are success",
+            vec![(condition(0), json!("STEP.1.exitCode === 0 || STEP.1.exitCode === 1"))],
+            vec![("CONDITION_ACCEPTS_FAILURE", condition(0))],
+        ),
         mutation(
             "a task that waits for itself",
             vec![(task("/dependencies"), json!(["T117"]))],

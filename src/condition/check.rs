@@ -1,0 +1,200 @@
+//! What is wrong with a condition before anything has run: names, types, and whether any run could change it.
+
+use crate::condition::decide::decide;
+use crate::condition::fault::ConditionFault;
+use crate::condition::fields::{FieldRow, ValueKind, meaning_of, row_of};
+use crate::condition::syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};
+use crate::model::{ActionId, ActionType, ConditionValue};
+
+/// What a part of a condition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartKind {
+    Boolean,
+    Number,
+    Text,
+    Null,
+    /// JSON of an answer: it can be each of the above.
+    Any,
+    /// It was refused already.
+    Refused,
+}
+
+/// Tells an action's type by its id.
+pub(super) type TypeOf<'a> = &'a dyn Fn(&ActionId) -> Option<ActionType>;
+
+/// Returns what is wrong with a condition, in the order of its text; nothing: it can be evaluated, and runs can differ in it.
+///
+/// `type_of` knows the types of the task's actions. That a condition decides something is proved only of one without other faults:
+/// one is refused as [`ConditionFault::Constant`] when it comes to the same for all values its references can have, each of them
+/// taken as independent of the others, and of what else is asked of the same value (`.length`, `.includes`). Every refusal is
+/// therefore right; what is let through may still be constant for a reason outside the condition, for example
+/// `STEP.1.testsPassed <= STEP.1.testsTotal`.
+pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> {
+    if condition.references().is_empty() {
+        return vec![ConditionFault::NoReference];
+    }
+    let mut checking = Checking { condition, type_of, faults: Vec::new() };
+    checking.truth(&condition.root);
+    if checking.faults.is_empty() {
+        checking.faults.extend(decide(condition, type_of).err());
+    }
+    checking.faults
+}
+
+/// Returns what a reference is: its field's row and what is asked of it.
+pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKind {
+    match (&reference.accessor, row.kind) {
+        (Some(Accessor::Includes(_)), _) => PartKind::Boolean,
+        (Some(Accessor::Length), _) => PartKind::Number,
+        (None, ValueKind::Boolean) => PartKind::Boolean,
+        (None, ValueKind::Integer(..)) => PartKind::Number,
+        (None, ValueKind::Text | ValueKind::Texts) => PartKind::Text,
+        (None, ValueKind::Json) => PartKind::Any,
+    }
+}
+
+/// Returns what a literal is.
+pub(super) fn kind_of_value(value: &ConditionValue) -> PartKind {
+    match value {
+        ConditionValue::Null => PartKind::Null,
+        ConditionValue::Boolean(_) => PartKind::Boolean,
+        ConditionValue::Number(_) => PartKind::Number,
+        ConditionValue::Text(_) => PartKind::Text,
+    }
+}
+
+struct Checking<'a> {
+    condition: &'a Condition,
+    type_of: TypeOf<'a>,
+    faults: Vec<ConditionFault>,
+}
+
+impl Checking<'_> {
+    /// Checks a part that must be true or false.
+    fn truth(&mut self, part: &Expression) {
+        let column = self.condition.column(part.at());
+        if let Expression::Literal { value: ConditionValue::Boolean(_), .. } = part {
+            return self.faults.push(ConditionFault::ConstantPart { part: part.to_string(), column });
+        }
+        let kind = self.kind(part);
+        match kind {
+            PartKind::Boolean | PartKind::Any | PartKind::Refused => {}
+            PartKind::Number | PartKind::Text | PartKind::Null => {
+                let (kind, example) = (kind.words(), kind.example());
+                self.faults.push(ConditionFault::NotTrueOrFalse { part: part.to_string(), kind, example, column });
+            }
+        }
+    }
+
+    fn kind(&mut self, part: &Expression) -> PartKind {
+        match part {
+            Expression::Or(parts) | Expression::And(parts) => {
+                parts.iter().for_each(|part| self.truth(part));
+                PartKind::Boolean
+            }
+            Expression::Not(part) => {
+                self.truth(part);
+                PartKind::Boolean
+            }
+            Expression::Compare { left, operator, right, at } => {
+                if let (Expression::Literal { .. }, Expression::Literal { .. }) = (&**left, &**right) {
+                    let column = self.condition.column(part.at());
+                    self.faults.push(ConditionFault::ConstantPart { part: part.to_string(), column });
+                } else {
+                    self.comparison(left, *operator, right, *at);
+                }
+                PartKind::Boolean
+            }
+            Expression::Reference(reference) => self.reference(reference),
+            Expression::Literal { value, .. } => kind_of_value(value),
+        }
+    }
+
+    fn comparison(&mut self, left: &Expression, operator: Operator, right: &Expression, at: Offset) {
+        let column = self.condition.column(at);
+        let kinds = (self.kind(left), self.kind(right));
+        if operator.is_order() {
+            let has_order = |kind| matches!(kind, PartKind::Number | PartKind::Any | PartKind::Refused);
+            let sides = [(left, kinds.0), (right, kinds.1)];
+            if let Some((part, kind)) = sides.into_iter().find(|(_, kind)| !has_order(*kind)) {
+                self.faults.push(ConditionFault::NoOrder { part: part.to_string(), kind: kind.words(), column });
+            }
+        } else if !kinds.0.can_equal(kinds.1) {
+            self.faults.push(ConditionFault::TypeMismatch {
+                left: left.to_string(),
+                left_kind: kinds.0.words(),
+                right: right.to_string(),
+                right_kind: kinds.1.words(),
+                column,
+            });
+        }
+    }
+
+    fn reference(&mut self, reference: &Reference) -> PartKind {
+        let column = self.condition.column(reference.at);
+        let (action, field) = (reference.action.clone(), reference.field.clone());
+        let fault = match (self.type_of)(&action) {
+            None => ConditionFault::UnknownAction { action, column },
+            Some(action_type) => match row_of(&field, action_type) {
+                Some(row) => match part_fault(reference, row, column) {
+                    Some(fault) => fault,
+                    None => return kind_of_reference(reference, row),
+                },
+                None if meaning_of(&field).is_none() => ConditionFault::UnknownField { action, action_type, field, column },
+                None => ConditionFault::FieldOfOtherType { action, action_type, field, column },
+            },
+        };
+        self.faults.push(fault);
+        PartKind::Refused
+    }
+}
+
+/// Returns why a field has no such part, or cannot be asked so; none where it can.
+fn part_fault(reference: &Reference, row: &FieldRow, column: usize) -> Option<ConditionFault> {
+    let has_path = !reference.path.is_empty();
+    let (what, advice) = match row.kind {
+        ValueKind::Boolean if has_path || reference.accessor.is_some() => ("`true` or `false`", "compare the field itself"),
+        ValueKind::Integer(..) if has_path || reference.accessor.is_some() => ("a number", "compare the field itself"),
+        ValueKind::Text if has_path => ("a text", "a text has `.includes(\"…\")` and `.length`"),
+        ValueKind::Texts if !is_header(&reference.path) => ("the headers", "name one header: `headers['content-type']`"),
+        ValueKind::Boolean | ValueKind::Integer(..) | ValueKind::Text | ValueKind::Json | ValueKind::Texts => {
+            let is_empty = matches!(&reference.accessor, Some(Accessor::Includes(text)) if text.is_empty());
+            return is_empty.then(|| ConditionFault::ConstantPart { part: reference.to_string(), column });
+        }
+    };
+    Some(ConditionFault::NoSuchPart { reference: reference.to_string(), what, advice, column })
+}
+
+fn is_header(path: &[Segment]) -> bool {
+    matches!(path, [Segment::Name(_)])
+}
+
+impl PartKind {
+    fn can_equal(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Refused, _) | (_, Self::Refused) => true,
+            (Self::Any, _) | (_, Self::Any) => true,
+            (Self::Boolean | Self::Number | Self::Text | Self::Null, _) => self == other,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Boolean => "true or false",
+            Self::Number => "a number",
+            Self::Text => "a text",
+            Self::Null => "null",
+            Self::Any => "JSON",
+            Self::Refused => "refused",
+        }
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::Boolean | Self::Any | Self::Refused => "true",
+            Self::Number => "0",
+            Self::Text => "\"…\"",
+            Self::Null => "null",
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Whether a condition can come to more than one answer: a bounded search over the points where its parts can change.
+//!
+//! Each distinct thing that is asked of an action is a variable. Between two neighbours of the constants it is compared with, no
+//! comparison changes, so one value of each such stretch stands for all of it. Two references that are compared with one another
+//! are one variable more, which is "less", "equal" or "greater". Variables are taken as independent: the search sees at least the
+//! answers that runs can give, so that what it calls constant is constant.
+
+use std::collections::BTreeMap;
+
+use crate::condition::check::{PartKind, TypeOf, kind_of_reference, kind_of_value};
+use crate::condition::evaluate::{Known, Truth, compare};
+use crate::condition::fault::{ConditionFault, Constancy};
+use crate::condition::fields::{FieldRow, MOST, ValueKind, row_of};
+use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
+use crate::model::ConditionValue;
+
+/// How many partial assignments are looked at. A condition of 1 KiB that people write needs some dozens.
+const MOST_LOOKS: u32 = 20_000;
+
+/// Returns whether a condition without other faults can come to true and to something else.
+pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), ConditionFault> {
+    let mut translation = Translation { type_of, variables: Vec::new(), by_name: BTreeMap::new() };
+    let formula = translation.truth(condition.expression());
+    let points: Vec<Vec<Known>> = translation.variables.iter().map(Variable::points).collect();
+    for (wanted, constancy) in [(Wanted::NotTrue, Constancy::AlwaysTrue), (Wanted::True, Constancy::NeverTrue)] {
+        let mut search = Search { formula: &formula, points: &points, chosen: Vec::new(), looks: 0 };
+        match search.finds(wanted) {
+            Some(true) => {}
+            Some(false) => return Err(ConditionFault::Constant(constancy)),
+            None => return Err(ConditionFault::TooManyParts),
+        }
+    }
+    Ok(())
+}
+
+/// A condition over variables.
+enum Formula {
+    Or(Vec<Formula>),
+    And(Vec<Formula>),
+    Not(Box<Formula>),
+    Same(Box<Formula>, Box<Formula>),
+    Constant(Truth),
+    /// Whether a variable's value is `true`.
+    IsTrue(usize),
+    /// A variable's value, compared with a constant.
+    Test(usize, Operator, ConditionValue),
+}
+
+/// One distinct thing that is asked of the actions.
+struct Variable {
+    values: Values,
+    constants: Vec<ConditionValue>,
+}
+
+/// What values a variable can have.
+enum Values {
+    Boolean,
+    Integer(u64, u64),
+    Text,
+    Any,
+    /// How two numbers stand to each other, or two texts: -1, 0, 1.
+    Order,
+    /// How two values stand to each other one of which may be of any kind: null where they have no order.
+    OrderOrNone,
+}
+
+struct Translation<'a> {
+    type_of: TypeOf<'a>,
+    variables: Vec<Variable>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Translation<'_> {
+    /// Translates a part that is true or false.
+    fn truth(&mut self, part: &Expression) -> Formula {
+        match part {
+            Expression::Or(parts) => Formula::Or(parts.iter().map(|part| self.truth(part)).collect()),
+            Expression::And(parts) => Formula::And(parts.iter().map(|part| self.truth(part)).collect()),
+            Expression::Not(part) => Formula::Not(Box::new(self.truth(part))),
+            Expression::Compare { left, operator, right, .. } => self.comparison(left, *operator, right),
+            Expression::Reference(reference) => self.is_true(reference),
+            Expression::Literal { value, .. } => Formula::Constant(Truth::from(*value == ConditionValue::Boolean(true))),
+        }
+    }
+
+    fn comparison(&mut self, left: &Expression, operator: Operator, right: &Expression) -> Formula {
+        if self.kind(left) == PartKind::Boolean && self.kind(right) == PartKind::Boolean {
+            let same = Formula::Same(Box::new(self.truth(left)), Box::new(self.truth(right)));
+            return if operator == Operator::NotEqual { Formula::Not(Box::new(same)) } else { same };
+        }
+        match (left, right) {
+            (Expression::Reference(left), Expression::Reference(right)) => self.pair(left, operator, right),
+            (Expression::Reference(reference), Expression::Literal { value, .. }) => self.test(reference, operator, value),
+            (Expression::Literal { value, .. }, Expression::Reference(reference)) => {
+                self.test(reference, operator.flipped(), value)
+            }
+            // A whole comparison beside JSON of an answer: whatever it comes to.
+            (Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. }, _)
+            | (_, Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. })
+            | (Expression::Literal { .. }, Expression::Literal { .. }) => {
+                let variable = self.variable(format!("#{}", self.variables.len()), Values::Boolean);
+                Formula::IsTrue(variable)
+            }
+        }
+    }
+
+    fn kind(&self, part: &Expression) -> PartKind {
+        match part {
+            Expression::Reference(reference) => kind_of_reference(reference, self.row(reference)),
+            Expression::Literal { value, .. } => kind_of_value(value),
+            Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. } => PartKind::Boolean,
+        }
+    }
+
+    fn row(&self, reference: &Reference) -> &'static FieldRow {
+        let row = (self.type_of)(&reference.action).and_then(|action_type| row_of(&reference.field, action_type));
+        row.expect("a condition with such a fault is not decided")
+    }
+
+    fn is_true(&mut self, reference: &Reference) -> Formula {
+        let row = self.row(reference);
+        let variable = self.variable_of(reference, row);
+        let test = Formula::IsTrue(variable);
+        if row.negated { Formula::Not(Box::new(test)) } else { test }
+    }
+
+    /// Translates a comparison with a constant. Fields that can be negated are true or false, and those are not compared here.
+    fn test(&mut self, reference: &Reference, operator: Operator, value: &ConditionValue) -> Formula {
+        let variable = self.variable_of(reference, self.row(reference));
+        let constants = &mut self.variables[variable].constants;
+        if !constants.contains(value) {
+            constants.push(value.clone());
+        }
+        Formula::Test(variable, operator, value.clone())
+    }
+
+    fn variable_of(&mut self, reference: &Reference, row: &FieldRow) -> usize {
+        let values = match (kind_of_reference(reference, row), row.kind) {
+            (PartKind::Number, ValueKind::Integer(least, most)) => Values::Integer(least, most),
+            (PartKind::Number, _) => Values::Integer(0, MOST),
+            (PartKind::Text, _) => Values::Text,
+            (PartKind::Boolean, _) => Values::Boolean,
+            (PartKind::Any | PartKind::Null | PartKind::Refused, _) => Values::Any,
+        };
+        self.variable(variable_name(reference, row), values)
+    }
+
+    fn pair(&mut self, left: &Reference, operator: Operator, right: &Reference) -> Formula {
+        let (left_row, right_row) = (self.row(left), self.row(right));
+        let (left_name, right_name) = (side_name(left, left_row), side_name(right, right_row));
+        let zero = ConditionValue::Number(0.0);
+        if left_name == right_name {
+            return Formula::Constant(compare(&Known::Value(zero.clone()), operator, &Known::Value(zero)));
+        }
+        let is_any = |reference, row| kind_of_reference(reference, row) == PartKind::Any;
+        let values = if is_any(left, left_row) || is_any(right, right_row) { Values::OrderOrNone } else { Values::Order };
+        let in_order = left_name < right_name;
+        let name = if in_order { format!("{left_name} ? {right_name}") } else { format!("{right_name} ? {left_name}") };
+        let operator = if in_order { operator } else { operator.flipped() };
+        Formula::Test(self.variable(name, values), operator, zero)
+    }
+
+    fn variable(&mut self, name: String, values: Values) -> usize {
+        *self.by_name.entry(name).or_insert_with(|| {
+            self.variables.push(Variable { values, constants: Vec::new() });
+            self.variables.len() - 1
+        })
+    }
+}
+
+/// Returns a name that is the same for all ways to ask for the same value.
+fn variable_name(reference: &Reference, row: &FieldRow) -> String {
+    let mut path = reference.path.clone();
+    if row.kind == ValueKind::Texts {
+        for segment in &mut path {
+            if let Segment::Name(name) = segment {
+                name.make_ascii_lowercase();
+            }
+        }
+    }
+    let accessor = match &reference.accessor {
+        Some(Accessor::Includes(text)) => format!(" includes {text:?}"),
+        Some(Accessor::Length) => " length".to_owned(),
+        None => String::new(),
+    };
+    format!("{} {:?} {path:?}{accessor}", reference.action, row.field)
+}
+
+/// Returns a name for one side of a pair: there a value and its contrary are two.
+fn side_name(reference: &Reference, row: &FieldRow) -> String {
+    format!("{}{}", if row.negated { "!" } else { "" }, variable_name(reference, row))
+}
+
+impl Variable {
+    /// Returns one value of each stretch in which no comparison with the constants changes.
+    fn points(&self) -> Vec<Known> {
+        let number = |number: f64| ConditionValue::Number(number);
+        let booleans = [ConditionValue::Boolean(false), ConditionValue::Boolean(true)];
+        let points = match self.values {
+            Values::Boolean => booleans.to_vec(),
+            Values::Integer(least, most) => self.integers(as_number(least), as_number(most)),
+            Values::Text => self.texts(),
+            Values::Any => {
+                let mut points = booleans.to_vec();
+                points.push(ConditionValue::Null);
+                points.extend(self.texts());
+                points.extend(self.reals());
+                points
+            }
+            Values::Order => [-1.0, 0.0, 1.0].map(number).to_vec(),
+            Values::OrderOrNone => [number(-1.0), number(0.0), number(1.0), ConditionValue::Null].to_vec(),
+        };
+        points.into_iter().map(Known::Value).collect()
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.constants.iter().filter_map(|constant| match constant {
+            ConditionValue::Number(number) => Some(*number),
+            ConditionValue::Null | ConditionValue::Boolean(_) | ConditionValue::Text(_) => None,
+        })
+    }
+
+    fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
+        let beside = |number: f64| [number.ceil() - 1.0, number.floor(), number.ceil(), number.floor() + 1.0];
+        let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
+        integers.retain(|integer| (least..=most).contains(integer));
+        distinct(integers)
+    }
+
+    fn reals(&self) -> Vec<ConditionValue> {
+        let mut constants: Vec<f64> = self.numbers().collect();
+        constants.sort_by(f64::total_cmp);
+        let between: Vec<f64> = constants.windows(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect();
+        let (first, last) = (constants.first().copied().unwrap_or(0.0), constants.last().copied().unwrap_or(0.0));
+        constants.extend(between);
+        constants.extend([first - 1.0, last + 1.0]);
+        distinct(constants)
+    }
+
+    /// Returns the texts it is compared with, and one that it is not.
+    fn texts(&self) -> Vec<ConditionValue> {
+        let mut texts: Vec<ConditionValue> =
+            self.constants.iter().filter(|constant| matches!(constant, ConditionValue::Text(_))).cloned().collect();
+        let longest = texts.iter().map(|text| text.to_string().len()).max().unwrap_or(0);
+        texts.push(ConditionValue::Text("x".repeat(longest + 1)));
+        texts
+    }
+}
+
+fn distinct(mut numbers: Vec<f64>) -> Vec<ConditionValue> {
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    numbers.into_iter().map(ConditionValue::Number).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the domains end at the largest exact integer")]
+fn as_number(integer: u64) -> f64 {
+    integer as f64
+}
+
+/// What the search looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    True,
+    NotTrue,
+}
+
+struct Search<'a> {
+    formula: &'a Formula,
+    points: &'a [Vec<Known>],
+    chosen: Vec<&'a Known>,
+    looks: u32,
+}
+
+impl Search<'_> {
+    /// Returns whether what is wanted is found; none where the bound was reached first.
+    fn finds(&mut self, wanted: Wanted) -> Option<bool> {
+        self.looks += 1;
+        if self.looks > MOST_LOOKS {
+            return None;
+        }
+        if let Some(truth) = self.formula.truth(&self.chosen) {
+            return Some((truth == Truth::True) == (wanted == Wanted::True));
+        }
+        let points = self.points;
+        for point in points.get(self.chosen.len()).map_or(&[][..], Vec::as_slice) {
+            self.chosen.push(point);
+            let found = self.finds(wanted);
+            self.chosen.pop();
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
+    }
+}
+
+impl Formula {
+    /// Returns what it comes to whatever the values of the variables that were not chosen yet; none where that matters.
+    fn truth(&self, chosen: &[&Known]) -> Option<Truth> {
+        match self {
+            Self::Or(parts) => {
+                let truths = parts.iter().map(|part| part.truth(chosen));
+                dominated(truths, Truth::True).map(|truths| truths.into_iter().max().unwrap_or(Truth::Unknown))
+            }
+            Self::And(parts) => {
+                let truths = parts.iter().map(|part| part.truth(chosen));
+                dominated(truths, Truth::False).map(|truths| truths.into_iter().min().unwrap_or(Truth::Unknown))
+            }
+            Self::Not(part) => part.truth(chosen).map(Truth::negated),
+            Self::Same(left, right) => match (left.truth(chosen)?, right.truth(chosen)?) {
+                (Truth::Unknown, _) | (_, Truth::Unknown) => Some(Truth::Unknown),
+                (left, right) => Some(Truth::from(left == right)),
+            },
+            Self::Constant(truth) => Some(*truth),
+            Self::IsTrue(variable) => chosen.get(*variable).map(|value| Truth::of(value)),
+            Self::Test(variable, operator, value) => {
+                let chosen = chosen.get(*variable)?;
+                Some(compare(chosen, *operator, &Known::Value(value.clone())))
+            }
+        }
+    }
+}
+
+/// Returns what is known of the parts, where that decides: all of them, or one that rules the others out.
+fn dominated(truths: impl Iterator<Item = Option<Truth>>, ruling: Truth) -> Option<Vec<Truth>> {
+    let truths: Vec<Option<Truth>> = truths.collect();
+    if truths.contains(&Some(ruling)) { Some(vec![ruling]) } else { truths.into_iter().collect() }
+}

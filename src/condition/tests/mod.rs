@@ -1,0 +1,75 @@
+//! Tests of conditions: the grammar, its messages, the static check, evaluation, and properties.
+
+mod checks;
+mod evaluation;
+mod messages;
+mod properties;
+mod reference;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::condition::{Condition, ConditionFault, Context, Field, FieldValue, OutputText, check};
+use crate::model::{ActionId, ActionType};
+
+/// What a test says became of the actions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    fields: BTreeMap<(String, Field), Told>,
+}
+
+/// A value of a field, owned.
+#[derive(Debug, Clone)]
+pub(super) enum Told {
+    Boolean(bool),
+    Number(f64),
+    Text(String),
+    /// The first and the last part of a text that is longer.
+    Ends(String, String),
+    Json(Value),
+    Texts(BTreeMap<String, String>),
+}
+
+impl Seen {
+    fn with(mut self, action: &str, field: Field, told: Told) -> Self {
+        self.fields.insert((action.to_owned(), field), told);
+        self
+    }
+}
+
+impl Context for Seen {
+    fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
+        Some(match self.fields.get(&(action.to_string(), field))? {
+            Told::Boolean(value) => FieldValue::Boolean(*value),
+            Told::Number(number) => FieldValue::Number(*number),
+            Told::Text(text) => FieldValue::Text(OutputText::whole(text)),
+            Told::Ends(first, last) => FieldValue::Text(OutputText {
+                parts: vec![Cow::Borrowed(first.as_str()), Cow::Borrowed(last.as_str())],
+                complete: false,
+            }),
+            Told::Json(value) => FieldValue::Json(value),
+            Told::Texts(texts) => FieldValue::Texts(texts),
+        })
+    }
+}
+
+fn read(text: &str) -> Condition {
+    Condition::parse(text).unwrap_or_else(|error| panic!("`{text}` is refused: {error}"))
+}
+
+/// The actions of the tests: 1 to 4 are commands, 5 and 9 requests, 7 a file, 8 a database, and a file is a prerequisite.
+fn type_of(action: &ActionId) -> Option<ActionType> {
+    Some(match action.as_str() {
+        "STEP.1" | "STEP.2" | "STEP.3" | "STEP.4" | "T001.1" => ActionType::TerminalCommand,
+        "STEP.5" | "STEP.9" => ActionType::HttpRequest,
+        "STEP.7" | "PREREQ.1" => ActionType::FileValidation,
+        "STEP.8" => ActionType::DatabaseQuery,
+        _ => return None,
+    })
+}
+
+fn faults(text: &str) -> Vec<ConditionFault> {
+    check(&read(text), &type_of)
+}

@@ -1,0 +1,79 @@
+//! A second evaluator, written apart from the first: what a condition can come to is the set of answers over all the values that
+//! its unknown parts could have. Kleene's logic follows from sets of truth values; nothing of the first is used but the syntax.
+
+use std::collections::BTreeSet;
+
+use crate::condition::{Accessor, Expression, Operator, Reference, Segment};
+use crate::model::ConditionValue;
+
+/// What the reference evaluator is told: one value for each text of a reference, none where it is unknown.
+pub(super) type Table<'a> = &'a dyn Fn(&str) -> Option<ConditionValue>;
+
+/// The answers that are possible: one of them, or both where it is unknown.
+pub(super) fn answers(expression: &Expression, table: Table<'_>) -> BTreeSet<bool> {
+    let both = BTreeSet::from([false, true]);
+    match expression {
+        Expression::Or(parts) => combine(parts, table, false, |one, other| one || other),
+        Expression::And(parts) => combine(parts, table, true, |one, other| one && other),
+        Expression::Not(part) => answers(part, table).into_iter().map(|answer| !answer).collect(),
+        Expression::Compare { left, operator, right, .. } => match (value(left, table), value(right, table)) {
+            (Some(left), Some(right)) => compared(&left, *operator, &right).map_or(both, |answer| BTreeSet::from([answer])),
+            (None, _) | (_, None) => both,
+        },
+        Expression::Reference(_) | Expression::Literal { .. } => match value(expression, table) {
+            Some(ConditionValue::Boolean(answer)) => BTreeSet::from([answer]),
+            Some(ConditionValue::Null | ConditionValue::Number(_) | ConditionValue::Text(_)) | None => both,
+        },
+    }
+}
+
+fn combine(parts: &[Expression], table: Table<'_>, first: bool, with: impl Fn(bool, bool) -> bool) -> BTreeSet<bool> {
+    parts.iter().fold(BTreeSet::from([first]), |seen, part| {
+        let answers = answers(part, table);
+        seen.iter().flat_map(|one| answers.iter().map(|other| with(*one, *other))).collect()
+    })
+}
+
+fn value(expression: &Expression, table: Table<'_>) -> Option<ConditionValue> {
+    match expression {
+        Expression::Literal { value, .. } => Some(value.clone()),
+        Expression::Reference(reference) => table(&spelt(reference)),
+        Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. } => {
+            let answers = answers(expression, table);
+            let single = answers.first().filter(|_| answers.len() == 1);
+            single.map(|answer| ConditionValue::Boolean(*answer))
+        }
+    }
+}
+
+fn compared(left: &ConditionValue, operator: Operator, right: &ConditionValue) -> Option<bool> {
+    let order = match (left, right) {
+        (ConditionValue::Number(left), ConditionValue::Number(right)) => left.partial_cmp(right),
+        _ => None,
+    };
+    match operator {
+        Operator::Equal => Some(left == right),
+        Operator::NotEqual => Some(left != right),
+        Operator::Less => order.map(std::cmp::Ordering::is_lt),
+        Operator::LessOrEqual => order.map(std::cmp::Ordering::is_le),
+        Operator::Greater => order.map(std::cmp::Ordering::is_gt),
+        Operator::GreaterOrEqual => order.map(std::cmp::Ordering::is_ge),
+    }
+}
+
+/// Returns a reference's text, written apart from its `Display`.
+fn spelt(reference: &Reference) -> String {
+    let mut text = format!("{}/{}", reference.action, reference.field);
+    for segment in &reference.path {
+        match segment {
+            Segment::Name(name) => text.push_str(&format!("/{name}")),
+            Segment::Index(index) => text.push_str(&format!("/{index}")),
+        }
+    }
+    match &reference.accessor {
+        Some(Accessor::Includes(needle)) => text.push_str(&format!("?{needle}")),
+        Some(Accessor::Length) => text.push('#'),
+        None => {}
+    }
+    text
+}
