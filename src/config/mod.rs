@@ -21,6 +21,7 @@ mod shell;
 mod tests;
 mod values;
 
+pub use command::script_of;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
 pub use policy::strategy_word;

@@ -163,10 +163,12 @@ fn read_text(path: &Path) -> io::Result<String> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {
-    let hint = match error.kind() {
-        ErrorKind::NotFound => "name a file that is there, or none for every one of the project",
-        ErrorKind::InvalidData => "save the file in UTF-8",
-        _ => "name a file you may read",
+    let hint = if error.kind() == ErrorKind::NotFound {
+        "name a file that is there, or none for every one of the project"
+    } else if error.kind() == ErrorKind::InvalidData {
+        "save the file in UTF-8"
+    } else {
+        "name a file you may read"
     };
     CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), error).hint(hint)
 }

@@ -99,7 +99,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
         }
     };
     drop_what_follows(&mut faults);
-    faults.sort_by(|left, right| (left.line, left.column, left.gravity).cmp(&(right.line, right.column, right.gravity)));
+    faults.sort_by_key(|fault| (fault.line, fault.column, fault.gravity));
     faults.truncate(MOST_FAULTS);
     let runs = !faults.iter().any(SpecificationFault::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });

@@ -139,7 +139,7 @@ fn by_table(fault: ShapeFault, schema_path: &str, instance: &Value) -> ShapeFaul
     let shown = match &asked {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         Value::String(word) if keyword.name == "type" => word.clone(),
-        other => other.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => asked.to_string(),
     };
     let words = || asked.as_array().into_iter().flatten().filter_map(Value::as_str);
     let (near, hint) = match keyword.name {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{masking_pattern, shell_construct};
+use crate::config::{masking_pattern, script_of, shell_construct};
 use crate::model::{ActionPhase, ToolClass};
 use crate::spec::specification::lint::subject::{Action, Finding, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
@@ -60,11 +60,19 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// A script hides a failure.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Finding> {
-    let scripts = command_texts(subject).into_iter().filter(|command| command.shell.is_some());
-    let findings = scripts.filter_map(|command| {
-        let (pattern, why) = masking_pattern(command.text)?;
+    let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
+        Some(_) => Some((command.pointer, command.text.to_owned())),
+        // A shell of the command's own hides as well as one of ours.
+        None => Some((command.pointer, script_of(&shlex::split(command.text)?)?.to_owned())),
+    });
+    let words = subject.actions().filter_map(|action| {
+        let script = script_of(action.raw.proctor.as_ref()?.argv.as_deref()?)?.to_owned();
+        Some((format!("{}/proctor/argv", action.pointer), script))
+    });
+    let findings = texts.chain(words).filter_map(|(pointer, script)| {
+        let (pattern, why) = masking_pattern(&script)?;
         let hint = "let the command's own exit status decide; what may fail is said by the validation policy";
-        Some(Finding::new(command.pointer, format!("`{pattern}` {why}")).hint(hint))
+        Some(Finding::new(pointer, format!("`{pattern}` {why}")).hint(hint))
     });
     findings.collect()
 }

@@ -69,6 +69,24 @@ pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Finding> {
     findings.collect()
 }
 
+/// The verdict's own ground is not wanted.
+pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = subject.actions().flat_map(|action| {
+        let capture = action.raw.evidence_capture.as_ref();
+        let grounds = [
+            ("exitCode", capture.and_then(|capture| capture.exit_code)),
+            ("duration", capture.and_then(|capture| capture.duration)),
+        ];
+        let unwanted = grounds.into_iter().filter(|(_, wanted)| *wanted == Some(false));
+        let finding = |(key, _): (&str, Option<bool>)| {
+            action
+                .finding(&format!("/evidenceCapture/{key}"), "the verdict rests on it, so that it is in the report all the same")
+        };
+        unwanted.map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
 /// `expectedFailingTests` where tests are to pass.
 pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Finding> {
     let of_task = |task: Task<'_>| {

@@ -1,6 +1,6 @@
 //! Rules of conditions: each can be read, speaks of what is there, can be both true and false, and lets no failing test through.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condition::{Condition, Context, Field, FieldValue, Truth, check, evaluate};
 use crate::model::{ActionId, ActionType, ToolClass};
@@ -40,7 +40,11 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
         let failed = FailedTests { actions: test_actions(task) };
         let successes = task.raw.validation_criteria.success_conditions.iter().enumerate();
         let accepting = successes.filter(|(_, raw)| {
-            Condition::parse(&raw.condition).is_ok_and(|condition| evaluate(&condition, &failed).truth == Truth::True)
+            let evaluation = Condition::parse(&raw.condition).map(|condition| evaluate(&condition, &failed));
+            evaluation.is_ok_and(|evaluation| {
+                let asks_a_test = evaluation.actual.iter().any(|actual| actual.value.is_some());
+                asks_a_test && evaluation.truth == Truth::True
+            })
         });
         let finding = |(index, raw): (usize, &RawCondition)| {
             let pointer = task.pointer(&format!("/validationCriteria/successConditions/{index}/condition"));
@@ -54,7 +58,7 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// What is known when every test tool has ended with failing tests.
 struct FailedTests {
-    actions: Vec<ActionId>,
+    actions: BTreeSet<ActionId>,
 }
 
 impl Context for FailedTests {
@@ -81,7 +85,7 @@ fn types_of(task: Task<'_>) -> BTreeMap<ActionId, ActionType> {
     ids.collect()
 }
 
-fn test_actions(task: Task<'_>) -> Vec<ActionId> {
+fn test_actions(task: Task<'_>) -> BTreeSet<ActionId> {
     let tests = task.actions().filter_map(|action| match &action.raw.parameters {
         RawParameters::TerminalCommand(command) if class_of(&action, command) == ToolClass::Test => {
             ActionId::try_from(action.raw.action_id.as_str()).ok()

@@ -103,6 +103,7 @@ pub const LINTS: &[LintRow] = &[
     soft("PASS_RATE", completion::pass_rate, "failing steps are let through", LET_THROUGH),
     soft("EVIDENCE_NEVER", completion::evidence_that_never_is, "required evidence that no action gives", LET_THROUGH),
     soft("CAPTURE_NEVER", completion::captures_that_never_are, "pictures of a browser are wanted", "E8"),
+    soft("CAPTURE_ALWAYS", completion::captures_that_always_are, "the verdict's own ground is not wanted", "E3"),
     hard("FAILING_TESTS_OF_PASS", completion::failing_of_pass, "`expectedFailingTests` where tests are to pass", "C06"),
     soft("RED_WITHOUT_TESTS", completion::red_without_tests, "FAIL is expected of no test by name", "C06, R6"),
     soft("SUITE_TIMEOUT", completion::suite_timeout, "the whole has less time than one of its actions", LET_THROUGH),

@@ -43,7 +43,8 @@ pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Finding> {
 pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Finding> {
     let edges: BTreeMap<&str, Vec<&str>> =
         subject.tasks().map(|task| (task.key, task.raw.dependencies.iter().map(String::as_str).collect())).collect();
-    let circular = subject.tasks().filter(|task| waits_for_itself(task.key, &edges));
+    let circular = circular(edges);
+    let circular = subject.tasks().filter(|task| circular.contains(task.key));
     let finding = |task: Task<'_>| {
         Finding::new(task.pointer("/dependencies"), format!("`{}` waits for itself", task.key))
             .hint("remove one of the dependencies")
@@ -67,8 +68,8 @@ pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Finding> {
 /// `executionOrder` names no action of the task.
 pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Finding> {
     let of_task = |task: Task<'_>| {
-        let ids: Vec<&str> = task.actions().map(|action| action.raw.action_id.as_str()).collect();
-        let unknown = order_of(task).iter().enumerate().filter(|(_, id)| !ids.contains(&id.as_str()));
+        let ids: BTreeSet<&str> = task.actions().map(|action| action.raw.action_id.as_str()).collect();
+        let unknown = order_of(task).iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str()));
         let finding = |(index, id): (usize, &String)| {
             Finding::new(order_pointer(task, index), format!("`{id}` is no action of the task"))
                 .nearest(nearest(id, ids.iter().copied()))
@@ -117,12 +118,9 @@ pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Finding> {
 /// `executionOrder` leaves actions out.
 pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
     let of_task = |task: Task<'_>| {
-        let order = order_of(task);
-        let missing: Vec<&str> = task
-            .actions()
-            .map(|action| action.raw.action_id.as_str())
-            .filter(|id| !order.iter().any(|named| named == id))
-            .collect();
+        let order: BTreeSet<&str> = order_of(task).iter().map(String::as_str).collect();
+        let missing: Vec<&str> =
+            task.actions().map(|action| action.raw.action_id.as_str()).filter(|id| !order.contains(id)).collect();
         let is_said = !order.is_empty() && !missing.is_empty();
         let message = format!("the order leaves out {}", missing.join(", "));
         is_said.then(|| {
@@ -136,7 +134,7 @@ pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
 /// `after` names no step of the task.
 pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Finding> {
     let of_task = |task: Task<'_>| {
-        let steps: Vec<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();
+        let steps: BTreeSet<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();
         let mut findings = Vec::new();
         for action in task.actions() {
             let after = action.raw.proctor.as_ref().map(|added| added.after.as_slice()).unwrap_or_default();
@@ -145,7 +143,7 @@ pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Finding> {
                 if action.phase != ActionPhase::Step {
                     let finding = action.finding(&place, "only a step can wait for another action");
                     findings.push(finding.hint("prerequisites and cleanup run in the order they are written"));
-                } else if !steps.contains(&id.as_str()) {
+                } else if !steps.contains(id.as_str()) {
                     let finding = action.finding(&place, format!("`{id}` is no step of the task"));
                     findings.push(finding.nearest(nearest(id, steps.iter().copied())));
                 }
@@ -166,7 +164,8 @@ pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Finding> {
                 Some((action.raw.action_id.as_str(), after.iter().map(String::as_str).collect()))
             })
             .collect();
-        let circular = task.actions().filter(|action| waits_for_itself(&action.raw.action_id, &edges));
+        let circular = circular(edges);
+        let circular = task.actions().filter(|action| circular.contains(action.raw.action_id.as_str()));
         let findings = circular.map(|action| {
             action.finding("/proctor/after", format!("`{}` waits for itself", action.raw.action_id)).hint("remove one of the ids")
         });
@@ -184,6 +183,32 @@ fn order_pointer(task: Task<'_>, index: usize) -> String {
     task.pointer(&format!("/executionWorkflow/executionOrder/{index}"))
 }
 
+/// Returns the nodes that wait for themselves, over however many others.
+fn circular<'e>(mut edges: BTreeMap<&'e str, Vec<&'e str>>) -> BTreeSet<&'e str> {
+    // Whoever waits for nobody that is left is in no circle. Of most files nothing is left then, and each node was looked at once.
+    let mut waiters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (node, targets) in &mut edges {
+        targets.sort_unstable();
+        targets.dedup();
+        targets.iter().for_each(|target| waiters.entry(target).or_default().push(node));
+    }
+    let mut left: BTreeMap<&str, usize> = edges.iter().map(|(node, targets)| (*node, targets.len())).collect();
+    let mut done: Vec<&str> = waiters.keys().copied().filter(|node| left.get(node).is_none_or(|count| *count == 0)).collect();
+    done.extend(left.iter().filter(|(node, count)| **count == 0 && !waiters.contains_key(*node)).map(|(node, _)| *node));
+    while let Some(node) = done.pop() {
+        left.remove(node);
+        for waiter in waiters.get(node).into_iter().flatten() {
+            if let Some(count) = left.get_mut(waiter) {
+                *count -= 1;
+                if *count == 0 {
+                    done.push(waiter);
+                }
+            }
+        }
+    }
+    left.into_keys().filter(|node| waits_for_itself(node, &edges)).collect()
+}
+
 fn waits_for_itself(start: &str, edges: &BTreeMap<&str, Vec<&str>>) -> bool {
     let mut waiting: Vec<&str> = edges.get(start).cloned().unwrap_or_default();
     let mut seen = BTreeSet::new();
@@ -196,4 +221,24 @@ fn waits_for_itself(start: &str, edges: &BTreeMap<&str, Vec<&str>>) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_in_a_circle_are_told_from_those_that_wait_for_one() {
+        let edges = BTreeMap::from([
+            ("a", vec!["b", "b"]),
+            ("b", vec!["c"]),
+            ("c", vec!["b", "d"]),
+            ("d", vec!["unknown"]),
+            ("e", vec!["e"]),
+            ("f", vec!["a", "d"]),
+            ("g", vec![]),
+        ]);
+        assert_eq!(circular(edges), BTreeSet::from(["b", "c", "e"]));
+        assert_eq!(circular(BTreeMap::from([("a", vec!["b"]), ("b", vec!["c"]), ("c", vec![])])), BTreeSet::new());
+    }
 }

@@ -315,7 +315,6 @@ pub struct RawBrowserParameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::enum_variant_names, reason = "the words of the format begin so")]
 pub enum RawBrowserAction {
     /// Goes to an address.
     BrowserNavigate,

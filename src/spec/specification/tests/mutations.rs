@@ -233,6 +233,21 @@ fn others() -> Vec<Mutation> {
         ),
         mutation("an open quote", vec![(command, json!("npx tsc 'a"))], vec![("COMMAND_UNCLOSED_QUOTE", command)]),
         mutation(
+            "a script that hides in words",
+            vec![(command, json!("bash -c 'npx tsc || true'"))],
+            vec![("COMMAND_HIDES_FAILURE", command)],
+        ),
+        mutation(
+            "words that hide",
+            vec![(step(1, "/proctor"), added(json!({ "argv": ["sh", "-c", "npx tsc; exit 0"] })))],
+            vec![("COMMAND_HIDES_FAILURE", step(1, "/proctor/argv"))],
+        ),
+        mutation(
+            "no exit code in the report",
+            vec![(step(0, "/evidenceCapture/exitCode"), json!(false))],
+            vec![("CAPTURE_ALWAYS", step(0, "/evidenceCapture/exitCode"))],
+        ),
+        mutation(
             "a foreign shell",
             vec![(step(1, "/parameters/shell"), json!("powershell"))],
             vec![("SHELL_UNSUPPORTED", step(1, "/parameters/shell"))],
@@ -402,7 +417,7 @@ fn edited(edits: &[Edit]) -> String {
             },
             Value::Object(members) if value == GONE => drop(members.remove(key)),
             Value::Object(members) => drop(members.insert(key.to_owned(), value.clone())),
-            other => panic!("{other} has no members"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}: it has no members"),
         }
     }
     serde_json::to_string_pretty(&document).expect("it is JSON")
