@@ -3,6 +3,7 @@
 mod protocol;
 mod serving;
 mod stress;
+mod tasks;
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

@@ -2,10 +2,13 @@
 //!
 //! Nearly everything is tried with commands of the generic kind, made of `fake-tool`; `run::python` runs real pytest.
 
+mod actions;
 mod environment;
 mod evidence;
+mod flow;
 mod isolation;
 mod link;
+mod planned;
 mod prerequisites;
 mod python;
 mod queue;

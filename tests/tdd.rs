@@ -175,6 +175,33 @@ fn run_directories(project: &Project) -> usize {
 }
 
 #[test]
+fn with_a_service_it_writes_what_a_person_decides_and_a_program_decides_nothing() {
+    let project = project("");
+    tdd(&project, &["start"]);
+    run(&project, PASSING, 3);
+    let mut daemon = project.proctor(["daemon"]).watch();
+    daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
+    project.proctor(["add"]).success();
+    let lines = project.store().ledger().len();
+    // The state is looked at where the change is made: the command line alone could not know that a reset ends a pause.
+    let reset = project.proctor(["tdd", "reset"]).status(3);
+    assert!(reset.stderr.contains("hint: run the command yourself on a terminal"), "{}", reset.snapshot());
+    let retest = project.proctor(["request", "retest"]).status(3);
+    assert!(retest.stderr.contains("needs a person since"), "{}", retest.snapshot());
+    assert_eq!(project.store().ledger().len(), lines, "nothing was decided");
+    let resolve = ["tdd", "resolve", "--to", "N2", "--reason", "the tests were empty shells"];
+    let resolved = project.proctor(resolve).at_terminal().ended();
+    assert_eq!((resolved.status, resolved.stdout.as_str()), (0, "default: RED · 0 attempts in this phase\n"));
+    let line = project.store().ledger().pop().expect("the ledger has lines");
+    assert_eq!((&line["body"]["kind"], &line["body"]["reason"]), (&"override".into(), &"the tests were empty shells".into()));
+    assert!(line["asker"]["terminal"].as_str().is_some_and(|name| name.starts_with("/dev/pts/")), "{line}");
+    assert_ne!(line["asker"]["pid"], daemon.id());
+    project.save("test_it.py", FAILING);
+    assert_eq!(daemon.wait_for_verdict()["route"]["nextNode"], "N4", "saves are run again");
+    daemon.interrupt();
+}
+
+#[test]
 fn a_waiting_task_can_be_reset_at_a_terminal() {
     let project = project("");
     tdd(&project, &["start"]);

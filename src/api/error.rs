@@ -34,8 +34,15 @@ pub enum ErrorKindV1 {
     MethodNotAllowed,
     /// The body or the head of the request is longer than it may be.
     TooLarge,
-    /// The directory resembles a registered project, and a person must say whether it is that one.
+    /// A person must say it, at a terminal: whether a directory is the project it resembles, how a task goes on, that a plan is
+    /// approved.
     PersonNeeded,
+    /// It makes no sense as things stand.
+    NotNow,
+    /// A retest would prove nothing: the tree is the one of the last verdict.
+    Unchanged,
+    /// The task has had as many retests as it may.
+    BudgetSpent,
     /// The caller's environment would make another run than the service's.
     EnvironmentDiffers,
     /// The project's configuration cannot be read.
@@ -44,6 +51,8 @@ pub enum ErrorKindV1 {
     TooMany,
     /// The service is stopping.
     Stopping,
+    /// Evidence is not what the ledger says.
+    EvidenceWrong,
     /// proctor's own fault.
     OwnFault,
 }
@@ -55,11 +64,11 @@ impl ErrorKindV1 {
             Self::BadRequest => 400,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::PersonNeeded | Self::EnvironmentDiffers => 409,
+            Self::PersonNeeded | Self::EnvironmentDiffers | Self::NotNow | Self::Unchanged | Self::BudgetSpent => 409,
             Self::TooLarge => 413,
             Self::ConfigurationWrong => 422,
             Self::TooMany | Self::Stopping => 503,
-            Self::OwnFault => 500,
+            Self::EvidenceWrong | Self::OwnFault => 500,
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::run::RunOutcomeV1;
-use crate::model::{ProjectId, RunId, TaskId, TriggerKind};
+use crate::model::{ActionId, ProjectId, ResultType, RunId, TaskId, TriggerKind};
 
 /// An event; its kind is also the `event:` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,26 @@ pub enum EventV1 {
         project: ProjectId,
         /// Why.
         trigger: TriggerKind,
+    },
+    /// An action of a run was started: a prerequisite, a check, the clean-up.
+    ActionStarted {
+        /// The project.
+        project: ProjectId,
+        /// Which, as in the report.
+        action_id: ActionId,
+        /// Its name.
+        name: String,
+    },
+    /// An action is over, or was not needed.
+    ActionEnded {
+        /// The project.
+        project: ProjectId,
+        /// Which, as in the report.
+        action_id: ActionId,
+        /// Its name.
+        name: String,
+        /// What came of it; none for one that was left out.
+        status: Option<ResultType>,
     },
     /// A run is over.
     RunFinished {
@@ -66,6 +86,8 @@ impl EventV1 {
     pub fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "runStarted",
+            Self::ActionStarted { .. } => "actionStarted",
+            Self::ActionEnded { .. } => "actionEnded",
             Self::RunFinished { .. } => "runFinished",
             Self::Changed { .. } => "changed",
             Self::Added { .. } => "added",
@@ -82,6 +104,7 @@ mod tests {
     #[test]
     fn the_name_of_an_event_is_its_kind() {
         let project = ProjectId::mint("shop", 1);
+        let action_id = ActionId::numbered("STEP", 2);
         let finished = EventV1::RunFinished {
             project: project.clone(),
             task: TaskId::default_task(),
@@ -91,6 +114,13 @@ mod tests {
         };
         let events = [
             EventV1::RunStarted { project: project.clone(), trigger: TriggerKind::Save },
+            EventV1::ActionStarted { project: project.clone(), action_id: action_id.clone(), name: "tsc".to_owned() },
+            EventV1::ActionEnded {
+                project: project.clone(),
+                action_id,
+                name: "tsc".to_owned(),
+                status: Some(ResultType::ValidationFailure),
+            },
             finished,
             EventV1::Changed { project: project.clone() },
             EventV1::Added { project: project.clone() },

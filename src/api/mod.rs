@@ -5,18 +5,24 @@
 //!
 //! Whoever reads refuses fields it does not know, on both sides: a new field is a new version of the path (`/v1`).
 
+mod agent;
+mod cycle;
 mod error;
 mod event;
+mod heard;
 mod page;
 mod project;
 mod routes;
 mod run;
 mod status;
 
+pub use agent::{AgentAnswerV1, AgentRequestV1};
+pub use cycle::{CycleRequestV1, CycleV1};
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
+pub use heard::{HeardEventV1, HeardV1};
 pub use page::page;
-pub use project::{AddRequestV1, AddedV1, ProjectV1, ProjectsV1};
+pub use project::{AddRequestV1, AddedV1, DoingV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
 pub use routes::{MethodV1, ParameterV1, ROUTES, Route, RouteName};
 pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 pub use status::{AnswerV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};

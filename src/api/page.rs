@@ -11,8 +11,8 @@ const HEAD: &str = "\
 
 Fields, parameters and values that are not known are errors. Every error is
 `{\"error\": {\"kind\", \"message\", \"hint\"}}` with a status code that fits: 400 for a wrong request, 404 for a project or
-path that is not there, 409 where a person or another environment is needed, 413 for a body over 64 KiB, 503 where as many
-wait already as may. `exitCode` is what a command would end with: 0 proceed, 1 the code needs work, 3 a person is needed,
+path that is not there, 409 where a person, another environment or a change is needed first, 413 for a body over 64 KiB, 503
+where as many wait already as may. `exitCode` is what a command would end with: 0 proceed, 1 the code needs work, 3 a person is needed,
 4 the configuration is wrong, 5 no fresh verdict.
 
 `state` is one of fresh, running, queued, stale, moved, unstable, needsHuman, notApproved, rootMissing, configurationWrong,
@@ -46,9 +46,14 @@ fn example(route: &Route) -> String {
     )
 }
 
-/// A duration's values are said in words, so that its example is its default.
+/// Values that are said in words have their default as an example.
 fn first_value(values: &str) -> &str {
-    if values.starts_with("a duration") { "60s" } else { values.split(',').next().unwrap_or(values) }
+    match values {
+        "a task's id" => "default",
+        "a path in the project, percent-encoded" => "src/app.py",
+        _ if values.starts_with("a duration") => "60s",
+        _ => values.split(',').next().unwrap_or(values),
+    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,16 @@ pub enum RouteName {
     Run,
     /// How one project stands, now or when there is a fresh verdict.
     Verdict,
+    /// How a task's cycle stands.
+    Phase,
+    /// A change of a task's cycle.
+    SetPhase,
+    /// What an agent asks.
+    Requests,
+    /// Approvals, which no request gives.
+    Approval,
+    /// What was heard of a path.
+    Heard,
     /// What happens, as it happens.
     Events,
 }
@@ -65,7 +75,9 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/status",
         parameters: &[],
-        summary: "How the verdicts of all served projects stand to their trees as they are now.",
+        summary: "How the verdicts of all served projects stand to their trees as they are now, by a look at what the watchers heard of. \
+                  A write that makes no event (through a mapping, or by a name outside of the tree) is in it after the next sweep; \
+                  …/verdict looks at the whole tree.",
         body: "",
     },
     Route {
@@ -73,7 +85,8 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/projects",
         parameters: &[],
-        summary: "Every registered project, and whether the service watches it.",
+        summary: "Every registered project: whether the service watches it and how, what goes on, and the last verdict by the ledger. \
+                  No tree is looked at.",
         body: "",
     },
     Route {
@@ -113,11 +126,60 @@ pub const ROUTES: &[Route] = &[
         body: "",
     },
     Route {
+        name: RouteName::Phase,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/phase",
+        parameters: &[ParameterV1 { name: "task", values: "a task's id", default: "default" }],
+        summary: "How the red, green, refactor cycle of a task stands.",
+        body: "",
+    },
+    Route {
+        name: RouteName::SetPhase,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/phase",
+        parameters: &[],
+        summary: "Change the cycle: verb start or phase (with phase RED, GREEN or REFACTOR), reset, resolve (with to and reason). What \
+                  only a person may decide is refused (409) unless the process that asks has a terminal as its standard input.",
+        body: r#"{"verb": "start", "task": "default", "phase": "RED"}"#,
+    },
+    Route {
+        name: RouteName::Requests,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/requests",
+        parameters: &[],
+        summary: "What an agent asks. REQUEST_STATUS_UPDATE (with status): what the task amounts to, computed from the sealed report \
+                  of the run that is a verdict for the tree as it is now. REQUEST_RETEST: runs the checks; refused (409) where \
+                  nothing changed since the last verdict, or the task's budget is spent. FIX_SPECIFICATION: reads the configuration \
+                  again and answers with what is still wrong.",
+        body: r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#,
+    },
+    Route {
+        name: RouteName::Approval,
+        method: MethodV1::Post,
+        path: "/v1/projects/{id}/approval",
+        parameters: &[],
+        summary: "Always refused (409): no request can approve a plan. A person registers a project at a terminal, which approves its \
+                  plan: proctor add, proctor run.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Heard,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/heard",
+        parameters: &[ParameterV1 {
+            name: "path",
+            values: "a path in the project, percent-encoded",
+            default: "none: it is needed",
+        }],
+        summary: "What was heard of a path last, whether it belonged to the tree then, and which rule decided.",
+        body: "",
+    },
+    Route {
         name: RouteName::Events,
         method: MethodV1::Get,
         path: "/v1/events",
         parameters: &[],
-        summary: "Server-sent events: runStarted, runFinished, changed, added, removed, and end when nothing follows.",
+        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, added, removed, and end when nothing follows.",
         body: "",
     },
 ];
@@ -153,6 +215,11 @@ mod tests {
             RouteName::Remove,
             RouteName::Run,
             RouteName::Verdict,
+            RouteName::Phase,
+            RouteName::SetPhase,
+            RouteName::Requests,
+            RouteName::Approval,
+            RouteName::Heard,
             RouteName::Events,
         ];
         assert_eq!(ROUTES.len(), names.len());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, ServiceOptions, StatusOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Log(LogOptions),
     Show(ShowOptions),
     Tdd(TddOptions),
+    Request(RequestOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
     Daemon(DaemonOptions),
@@ -260,7 +261,8 @@ pub(crate) struct TreeOptions {
 /// Say which rule decides whether a path belongs to the tree, and with it whether a save of it starts a run
 ///
 /// The path need not be there. Rules are read as they are now: `.gitignore` and `.ignore` of the project, `watch.ignore` and
-/// `watch.include` of proctor.toml, and the names that are never part of a tree.
+/// `watch.include` of proctor.toml, and the names that are never part of a tree. Where the service watches the project, it says what it
+/// heard of the path last and what came of that.
 ///
 /// Examples:
 ///   proctor why src/app.py
@@ -331,6 +333,7 @@ impl Command {
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
+            Self::Request(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Status(options) => options.json,
             Self::Wait(options) => options.json,

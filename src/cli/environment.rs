@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
 use crate::model::{Asker, CommandExit, IsolationLevel};
@@ -23,10 +23,13 @@ pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
-/// Returns how many CPUs this process may use: affinity and control groups count.
+/// Returns how many CPUs this process may use: affinity and control groups count, as they are when it is first asked. The answer
+/// takes a dozen system calls, and a watch needs it between each save and its run.
 pub(crate) fn processors() -> u32 {
+    static PROCESSORS: OnceLock<u32> = OnceLock::new();
     // Where the system does not tell, one action at a time is never too many.
-    std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX))
+    let ask = || std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX));
+    *PROCESSORS.get_or_init(ask)
 }
 
 /// Returns the strongest level of isolation that is tried: the strongest there is.

@@ -11,6 +11,7 @@ mod env_file;
 mod environment;
 mod error;
 mod installation;
+mod live_line;
 mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;
@@ -73,6 +74,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::List(options) => commands::list::execute(&options, environment),
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
+        Command::Request(options) => commands::request::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
         Command::Schema(_) => commands::schema::execute(),

@@ -54,12 +54,16 @@ pub(crate) fn of_client(error: &ClientError) -> CommandError {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");
     };
     let exit = match refusal.kind {
-        ErrorKindV1::PersonNeeded => CommandExit::PersonNeeded,
+        ErrorKindV1::PersonNeeded | ErrorKindV1::BudgetSpent => CommandExit::PersonNeeded,
+        ErrorKindV1::Unchanged => CommandExit::CodeNeedsWork,
+        ErrorKindV1::EvidenceWrong => CommandExit::EvidenceWrong,
         ErrorKindV1::ConfigurationWrong => CommandExit::SpecificationWrong,
         ErrorKindV1::TooMany | ErrorKindV1::Stopping => CommandExit::NoFreshVerdict,
-        ErrorKindV1::BadRequest | ErrorKindV1::NotFound | ErrorKindV1::MethodNotAllowed | ErrorKindV1::TooLarge => {
-            CommandExit::Usage
-        }
+        ErrorKindV1::BadRequest
+        | ErrorKindV1::NotFound
+        | ErrorKindV1::NotNow
+        | ErrorKindV1::MethodNotAllowed
+        | ErrorKindV1::TooLarge => CommandExit::Usage,
         ErrorKindV1::EnvironmentDiffers | ErrorKindV1::OwnFault => CommandExit::OwnFault,
     };
     CommandError::new(exit, refusal.message.clone()).hint(refusal.hint.clone())

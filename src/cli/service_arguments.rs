@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::arguments::IdentityArgument;
 use crate::config::parse_duration;
+use crate::model::CompletionStatus;
 
 /// Say how the last verdict stands to the tree as it is now
 ///
@@ -90,7 +91,9 @@ pub(crate) struct RemoveOptions {
     pub(crate) project: PathBuf,
 }
 
-/// List every registered project, and whether the service watches it
+/// List every registered project: whether the service watches it and how, what goes on, the last verdict
+///
+/// No tree is looked at: whether a verdict is for the files as they are now, `proctor status --all` says.
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
     /// Print one JSON document, as `GET /v1/projects` of the control socket answers
@@ -134,6 +137,64 @@ pub(crate) enum ServiceVerb {
     },
     /// Say whether the service is installed and runs, and what to do if something is missing
     Status,
+}
+
+/// Ask as an agent does: what the task amounts to, another run, whether the configuration is right now
+///
+/// What is answered is computed; what is claimed is only logged. The service answers where it watches the project, else it is answered
+/// here. A retest is refused while nothing has changed since the last verdict, and when the task has had `max_retests` (`[tdd]`, 5)
+/// since it last passed.
+///
+/// Exit codes: of `status` 0 if the task has the status that was asked for; of `retest` those of `proctor run`, 1 if nothing has
+/// changed, 3 if the budget is spent; of `fix` 0 if the configuration is right, else 4.
+///
+/// Examples:
+///   proctor request status COMPLETE
+///   proctor request retest
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RequestOptions {
+    #[command(subcommand)]
+    pub(crate) verb: RequestVerb,
+    /// The task
+    #[arg(long, default_value = "default", value_name = "TASK", global = true)]
+    pub(crate) task: String,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR", global = true)]
+    pub(crate) project: PathBuf,
+    /// Print one JSON document, as `POST /v1/projects/{id}/requests` answers; of a retest its report
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum RequestVerb {
+    /// REQUEST_STATUS_UPDATE: what the task amounts to, by the sealed report of the last run, for the tree as it is now
+    Status {
+        /// What is claimed
+        #[arg(value_enum, ignore_case = true, default_value = "COMPLETE", value_name = "STATUS")]
+        status: StatusArgument,
+    },
+    /// REQUEST_RETEST: run the checks once more, within the task's budget
+    Retest,
+    /// FIX_SPECIFICATION: read the configuration again and say what is still wrong
+    Fix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub(crate) enum StatusArgument {
+    Complete,
+    Incomplete,
+}
+
+impl From<StatusArgument> for CompletionStatus {
+    fn from(argument: StatusArgument) -> Self {
+        match argument {
+            StatusArgument::Complete => Self::Complete,
+            StatusArgument::Incomplete => Self::Incomplete,
+        }
+    }
 }
 
 /// Describe the control socket of the service, with examples

@@ -98,7 +98,7 @@ impl Client {
         read_answer(&mut stream, within).and_then(|answer| understand(&answer))
     }
 
-    fn connect(&self) -> Result<UnixStream, ClientError> {
+    pub(super) fn connect(&self) -> Result<UnixStream, ClientError> {
         UnixStream::connect(&self.socket).map_err(|error| {
             // A socket file that a dead process left behind refuses; one that is not there is not found.
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {

@@ -4,5 +4,7 @@
 
 mod answer;
 mod connection;
+mod events;
 
 pub use connection::{Client, ClientError};
+pub use events::{Events, EventsEnd};

@@ -27,6 +27,8 @@ const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
 const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
 const OUTPUT_MOST: ByteSize = ByteSize(1 << 40);
 const GRACE_LEAST: Duration = Duration::from_millis(10);
+/// As specification 2.0.0 has it.
+const MOST_RETRIES: i64 = 5;
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 
 /// Whether an action may leave its command to us.
@@ -107,12 +109,17 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value != Tool::Generic);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));
+    let after = section.optional(document, "after", list(filled_text("\"types\""), "[\"types\"]"));
+    let retries = section.optional(document, "retries", number(0..=MOST_RETRIES, "2")).map_or(0, |placed| placed.value);
     let reuse = section.optional(document, "reuse", choice(REUSE)).map_or(run.reuse, |placed| placed.value);
     let coverage = read_coverage(section, document);
     let policy = read_override(&section.table(document, "policy"), document);
     let action = action?;
     let policy = Placed { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
-    Some(Check { action, tool, paths: paths.map(|paths| paths.value).unwrap_or_default(), reuse, coverage, policy })
+    let after = after.unwrap_or_else(|| Placed { value: Vec::new(), place: None });
+    let retries = u8::try_from(retries).expect("the range is checked");
+    let paths = paths.map(|paths| paths.value).unwrap_or_default();
+    Some(Check { action, tool, paths, after, retries, reuse, coverage, policy })
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

@@ -156,6 +156,7 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
     RoutingSettings {
         max_scaffold_retries: tdd.setting(document, "max_scaffold_retries", count(1..=100, "3")).value,
         max_attempts: tdd.setting(document, "max_attempts", count(1..=1000, "20")).value,
+        max_retests: tdd.setting(document, "max_retests", count(1..=100, "5")).value,
         collection_error: routing.setting(document, "collection_error", choice(COLLECTION_ERROR)).value,
         expected_missing: tdd
             .setting(document, "expected_missing", list(filled_text("\"quotes.parser\""), "[\"quotes.parser\"]"))

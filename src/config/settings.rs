@@ -93,6 +93,10 @@ pub struct Check {
     pub tool: Option<Placed<Tool>>,
     /// Globs that limit what triggers it; empty: everything.
     pub paths: Vec<String>,
+    /// The names of the checks it comes after.
+    pub after: Placed<Vec<String>>,
+    /// How often it is carried out again after an attempt that did not succeed.
+    pub retries: u8,
     /// When an earlier verdict may stand for it.
     pub reuse: Reuse,
     /// The coverage that is required.

@@ -103,7 +103,8 @@ impl Engine {
             Event::Begun => self.on_begun(now),
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
-            Event::Requested(selection) => self.on_request(selection),
+            Event::Requested(selection) => self.on_request(selection, TriggerKind::Request),
+            Event::Awaited => self.on_request(Selection::All, TriggerKind::Wait),
             Event::Signal(signal) => self.on_signal(signal),
             Event::Settings(settings) => {
                 self.settings = settings;
@@ -288,16 +289,16 @@ impl Engine {
         match key {
             Key::Clear => vec![Effect::ClearScreen],
             Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
-            Key::Again | Key::All => self.on_request(Selection::All),
+            Key::Again | Key::All => self.on_request(Selection::All, TriggerKind::Request),
             Key::FailedOnly if self.last_failed.is_empty() => vec![Effect::Show(Notice::NothingFailed)],
             Key::FailedOnly => {
                 let failed = self.last_failed.clone();
-                self.on_request(Selection::Named(failed))
+                self.on_request(Selection::Named(failed), TriggerKind::Request)
             }
         }
     }
 
-    fn on_request(&mut self, selection: Selection) -> Vec<Effect> {
+    fn on_request(&mut self, selection: Selection, kind: TriggerKind) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => {
                 if selection == Selection::All {
@@ -306,7 +307,7 @@ impl Engine {
                     self.repetition = None;
                     self.no_repetition();
                 }
-                vec![self.start(Look::Request, TriggerKind::Request, BTreeSet::new(), selection, None)]
+                vec![self.start(Look::Request, kind, BTreeSet::new(), selection, None)]
             }
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
         }
@@ -323,7 +324,7 @@ impl Engine {
     /// Every run reads the configuration before it begins, so a run of everything is all there is to it.
     fn on_reload(&mut self) -> Vec<Effect> {
         match self.stage {
-            Stage::Idle => self.on_request(Selection::All),
+            Stage::Idle => self.on_request(Selection::All, TriggerKind::Request),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) if self.leaving.is_some() => Vec::new(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
                 self.reload_owed = true;
@@ -364,7 +365,7 @@ impl Engine {
         if self.reload_owed && matches!(self.stage, Stage::Idle) {
             self.reload_owed = false;
             effects.retain(|effect| !matches!(effect, Effect::Show(Notice::Waiting(_)) | Effect::WakeAt(_)));
-            effects.extend(self.on_request(Selection::All));
+            effects.extend(self.on_request(Selection::All, TriggerKind::Request));
         }
         effects
     }

@@ -21,6 +21,8 @@ pub enum Event {
     Key(Key),
     /// Somebody asks for a run.
     Requested(Selection),
+    /// Somebody waits for a verdict on the tree as it is, and there is none.
+    Awaited,
     /// A signal of the operating system.
     Signal(OsSignal),
     /// The configuration, which is read before every run, has other settings for scheduling now.

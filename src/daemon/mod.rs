@@ -8,6 +8,7 @@ mod burst;
 mod control;
 mod effect;
 mod engine;
+mod errand;
 mod event;
 mod git_state;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
@@ -20,6 +21,7 @@ mod worker;
 pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, Notice, Order, Selection, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
+pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Finished, Key, OnDisk, OsSignal};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;

@@ -166,7 +166,10 @@ impl<'a, S: Screen> Loop<'a, S> {
                         return Event::Finished(over.finished);
                     }
                     // Only the service asks for these.
-                    WorkerReport::Looked(..) | WorkerReport::Opened(_) | WorkerReport::Closed(_) => {}
+                    WorkerReport::Looked(..)
+                    | WorkerReport::Errand(_)
+                    | WorkerReport::Opened(_)
+                    | WorkerReport::Closed(_) => {}
                 },
                 Some(key) = self.keys.recv() => return Event::Key(key),
                 () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {

@@ -7,11 +7,13 @@ use std::thread::{self, JoinHandle};
 
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
+use crate::daemon::errand::{Errand, ErrandDone, ErrandTrouble};
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::run::{Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::tree::Hints;
 use crate::watch::{Pace, Watcher};
 
 /// What the worker says of the run under way.
@@ -27,6 +29,8 @@ pub enum WorkerReport {
     Over(Box<Over>),
     /// How the verdicts stand, as was asked for with this ticket.
     Looked(Ticket, Box<Result<ProjectStanding, RunError>>),
+    /// What came of an errand.
+    Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open: orders are carried out from here on.
     Opened(Box<Opened>),
     /// The project could not be opened; nothing else follows.
@@ -46,6 +50,8 @@ pub struct Opened {
     pub watcher: Watcher,
     /// When runs are begun.
     pub engine: EngineSettings,
+    /// What decides what belongs to the tree for the watcher, and its pace.
+    pub rules: (MatcherSettings, Pace),
     /// Lines for people about a registration that was made.
     pub notes: Vec<String>,
 }
@@ -125,7 +131,8 @@ pub struct Worker {
 /// What the thread is asked to do, one after the other.
 enum WorkerTask {
     Run(Order, Control),
-    Look(Ticket),
+    Look(Ticket, Hints),
+    Errand(Errand),
 }
 
 struct Bench {
@@ -133,7 +140,7 @@ struct Bench {
     reload: Reload,
     scope: Scope,
     report: Report,
-    /// What decided in the last run what belongs to the tree.
+    /// What decides for the watcher what belongs to the tree; none until the first run of one that was started with the same.
     rules: Option<(MatcherSettings, Pace)>,
     /// When runs were begun, by the configuration of the last one.
     engine: Option<EngineSettings>,
@@ -157,7 +164,7 @@ impl Worker {
         Self::spawn(move |inbox| match opener() {
             Ok((workspace, reload, opened)) => {
                 let scope = opened.scope.clone();
-                let rules = None;
+                let rules = Some(opened.rules.clone());
                 let engine = Some(opened.engine.clone());
                 if report(WorkerReport::Opened(Box::new(opened))) {
                     Bench { workspace, reload, scope, report, rules, engine }.serve(inbox);
@@ -181,9 +188,14 @@ impl Worker {
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Asks how the verdicts stand; answered after what was asked for before.
-    pub fn look(&self, ticket: Ticket) {
-        self.send(WorkerTask::Look(ticket));
+    /// Asks how the verdicts stand, by a look at what the hints name of the tree; answered after what was asked for before.
+    pub fn look(&self, ticket: Ticket, hints: Hints) {
+        self.send(WorkerTask::Look(ticket, hints));
+    }
+
+    /// Sends it on an errand, done after what was asked for before.
+    pub fn send_on(&self, errand: Errand) {
+        self.send(WorkerTask::Errand(errand));
     }
 
     fn send(&self, task: WorkerTask) {
@@ -221,7 +233,11 @@ impl Bench {
         while let Ok(task) = inbox.recv() {
             let report = match task {
                 WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.carry_out(&order, &control))),
-                WorkerTask::Look(ticket) => WorkerReport::Looked(ticket, Box::new(self.look())),
+                WorkerTask::Look(ticket, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&hints))),
+                WorkerTask::Errand(errand) => {
+                    let reloaded = (self.reload)();
+                    WorkerReport::Errand(Box::new(errand.carry_out(&mut self.workspace, &self.scope, reloaded)))
+                }
             };
             if !(self.report)(report) {
                 return;
@@ -231,13 +247,21 @@ impl Bench {
         }
     }
 
-    fn look(&mut self) -> Result<ProjectStanding, RunError> {
+    fn look(&mut self, hints: &Hints) -> Result<ProjectStanding, RunError> {
         let reloaded = (self.reload)();
+        // What the watcher heard of is everything only by the rules it watches by.
+        let by_its_rules =
+            |reloaded: &Reloaded| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
+        let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &Hints::Everything };
+        if let Ok(reloaded) = &reloaded {
+            let (settings, pace) = (reloaded.settings.clone(), reloaded.pace.clone());
+            self.tell_new_rules(&settings, pace);
+        }
         let described = match &reloaded {
             Ok(reloaded) => Ok(Described { plan: &reloaded.plan, settings: &reloaded.settings }),
             Err(lines) => Err(lines.as_slice()),
         };
-        self.workspace.standing(&self.scope, described)
+        self.workspace.standing(&self.scope, described, hints)
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {

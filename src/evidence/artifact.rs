@@ -1,6 +1,6 @@
 //! Taking a file that a tool left, where whatever ran may have put anything in its place (E12).
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
@@ -63,6 +63,15 @@ const REFUSED_ERRNOS: [(Errno, Refused); 5] = [
 /// To be called after the last process that could change it has ended. Neither links nor `..` are followed below `base`
 /// (openat2(2), `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), and a pipe is not waited for.
 pub fn take_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact, Refused> {
+    let (file, metadata) = open_artifact(base, relative)?;
+    if metadata.len() > cap {
+        return Err(Refused::TooBig { cap });
+    }
+    read_capped(file, cap)
+}
+
+/// Opens the file at `relative` below `base`, if it is one regular file with one name, likewise.
+pub(super) fn open_artifact(base: &Path, relative: &Path) -> Result<(File, Metadata), Refused> {
     if !relative.components().all(|component| matches!(component, Component::Normal(_))) || relative.as_os_str().is_empty() {
         return Err(Refused::Escapes);
     }
@@ -82,10 +91,7 @@ pub fn take_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact,
     if metadata.nlink() != 1 {
         return Err(Refused::HardLinked { links: metadata.nlink() });
     }
-    if metadata.len() > cap {
-        return Err(Refused::TooBig { cap });
-    }
-    read_capped(file, cap)
+    Ok((file, metadata))
 }
 
 fn read_capped(file: File, cap: u64) -> Result<Artifact, Refused> {

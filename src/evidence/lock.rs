@@ -2,14 +2,18 @@
 //!
 //! The whole of the file is locked; `lock_file` says why such a lock is never stale.
 
-use std::sync::Arc;
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::evidence::error::failed;
+use crate::evidence::files::{create_directories, create_directory, create_file};
 use crate::evidence::lock_file::{ALL_BYTES, LockFile, Waiting};
 use crate::evidence::lock_record::LockRecord;
+use crate::evidence::ready::Ready;
 use crate::evidence::{EvidenceError, FileOperation, LOCK_SCHEMA, OpenRun, Store};
 use crate::model::ProjectId;
 
@@ -47,6 +51,7 @@ struct Held {
     boot_id: String,
     recovered: AtomicBool,
     run_is_open: AtomicBool,
+    ready: Mutex<Ready>,
 }
 
 /// What the last holder left behind, as far as the lock file tells.
@@ -93,6 +98,7 @@ impl Store {
             boot_id: read_boot_id(),
             recovered: AtomicBool::new(false),
             run_is_open: AtomicBool::new(false),
+            ready: Mutex::default(),
         };
         Ok(ProjectLock { held: Arc::new(held) })
     }
@@ -107,6 +113,31 @@ impl ProjectLock {
     /// Returns the project.
     pub fn project(&self) -> &ProjectId {
         &self.held.project
+    }
+
+    /// Takes over what was made ready for the run that begins.
+    pub(super) fn use_ready(&self, ready: Ready) {
+        *self.ready() = ready;
+    }
+
+    /// Creates a file that must not exist yet, out of what is ready where there is something.
+    pub(super) fn create_file(&self, path: &Path) -> Result<File, EvidenceError> {
+        let ready = self.ready().file(path);
+        ready.map_or_else(|| create_file(path), Ok)
+    }
+
+    /// Creates a directory that must not exist yet, out of what is ready where there is something.
+    pub(super) fn create_directory(&self, path: &Path) -> Result<(), EvidenceError> {
+        if self.ready().directory(path) { Ok(()) } else { create_directory(path) }
+    }
+
+    /// Creates a directory and its parents, where they are missing, out of what is ready where there is something.
+    pub(super) fn create_directories(&self, path: &Path) -> Result<(), EvidenceError> {
+        if self.ready().directory(path) { Ok(()) } else { create_directories(path) }
+    }
+
+    fn ready(&self) -> std::sync::MutexGuard<'_, Ready> {
+        self.held.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns what the lock file says about runs that are begun and not sealed.

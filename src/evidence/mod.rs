@@ -14,13 +14,14 @@
 //! # Where to look
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
-//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave · [`Background`] syncs beside the run ·
+//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
 //! `project_link` and `git` the link for people · `history` reading back.
 
 mod artifact;
 mod background;
 mod durable;
 mod error;
+mod file_look;
 mod files;
 mod git;
 mod history;
@@ -37,6 +38,7 @@ mod output;
 mod project_link;
 mod publish;
 mod random;
+mod ready;
 mod recovery;
 mod run_directory;
 mod scratch;
@@ -51,6 +53,7 @@ pub use artifact::{Artifact, Refused, take_artifact};
 pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
+pub use file_look::{Reading, look_at_file};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_report, read_start_record};
 pub use holder::Holder;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{DIRECTORY_MODE, create_directories, create_directory, if_there, list};
+use crate::evidence::files::{DIRECTORY_MODE, if_there, list};
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
@@ -19,10 +19,21 @@ pub struct OutputDirectory {
 impl OutputDirectory {
     /// Creates the directory of an action; it must not exist yet.
     pub fn create(lock: &ProjectLock, run_id: &RunId, action_id: &ActionId) -> Result<Self, EvidenceError> {
+        Self::create_for_attempt(lock, run_id, action_id, 1)
+    }
+
+    /// Creates the directory of an attempt of an action, from 1: each finds an empty one.
+    pub fn create_for_attempt(
+        lock: &ProjectLock,
+        run_id: &RunId,
+        action_id: &ActionId,
+        attempt: u32,
+    ) -> Result<Self, EvidenceError> {
         let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
-        create_directories(&run_directory)?;
-        let path = run_directory.join(action_id.as_str());
-        create_directory(&path)?;
+        lock.create_directories(&run_directory)?;
+        let name = if attempt <= 1 { action_id.to_string() } else { format!("{action_id}-attempt-{attempt}") };
+        let path = run_directory.join(name);
+        lock.create_directory(&path)?;
         Ok(Self { path })
     }
 

@@ -111,7 +111,11 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             LedgerBody::Superseded(run) => {
                 committed.insert(run.run_id, (run.task, Committed::Dropped));
             }
-            LedgerBody::Registered(_) | LedgerBody::Phase(_) | LedgerBody::Override(_) | LedgerBody::Serving(_) => {}
+            LedgerBody::Registered(_)
+            | LedgerBody::Phase(_)
+            | LedgerBody::Override(_)
+            | LedgerBody::Serving(_)
+            | LedgerBody::Retest(_) => {}
         }
     }
     Ok(committed)

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, create_directory, create_file, seal_files, sync_directory, write_new};
+use crate::evidence::files::{create_directories, seal_files, sync_directory, write_new};
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
 use crate::evidence::{Background, EvidenceError, FileOperation, OpenRun, Pending, ProjectLock};
@@ -64,7 +65,7 @@ impl RunDirectory {
         let is_open = lock.begin_run(OpenRun { task: task.clone(), run_id: run_id.clone() })?;
         create_directories(&lock.store().runs_directory(lock.project(), task))?;
         let path = lock.store().run_directory(lock.project(), task, run_id);
-        create_directory(&path)?;
+        lock.create_directory(&path)?;
         Ok(Self {
             lock: lock.clone(),
             path,
@@ -113,7 +114,8 @@ impl RunDirectory {
         let record = StartRecordFile { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
         let bytes = to_json(START_RECORD_NAME, &record)?;
         let path = self.path.join(START_RECORD_NAME);
-        write_new(&path, &bytes)?;
+        let mut file = self.lock.create_file(&path)?;
+        file.write_all(&bytes).map_err(failed(FileOperation::Write, &path))?;
         self.digests.insert(START_RECORD_NAME.into(), Digest::of(&bytes));
         self.start_record = StartRecord::Written(path);
         Ok(())
@@ -144,7 +146,7 @@ impl RunDirectory {
     /// It is created with `O_EXCL` and `O_CLOEXEC`, mode 0600, open for reading and writing.
     pub fn create_file(&self, name: &str) -> Result<File, EvidenceError> {
         check_new_name(name)?;
-        create_file(&self.path.join(name))
+        self.lock.create_file(&self.path.join(name))
     }
 
     /// Takes a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest they computed

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::files::{create_directories, create_directory, list};
 use crate::evidence::output::remove_tree;
+use crate::evidence::ready::Ready;
 use crate::evidence::{EvidenceError, ProjectLock};
 
 /// How often a removal is tried: a keeper makes its places within a millisecond.
@@ -13,6 +14,7 @@ const TRIES: usize = 20;
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
+    ready: Ready,
 }
 
 impl Scratch {
@@ -24,7 +26,7 @@ impl Scratch {
         list(&all)?.iter().for_each(|entry| remove_patiently(&entry.path()));
         let path = all.join(format!("{}-{number}", std::process::id()));
         create_directory(&path)?;
-        Ok(Self { path })
+        Ok(Self { path, ready: Ready::default() })
     }
 
     /// Returns where it lies.
@@ -35,6 +37,18 @@ impl Scratch {
     /// Returns whether it belongs to this project and nobody has removed it.
     pub fn is_ready_for(&self, lock: &ProjectLock) -> bool {
         self.path.starts_with(lock.store().scratch_directory(lock.project())) && self.path.is_dir()
+    }
+
+    /// Makes the files and directories that the run will need first, for a run that is not there yet. No action sees them: what is
+    /// shared lies beside them.
+    pub fn make_ready(&mut self) -> Result<(), EvidenceError> {
+        self.ready = Ready::make(&self.path.join("ready"))?;
+        Ok(())
+    }
+
+    /// Gives what was made ready to the run that begins.
+    pub fn lend(&mut self, lock: &ProjectLock) {
+        lock.use_ready(std::mem::take(&mut self.ready));
     }
 
     /// Removes it with everything in it.

@@ -74,6 +74,22 @@ pub enum CategoryCode {
     ServiceNotReady,
     /// Somebody else listens on the port of a service.
     PortHeld,
+    /// A file is what it must be.
+    FileValid,
+    /// A file is not there, or is none that is looked into.
+    FileMissing,
+    /// A file is there and is not what it must be.
+    FileInvalid,
+    /// A request was answered as it must be.
+    AnswerValid,
+    /// A request was answered otherwise.
+    AnswerInvalid,
+    /// A request was answered with 404, which was not expected.
+    EndpointMissing,
+    /// A request was answered with 500 to 599, which was not expected.
+    ServerError,
+    /// A request was not answered.
+    NoAnswer,
 }
 
 /// How one test ended.
@@ -325,6 +341,10 @@ pub struct Interpretation {
     pub only_missing_modules: bool,
     /// How the report was asked for: `argument`, `own` (the command names its own), `inherited` (through the environment).
     pub report_channel: Option<&'static str>,
+    /// The error's own name, where it has a better one than its category: `ECONNREFUSED`.
+    pub error_type: Option<String>,
+    /// What may have led to it, made only of what was seen; empty: what the category's row says.
+    pub causes: Vec<String>,
 }
 
 impl Interpretation {
@@ -343,6 +363,8 @@ impl Interpretation {
             missing_modules: Vec::new(),
             only_missing_modules: false,
             report_channel: None,
+            error_type: None,
+            causes: Vec::new(),
         }
     }
 }

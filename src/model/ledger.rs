@@ -63,6 +63,20 @@ pub enum LedgerBody {
     Override(OverrideRecord),
     /// The service was told to watch the project, or to leave it alone.
     Serving(ServingRecord),
+    /// An agent was granted another run (R4).
+    Retest(RetestRecord),
+}
+
+/// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetestRecord {
+    /// The task.
+    pub task: TaskId,
+    /// The tree that was there.
+    pub tree_digest: TreeDigest,
+    /// How many this makes since the budget was full.
+    pub number: u32,
 }
 
 /// Whether the service watches a project. Its evidence and its id stay either way (S7).

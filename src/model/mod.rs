@@ -3,6 +3,7 @@
 //! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
 //! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
 
+mod action_kind;
 mod action_type;
 mod criteria;
 mod digest;
@@ -13,6 +14,7 @@ mod freshness;
 mod ids;
 mod isolation;
 mod ledger;
+mod observation;
 pub mod os_text;
 mod outcome;
 mod path;
@@ -27,6 +29,9 @@ mod time;
 mod tree;
 mod watch;
 
+pub use action_kind::{
+    ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
+};
 pub use action_type::ActionType;
 pub use criteria::{ConditionValue, ExpectedOutput, NoScalarError, TaskCondition, TaskCriteria};
 pub use digest::{Digest, DigestError};
@@ -43,8 +48,12 @@ pub use freshness::{
 pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
-    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RunRecord, Serving,
-    ServingRecord, SupersededRecord,
+    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,
+    Serving, ServingRecord, SupersededRecord,
+};
+pub use observation::{
+    Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,
+    Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{
     AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,

@@ -144,6 +144,9 @@ pub struct Classification {
     /// What the result would have been outside the prerequisites (C08).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub underlying: Option<ResultType>,
+    /// What the failed prerequisite was there for, in specification 2.0.0's words: `SERVICE_HEALTHY`, `FILE_EXISTS`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prerequisite_type: Option<String>,
     /// Whether the run could go on after a failed prerequisite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_continue: Option<bool>,
@@ -299,6 +302,7 @@ impl Classification {
             recoverable_action: None,
             possible_causes: Vec::new(),
             underlying: None,
+            prerequisite_type: None,
             can_continue: None,
             limit: None,
             timeout_value: None,

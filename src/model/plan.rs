@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, ByteSize, LimitKind, Service, TaskId, ToolPolicy};
+use crate::model::{ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskId, ToolPolicy};
 
 /// A tool whose reports proctor can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ pub enum OnChange {
     Queue,
 }
 
-/// One command of a plan.
+/// One action of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
@@ -163,6 +163,29 @@ pub struct Action {
     pub expected_exit_codes: Vec<i32>,
     /// What survivors mean.
     pub on_survivors: OnSurvivors,
+    /// What it does. Of another kind than a command the tool is GENERIC, and so is the class.
+    #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
+    pub kind: ActionKind,
+    /// How often it is carried out again after an attempt that did not succeed: 0 to 5. The last attempt's result is its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retry_attempts: u8,
+    /// Whether the run goes on after it did not succeed. It says nothing about the verdict (C33). Cleanup goes on always.
+    #[serde(skip_serializing_if = "is_true")]
+    pub continue_on_failure: bool,
+    /// Steps that must have succeeded before it starts; set on steps only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<ActionId>,
+    /// What the report shows of it.
+    #[serde(skip_serializing_if = "EvidenceCapture::is_default")]
+    pub capture: EvidenceCapture,
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// What a limit is set to.
@@ -218,12 +241,23 @@ pub struct Plan {
     pub origin: PlanOrigin,
     /// Run first, in order; the first failure keeps the steps from running.
     pub prerequisites: Vec<Action>,
-    /// The checks, in order. Each runs whatever became of the others.
+    /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` say when each runs.
     pub steps: Vec<Action>,
     /// Run last, always.
     pub cleanup: Vec<Action>,
     /// What a person should know about it.
     pub notes: Vec<PlanNote>,
+    /// The steps in the order they are carried out, as far as `after` allows; those that are not named come after them, in the
+    /// order above (`executionOrder`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<ActionId>,
+    /// Whether steps that do not need each other may go on at the same time. They are carried out one after the other nevertheless,
+    /// and the report says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+    /// How long prerequisites and steps together may take; none: as long as they may one by one. Cleanup runs after it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
 }
 
 impl Reuse {
@@ -266,6 +300,15 @@ impl ActionPhase {
 }
 
 impl Action {
+    /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
+    pub fn tool_name(&self) -> &'static str {
+        match &self.kind {
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => self.tool.report_name(),
+            ActionKind::FileValidation(_) => "file",
+            ActionKind::HttpRequest(_) => "http",
+        }
+    }
+
     /// Returns the value of one of the action's limits; none where it has no such limit.
     pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
         match limit {

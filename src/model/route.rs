@@ -172,6 +172,8 @@ pub struct RoutingSettings {
     pub max_scaffold_retries: u32,
     /// Attempts per task and phase before a person is asked. 1..=1000.
     pub max_attempts: u32,
+    /// Retests that agents are granted per task until it passes. 1..=100.
+    pub max_retests: u32,
     /// What a collection error is routed as.
     pub collection_error: CollectionErrorPolicy,
     /// Modules that a RED may miss, exactly or as their descendants.
@@ -183,6 +185,7 @@ impl Default for RoutingSettings {
         Self {
             max_scaffold_retries: 3,
             max_attempts: 20,
+            max_retests: 5,
             collection_error: CollectionErrorPolicy::HumanReview,
             expected_missing: Vec::new(),
         }

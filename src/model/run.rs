@@ -25,6 +25,8 @@ pub enum TriggerKind {
     Save,
     /// The tree moved during the last run (S6).
     Moved,
+    /// Somebody waits for a verdict on the tree as it is: `proctor wait --fresh`.
+    Wait,
 }
 
 impl Trigger {

@@ -1,10 +1,13 @@
 //! One action's entry in the report.
 
 use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, FindingLevel, ResultType, TestResults};
+use crate::report::build_observed::with_observed;
 use crate::report::ending::Ending;
+use crate::report::file_names::first_files;
+use crate::report::wire::names;
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, ActionTypeV2, DispositionV2, ExecutedFacts,
-    ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
+    ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, AttemptV2, DiagnosticsV2, DispositionV2,
+    ExecutedFacts, ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
 };
 
 /// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
@@ -34,25 +37,49 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
             status: Some(executed.status()),
             blocking: Some(executed.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),
+            attempts: (executed.attempt() > 1).then(|| executed.attempt()),
+            flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success).then_some(true),
+            earlier_attempts: build_attempts(executed),
             result: Some(build_outcome(action, executed)),
             classification: Some(executed.classification.clone()),
             impact: build_impact(action, executed, all),
             debt_generation: Some(executed.debt.clone()),
             agent_action: Some(executed.agent_action.clone()),
-            ..untouched(action, files)
+            ..with_files(action, executed, files)
         },
     }
+}
+
+/// The entry of an action that was carried out, with the files of its last attempt.
+fn with_files(action: &Action, executed: &ExecutedFacts, files: &[EvidenceFile]) -> ActionResultV2 {
+    let entry = untouched(action, files);
+    let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.files).map(|file| file.name.as_str()).collect();
+    let evidence_files: Vec<_> = entry.evidence_files.into_iter().filter(|name| !earlier.contains(&name.as_str())).collect();
+    let evidence = first_files(action, executed.attempt()).into_iter().find(|name| evidence_files.contains(name));
+    ActionResultV2 { evidence, evidence_files, ..entry }
+}
+
+fn build_attempts(executed: &ExecutedFacts) -> Vec<AttemptV2> {
+    let attempts = executed.earlier.iter().zip(1..);
+    attempts
+        .map(|(attempt, number)| AttemptV2 {
+            attempt: number,
+            status: attempt.status,
+            reason: attempt.reason.clone(),
+            duration: attempt.duration,
+            evidence_files: names(&attempt.files),
+        })
+        .collect()
 }
 
 /// The entry of an action that was not run, before it is said why.
 fn untouched(action: &Action, files: &[EvidenceFile]) -> ActionResultV2 {
     let evidence_files = names_of(action, files);
-    let log = ActionFiles::of(action).log.name;
     ActionResultV2 {
         action_id: action.id.clone(),
         name: action.name.clone(),
-        action_type: ActionTypeV2::TerminalCommand,
-        tool: action.tool.report_name().to_owned(),
+        action_type: action.kind.action_type(),
+        tool: action.tool_name().to_owned(),
         disposition: DispositionV2::Skipped,
         skip_reason: None,
         status: None,
@@ -60,9 +87,12 @@ fn untouched(action: &Action, files: &[EvidenceFile]) -> ActionResultV2 {
         description: action.description.clone(),
         command: action.command.display.clone(),
         duration: None,
-        evidence: evidence_files.contains(&log).then_some(log),
+        evidence: None,
         evidence_files,
         reused: None,
+        attempts: None,
+        flaky: None,
+        earlier_attempts: Vec::new(),
         result: None,
         classification: None,
         impact: None,
@@ -109,10 +139,10 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
     let time_limit = ending.limit.and_then(|limit| action.limit_value(limit)?.time());
     let mut warnings = interpretation.warnings.clone();
     let test_results = interpretation.test_results.as_ref().map(|results| limit_failures(action, results, &mut warnings));
-    let diagnostics = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
+    let diagnostics: Vec<_> = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
     note_what_is_left_out(action, "diagnostics", executed.diagnostics.len(), &mut warnings);
     warnings.extend(unlisted_note(executed));
-    ActionOutcomeV2 {
+    let outcome = ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
         killed: ending.killed,
@@ -123,18 +153,20 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         partial_output: hit_limit.then(|| plain_text(&String::from_utf8_lossy(&ended.captured.log_tail))),
         last_update: if hit_limit { ended.captured.last_output } else { None },
         test_results,
-        diagnostics,
+        diagnostics: DiagnosticsV2::Findings(diagnostics),
         summary: executed.summary,
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
         warnings,
         survivors: ended.survivors.clone(),
         pipes_left_open: ended.captured.pipes_left_open.then_some(true),
-        stdout: was_started.then_some(stdout.text),
-        stdout_shown: shown(stdout.shown),
-        stderr: was_started.then_some(stderr.text),
-        stderr_shown: shown(stderr.shown),
-    }
+        stdout: (was_started && action.capture.stdout).then_some(stdout.text),
+        stdout_shown: shown(stdout.shown).filter(|_| action.capture.stdout),
+        stderr: (was_started && action.capture.stderr).then_some(stderr.text),
+        stderr_shown: shown(stderr.shown).filter(|_| action.capture.stderr),
+        ..ActionOutcomeV2::default()
+    };
+    with_observed(action, &executed.observed, outcome)
 }
 
 fn shown(shown: ShownV2) -> Option<ShownV2> {

@@ -49,7 +49,7 @@ impl Ending {
             },
             ActionEnd::NotStarted(failure) => Self { error: Some(spawn_error(failure)), ..Self::default() },
             ActionEnd::Lost { why } => {
-                let error = SpawnErrorV2 { code: "STATUS_LOST".to_owned(), errno: None, message: why.clone() };
+                let error = SpawnErrorV2::plain("STATUS_LOST", None, why.clone());
                 Self { error: Some(error), ..Self::default() }
             }
         }
@@ -62,7 +62,7 @@ fn signal_name(signal: i32) -> String {
 }
 
 fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
-    let error = |errno: Errno, message: String| SpawnErrorV2 { code: format!("{errno:?}"), errno: Some(errno as i32), message };
+    let error = |errno: Errno, message: String| SpawnErrorV2::plain(format!("{errno:?}"), Some(errno as i32), message);
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } if searched.is_empty() => {
             error(Errno::ENOENT, format!("there is no program `{program}`"))
@@ -79,13 +79,12 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         }
         SpawnFailure::PortHeld { port, .. } => error(Errno::EADDRINUSE, format!("port {port} is held by another process")),
         SpawnFailure::NotIsolated { why } => {
-            SpawnErrorV2 { code: "NOT_ISOLATED".to_owned(), errno: None, message: format!("it could not be kept apart: {why}") }
+            SpawnErrorV2::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
         }
-        SpawnFailure::Refused { program, errno, message } => SpawnErrorV2 {
-            code: format!("{:?}", Errno::from_raw(*errno)),
-            errno: Some(*errno),
-            message: format!("`{program}` could not be started: {message}"),
-        },
+        SpawnFailure::Refused { program, errno, message } => {
+            let code = format!("{:?}", Errno::from_raw(*errno));
+            SpawnErrorV2::plain(code, Some(*errno), format!("`{program}` could not be started: {message}"))
+        }
     }
 }
 

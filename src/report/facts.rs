@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     Action, AgentAction, Blocking, Classification, CompletionStatus, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, OverallResult, OverallStatus,
+    DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, Observed, OverallResult, OverallStatus,
     PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp,
     TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
@@ -109,6 +109,10 @@ pub struct ReusedFacts {
 pub struct ExecutedFacts {
     /// How it ended and what it printed.
     pub ended: Ended,
+    /// What it saw beside the output of a process.
+    pub observed: Observed,
+    /// The attempts before this one, in their order: none of them succeeded.
+    pub earlier: Vec<AttemptFacts>,
     /// What its tool's interpreter found.
     pub interpretation: Interpretation,
     /// For a service: how long its start took; none where it was never ready.
@@ -125,6 +129,19 @@ pub struct ExecutedFacts {
     pub debt: DebtGeneration,
     /// What to do about it.
     pub agent_action: AgentAction,
+}
+
+/// An attempt that was not the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptFacts {
+    /// How it ended.
+    pub status: ResultType,
+    /// Why.
+    pub reason: String,
+    /// How long it took.
+    pub duration: DurationMs,
+    /// Its files.
+    pub files: Vec<EvidenceFile>,
 }
 
 /// Whether the task may be ticked off.
@@ -244,6 +261,8 @@ pub struct ActionRecordFacts<'a> {
     pub run_id: &'a RunId,
     /// The action.
     pub action: &'a Action,
+    /// Which attempt, from 1.
+    pub attempt: u32,
     /// How it ended and what it printed.
     pub ended: &'a Ended,
     /// Where it ran, absolute.
@@ -269,5 +288,10 @@ impl ExecutedFacts {
     /// Returns the action's status.
     pub fn status(&self) -> ResultType {
         self.classification.category
+    }
+
+    /// Returns which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
     }
 }

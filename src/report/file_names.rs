@@ -1,6 +1,6 @@
 //! The names of evidence files: one table from tool to slugs, which yields seed 004's names (E16).
 
-use crate::model::{Action, ActionId, Digest, EvidenceFile, EvidenceKind, Tool, ToolClass};
+use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
 
 /// The report's file name.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
@@ -29,6 +29,18 @@ const SLUGS: [Slugs; 4] = [
     Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
 ];
 
+/// Stands between an action's id and its slug in the names of a repeated attempt's files.
+const ATTEMPT: &str = "attempt-";
+
+/// The record of a request that was answered, of one that was not, and the body of an answer.
+const HTTP_REQUEST: (&str, EvidenceKind) = ("http-request.json", EvidenceKind::ApiResponses);
+const HTTP_ERROR: (&str, EvidenceKind) = ("http-error.json", EvidenceKind::ErrorLogs);
+const HTTP_BODY: (&str, EvidenceKind) = ("http-response.body", EvidenceKind::ApiResponses);
+
+/// The record of a look at a file, by what was asked of it.
+const FILE_RECORDS: [&str; 5] =
+    ["file-validation.json", "content-match.json", "schema-valid.json", "hash-match.json", "size-check.json"];
+
 /// A file's name and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
@@ -55,11 +67,71 @@ pub struct ActionFiles {
     pub coverage_report: Option<NamedFile>,
 }
 
+/// The files that an action may leave which starts no process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookFiles {
+    /// Of a look at a file: its record.
+    File(NamedFile),
+    /// Of a request.
+    Http {
+        /// Its record, where it was answered.
+        request: NamedFile,
+        /// Its record, where it was not.
+        error: NamedFile,
+        /// The bytes of the answer's body.
+        body: NamedFile,
+    },
+}
+
+impl LookFiles {
+    /// Returns the names of an attempt's files; none for an action that starts a process.
+    pub fn of_attempt(action: &Action, attempt: u32) -> Option<Self> {
+        let stem = stem(&action.id, attempt);
+        let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
+        match &action.kind {
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => None,
+            ActionKind::FileValidation(validation) => {
+                let record = FILE_RECORDS[match validation.check {
+                    FileCheck::Exists => 0,
+                    FileCheck::ContentMatch { .. } => 1,
+                    FileCheck::SchemaValid { .. } => 2,
+                    FileCheck::HashMatch { .. } => 3,
+                    FileCheck::SizeCheck { .. } => 4,
+                }];
+                Some(Self::File(file((record, EvidenceKind::ActionRecord))))
+            }
+            ActionKind::HttpRequest(_) => {
+                Some(Self::Http { request: file(HTTP_REQUEST), error: file(HTTP_ERROR), body: file(HTTP_BODY) })
+            }
+        }
+    }
+}
+
+/// Returns how the names of an attempt's files begin.
+fn stem(id: &ActionId, attempt: u32) -> String {
+    if attempt <= 1 { id.to_string() } else { format!("{id}-{ATTEMPT}{attempt}") }
+}
+
+/// Returns the names of the files a reader looks at first: whichever of them is there.
+pub(super) fn first_files(action: &Action, attempt: u32) -> Vec<String> {
+    match LookFiles::of_attempt(action, attempt) {
+        None => vec![ActionFiles::of_attempt(action, attempt).log.name],
+        Some(LookFiles::File(record)) => vec![record.name],
+        Some(LookFiles::Http { request, error, body: _ }) => vec![request.name, error.name],
+    }
+}
+
 impl ActionFiles {
     /// Returns the names of an action's files. Ids are unique in a plan, so names are unique in a run.
     pub fn of(action: &Action) -> Self {
+        Self::of_attempt(action, 1)
+    }
+
+    /// Returns the names of the files of an attempt, from 1. The names of the first are those of an action that is not repeated.
+    pub fn of_attempt(action: &Action, attempt: u32) -> Self {
+        let stem = stem(&action.id, attempt);
         let slugs = SLUGS.iter().find(|row| row.tool == action.tool).expect("a test walks the table over all tools");
-        let file = |rest: String, kind| NamedFile { name: format!("{}-{rest}", action.id), kind };
+        let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
         let (log_kind, findings_kind) = match action.class {
             ToolClass::Test => (EvidenceKind::TestExecutionLog, EvidenceKind::TestExecutionLog),
             ToolClass::Validation | ToolClass::Generic => (EvidenceKind::TerminalOutput, EvidenceKind::Diagnostics),
@@ -81,14 +153,25 @@ pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFi
     let kind = match known {
         None if name == RUN_START_FILE => EvidenceKind::ActionRecord,
         None => EvidenceKind::ErrorLogs,
-        Some((_, rest)) => kind_of_slug(rest),
+        Some((_, rest)) => kind_of_slug(without_attempt(rest)),
     };
     let action_id = known.map(|(id, _)| id.to_owned());
     EvidenceFile { name: name.to_owned(), kind, action_id, bytes, sha256 }
 }
 
+fn without_attempt(rest: &str) -> &str {
+    let numbered = rest.strip_prefix(ATTEMPT).and_then(|rest| rest.split_once('-'));
+    numbered.filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(rest, |(_, rest)| rest)
+}
+
 /// Returns what a file is, by its name without the action's id.
 fn kind_of_slug(rest: &str) -> EvidenceKind {
+    if let Some((_, kind)) = [HTTP_REQUEST, HTTP_ERROR, HTTP_BODY].into_iter().find(|(name, _)| *name == rest) {
+        return kind;
+    }
+    if FILE_RECORDS.contains(&rest) {
+        return EvidenceKind::ActionRecord;
+    }
     for row in &SLUGS {
         let is_test = row.tool.class() == ToolClass::Test;
         if row.findings == Some(rest) {

@@ -9,13 +9,16 @@
 
 mod build;
 mod build_action;
+mod build_observed;
 mod bytes;
 mod ending;
 mod environment;
 mod excerpt;
+mod exchange_records;
 mod facts;
 mod file_names;
 mod hash;
+mod hidden;
 mod interrupted;
 mod plain_text;
 mod records;
@@ -28,11 +31,12 @@ pub use build_action::action_result;
 pub use bytes::{ReportError, parse, parse_run_start, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
+pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
 pub use facts::{
-    ActionDisposition, ActionFacts, ActionRecordFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts, IsolationFacts,
-    ProgramFacts, RecoveryFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
+    ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts,
+    IsolationFacts, ProgramFacts, RecoveryFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
 };
-pub use file_names::{ActionFiles, EXECUTION_REPORT_FILE, NamedFile, RUN_START_FILE, describe_found_file};
+pub use file_names::{ActionFiles, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use plain_text::plain_text;
@@ -42,13 +46,15 @@ pub use records::{
 };
 pub use unfilled::{UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
-    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActionTypeV2, AuthenticityV2, ByteRangeV2,
-    CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2,
-    DiagnosticsRecordV1, DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2, ExecutionReportV2,
-    ExecutionSummaryV2, ExecutionV1, ImpactV2, IsolationV2, OutputV1, PrerequisiteExecutionV2, ProgramV1, ProjectV2,
-    RecordAuthenticityV1, ReusedV2, ReusedVerdictV2, RouteV2, RunStartDetailsV1, RunStartV1, ShownV2, SkipReason, SpawnErrorV2,
-    StepExecutionV2, SurvivorV2, TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
-    TestTotalsV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, AttemptV2, AuthenticityV2, BodyV1,
+    ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2, ConnectionDiagnosticsV2,
+    ContentionV2, CustodyV2, DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EnvironmentComponentV2, EnvironmentRecordV1,
+    EnvironmentV2, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, FileRecordV1,
+    FileResultV1, HealthCheckV2, ImpactV2, IsolationV2, JudgementV1, LookV1, OutputV1, PortCheckV2, PortProcessV2,
+    PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, ResponseV1, ReusedV2, ReusedVerdictV2,
+    RouteV2, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SurvivorV2, TddV2,
+    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TextV2, TreeIssueV2, TreeV2,
+    ValidationCriteriaV2,
 };
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::report::build::{GENERATED_BY, test_specification};
 use crate::report::build_action::finite;
 use crate::report::ending::Ending;
 use crate::report::{
-    ActionFiles, ActionRecordFacts, ActionRecordV1, ActionTypeV2, DiagnosticsRecordV1, ExecutionV1, OutputV1, ProgramV1,
-    ProjectV2, RecordAuthenticityV1, RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1,
-    TestRunV1, environment_record, excerpt,
+    ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, ExecutionV1, OutputV1, ProgramV1, ProjectV2,
+    RecordAuthenticityV1, RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,
+    environment_record, excerpt,
 };
 
 /// The name and version of `run.json`.
@@ -41,7 +41,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
         schema: ACTION_SCHEMA.to_owned(),
         run_id: facts.run_id.clone(),
         action_id: action.id.clone(),
-        action_type: ActionTypeV2::TerminalCommand,
+        action_type: action.kind.action_type(),
         name: action.name.clone(),
         command: action.command.display.clone(),
         argv: action.command.argv.clone(),
@@ -49,7 +49,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
         working_directory: facts.working_directory,
         program: facts.program.map(|program| ProgramV1 { path: program.path, sha256: program.sha256, version: program.version }),
         execution: execution(facts.ended),
-        output: output(action, facts.ended),
+        output: output(action, facts.attempt, facts.ended),
         environment: environment_record(facts.environment, &action.environment),
         usage: facts.ended.usage,
         survivors: facts.ended.survivors.clone(),
@@ -70,8 +70,8 @@ pub fn test_results_record(
         schema: TEST_RESULTS_SCHEMA.to_owned(),
         run_id: run_id.clone(),
         action_id: action.id.clone(),
-        action_type: ActionTypeV2::TerminalCommand,
-        test_framework: action.tool.report_name().to_owned(),
+        action_type: action.kind.action_type(),
+        test_framework: action.tool_name().to_owned(),
         execution: execution(ended),
         results: TestRunV1 {
             num_total_tests: results.total,
@@ -98,8 +98,8 @@ pub fn diagnostics_record(
         schema: DIAGNOSTICS_SCHEMA.to_owned(),
         run_id: run_id.clone(),
         action_id: action.id.clone(),
-        action_type: ActionTypeV2::TerminalCommand,
-        tool: action.tool.report_name().to_owned(),
+        action_type: action.kind.action_type(),
+        tool: action.tool_name().to_owned(),
         execution: execution(ended),
         diagnostics: diagnostics.to_vec(),
         summary,
@@ -123,8 +123,8 @@ fn execution(ended: &Ended) -> ExecutionV1 {
     }
 }
 
-fn output(action: &Action, ended: &Ended) -> OutputV1 {
-    let files = ActionFiles::of(action);
+fn output(action: &Action, attempt: u32, ended: &Ended) -> OutputV1 {
+    let files = ActionFiles::of_attempt(action, attempt);
     let captured = &ended.captured;
     let stdout = excerpt(&captured.stdout);
     let stderr = excerpt(&captured.stderr);

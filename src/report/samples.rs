@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::BlockOn;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification, CommandLine,
-    CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary, Digest,
-    DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy,
-    LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin, PolicyApplied,
-    PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage,
-    StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass,
-    TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification,
+    CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary,
+    Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
+    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity,
+    SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults,
+    Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+};
+use crate::model::{
+    BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
+    HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
@@ -59,6 +62,11 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
             .then(|| CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() }),
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }
 
@@ -100,6 +108,8 @@ fn executed(
     let classification = Classification::plain(category, interpretation.category, interpretation.reason.clone());
     let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
     let executed = ExecutedFacts {
+        observed: Observed::Nothing,
+        earlier: Vec::new(),
         ended,
         ready_after: None,
         diagnostics: interpretation.diagnostics.clone(),
@@ -327,6 +337,9 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),
             notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
         },
         plan_digest: Digest::of(b"plan"),
         specification_file: Some("proctor.toml".to_owned()),
@@ -413,4 +426,44 @@ pub(super) fn aborted_run() -> RunFacts {
     run.route = None;
     run.tdd = None;
     run
+}
+
+/// A file that was looked at and is there.
+pub(super) fn seen_file() -> ActionFacts {
+    let validation = FileValidation { path: "src/quote.ts".to_owned(), check: FileCheck::Exists };
+    let found = FoundFile { bytes: 2450, modified: at(-5000), sha256: None, content: None };
+    let observed = Observed::File(FileSeen { path: validation.path.clone(), look: FileLook::Found(found) });
+    seen(1, ActionKind::FileValidation(validation), observed, 0, CategoryCode::FileValid)
+}
+
+/// A request that was refused.
+pub(super) fn refused_request() -> ActionFacts {
+    let fault = ConnectionFault {
+        code: "ECONNREFUSED".to_owned(),
+        errno: Some(111),
+        syscall: Some("connect"),
+        address: Some("127.0.0.1".to_owned()),
+        port: Some(3000),
+        message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),
+    };
+    let diagnosis = Diagnosis {
+        port: Some(PortSeen { port: 3000, holders: Vec::new() }),
+        resolution: Some(Ok(vec!["127.0.0.1".to_owned()])),
+        ..Diagnosis::default()
+    };
+    let outcome = ExchangeOutcome::Unanswered(fault);
+    let exchange = Exchange { sent: at(100), duration: DurationMs(100), outcome, diagnosis: Some(diagnosis) };
+    let request = HttpRequest::get("http://localhost:3000/api/health");
+    seen(9, ActionKind::HttpRequest(Box::new(request)), Observed::Exchange(Box::new(exchange)), 1, CategoryCode::NoAnswer)
+}
+
+fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category: CategoryCode) -> ActionFacts {
+    let mut facts = failed_tests();
+    facts.action = Action { kind, ..action(ActionPhase::Step, number, Tool::Generic) };
+    if let ActionDisposition::Executed(executed) = &mut facts.disposition {
+        executed.ended = ended(ActionEnd::Exited { code }, "", "");
+        executed.interpretation = Interpretation::plain(category, "seen");
+        executed.observed = observed;
+    }
+    facts
 }

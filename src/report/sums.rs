@@ -79,7 +79,14 @@ pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
         ActionDisposition::Executed(executed) => executed.status() == ResultType::Success,
         ActionDisposition::Reused(reused) => reused.entry.status == Some(ResultType::Success),
         ActionDisposition::Skipped(SkipReason::Unchanged) => true,
-        ActionDisposition::Skipped(SkipReason::PrerequisiteFailed | SkipReason::Stopped | SkipReason::NotSelected) => false,
+        ActionDisposition::Skipped(
+            SkipReason::PrerequisiteFailed
+            | SkipReason::Stopped
+            | SkipReason::NotSelected
+            | SkipReason::AfterFailure
+            | SkipReason::DependencyFailed
+            | SkipReason::RunTimedOut,
+        ) => false,
     })
 }
 

@@ -156,6 +156,15 @@ impl Archive {
         self.store.run_directory(project, &run.task, &run.run_id)
     }
 
+    /// Returns the TDD state of a task by the ledger as it is now, also where another process has written to it since.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read.
+    pub fn cycle(&mut self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+        catch_up(&self.store, &mut self.index, project)?;
+        self.tdd(project, task)
+    }
+
     /// Returns the TDD state of a task.
     ///
     /// # Errors

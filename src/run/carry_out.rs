@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, CheckOrder, Digest, Phase, ResultType, RunId, Service, StopReason, SupersededRecord, TddState,
-    Timestamp, TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionPhase, CheckOrder, Digest, Phase, RunId, Service, StopReason, SupersededRecord, TddState, Timestamp,
+    TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
 use crate::report::SkipReason;
 use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::error::RunError;
+use crate::run::flow::Flow;
 use crate::run::order::in_order;
 use crate::run::perform::{Performed, Performer, RunningService, Started};
 use crate::run::prerequisite;
@@ -107,7 +108,7 @@ impl Workspace {
             before,
             tdd,
             selected,
-            order: in_order(&request.plan.steps, request.settings.order, &failed),
+            order: in_order(request.plan, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
         };
         show(Progress::Begun {
@@ -284,6 +285,9 @@ fn perform_prerequisites(
     for action in &course.request.plan.prerequisites {
         let one = if so_far == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
+        } else if performer.is_out_of_time() {
+            so_far = Prerequisites::Failed;
+            performer.skip(action, SkipReason::RunTimedOut)
         } else if let Some(service) = &action.service {
             match start_or_skip(course, performer, action, service)? {
                 Started::Over(one) => *one,
@@ -302,7 +306,7 @@ fn perform_prerequisites(
             one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
             one
         };
-        if one.status().is_some_and(|status| status != ResultType::Success) {
+        if one.blocks() && !action.continue_on_failure {
             so_far = Prerequisites::Failed;
         }
         performed.push(one);
@@ -317,17 +321,26 @@ fn perform_steps(
     known: Option<&ReusableInputs>,
     performed: &mut Vec<Performed>,
 ) -> Result<(), RunError> {
+    let mut flow = Flow::default();
     for action in course.order.iter().copied() {
-        let one = if prerequisites == Prerequisites::Failed {
+        let one = if performer.is_out_of_time() {
+            performer.skip(action, SkipReason::RunTimedOut)
+        } else if prerequisites == Prerequisites::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
         } else if let Some(verdict) = performer.earlier_verdict(action, known).filter(|_| !is_stopped(course, action)) {
             // Also where the change does not trigger the check: then the run says something about it nevertheless.
             performer.reuse(action, verdict)
         } else if !course.selected.holds(&action.name) {
             performer.skip(action, SkipReason::NotSelected)
+        } else if let Some(reason) = flow.obstacle(action) {
+            performer.skip(action, reason)
         } else {
             perform_or_stop(course, performer, action)?
         };
+        match one.skipped() {
+            Some(reason) => flow.note_skipped(action, reason),
+            None => flow.note(action, one.outcome.as_ref()),
+        }
         performed.push(one);
     }
     Ok(())

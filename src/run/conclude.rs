@@ -106,7 +106,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
         }
         None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) => RunFlow::Moved,
     };
-    let selected = concluding.performed.iter().filter(|one| skip_of(one) != Some(SkipReason::NotSelected));
+    let selected = concluding.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(run_result).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
     note_partial_selection(concluding, &mut verdict);
@@ -120,7 +120,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
 }
 
 fn run_result(one: &Performed) -> RunResult<'_> {
-    let disposition = match (&one.outcome, skip_of(one)) {
+    let disposition = match (&one.outcome, one.skipped()) {
         (Some(outcome), _) => Disposition::Executed(outcome),
         (None, Some(SkipReason::Unchanged)) => Disposition::Unchanged,
         (None, _) => Disposition::Skipped,
@@ -128,16 +128,9 @@ fn run_result(one: &Performed) -> RunResult<'_> {
     RunResult { phase: one.facts.action.phase, disposition }
 }
 
-fn skip_of(one: &Performed) -> Option<SkipReason> {
-    match &one.facts.disposition {
-        ActionDisposition::Skipped(reason) => Some(*reason),
-        ActionDisposition::Executed(_) | ActionDisposition::Reused(_) => None,
-    }
-}
-
 /// A run of some checks says nothing about the others: the task is not done by it, and it is no whole success.
 fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
-    let left_out = concluding.performed.iter().filter(|one| skip_of(one) == Some(SkipReason::NotSelected)).count();
+    let left_out = concluding.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
     if left_out == 0 {
         return;
     }
@@ -287,7 +280,13 @@ fn contended(performed: &[Performed]) -> Vec<ContentionV2> {
 }
 
 fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
-    concluding.performed.iter().flat_map(|one| one.notes.iter().cloned()).collect()
+    let one_by_one = || PlanNote {
+        subject: "parallelExecution".to_owned(),
+        message: "the steps that might have gone on at the same time were carried out one after the other".to_owned(),
+    };
+    let of_the_run = concluding.course.request.plan.parallel.then(one_by_one);
+    let of_actions = concluding.performed.iter().flat_map(|one| one.notes.iter().cloned());
+    of_actions.chain(of_the_run).collect()
 }
 
 fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
@@ -350,7 +349,7 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
     let course = concluding.course;
     let unsuccessful =
         |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
-    let not_left_out = |one: &&Performed| skip_of(one) != Some(SkipReason::NotSelected);
+    let not_left_out = |one: &&Performed| one.skipped() != Some(SkipReason::NotSelected);
     Sealed {
         run_id: course.run_id.clone(),
         report,

@@ -8,7 +8,16 @@ use crate::run::error::RunError;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::Workspace;
 
-/// What a person asks for.
+/// Whether a person is there to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Attendance {
+    /// Who asks has a terminal.
+    Person,
+    /// Who asks has none: a program.
+    Nobody,
+}
+
+/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CycleChange {
     /// Start a cycle in a phase.
@@ -30,18 +39,22 @@ impl Workspace {
     /// Changes a task's cycle and returns its state from here on.
     ///
     /// # Errors
-    /// When the change makes no sense now, or the ledger cannot be written.
+    /// When the change makes no sense now, when only a person may make it, or when the ledger cannot be written.
     pub fn change_cycle(
         &mut self,
         scope: &Scope,
         settings: &Settings,
         task: &TaskId,
         change: &CycleChange,
+        attendance: Attendance,
     ) -> Result<TddState, RunError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let before = self.tdd(&scope.project, task)?;
+        if attendance == Attendance::Nobody && needs_a_person(change, &before) {
+            return Err(RunError::PersonNeeded { task: task.clone() });
+        }
         let body = body(task, &before, change, settings)?;
         self.append(&mut ledger, scope, body)?;
         self.tdd(&scope.project, task)
@@ -50,6 +63,15 @@ impl Workspace {
     pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), RunError> {
         let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
         self.apply(&scope.project, ledger.length(), line)
+    }
+}
+
+/// Ending a pause is a person's decision, by whatever verb (R9).
+fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
+    match change {
+        CycleChange::Resolve { .. } => true,
+        CycleChange::Reset => before.paused.is_some(),
+        CycleChange::Start(_) | CycleChange::SetPhase(_) => false,
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::evidence::{EvidenceError, LockError};
-use crate::model::{CommandExit, RunId, StopReason};
+use crate::model::{CommandExit, RunId, StopReason, TaskId};
 use crate::process::{LauncherError, SuperviseError};
+use crate::run::agent::RetestRefusal;
 use crate::run::sandbox::SandboxError;
 use crate::store::IndexError;
 use crate::tree::TreeError;
@@ -105,6 +106,15 @@ pub enum RunError {
         /// Why.
         problem: String,
     },
+    /// A retest is refused.
+    #[error(transparent)]
+    Retest(RetestRefusal),
+    /// Only a person may go on with a task.
+    #[error("task `{task}` waits for a person: only one can go on with it")]
+    PersonNeeded {
+        /// The task.
+        task: TaskId,
+    },
     /// A change of the TDD cycle makes no sense now.
     #[error(transparent)]
     Cycle(crate::routing::TransitionError),
@@ -120,6 +130,8 @@ impl RunError {
                 StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
             Self::Cycle(_) => CommandExit::Usage,
+            Self::Retest(refusal) => refusal.exit(),
+            Self::PersonNeeded { .. } => CommandExit::PersonNeeded,
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
@@ -163,6 +175,8 @@ impl RunError {
             Self::Launcher(_) => {
                 "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
             }
+            Self::Retest(refusal) => refusal.hint().to_owned(),
+            Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
             Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
         };
         Some(hint)

@@ -6,19 +6,25 @@
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
+//! `flow` is which steps are skipped after what has happened; `http_client` sends a request, `diagnosis` looks why it was not answered;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
-//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration` and `cycle` are the other writers of the ledger.
+//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
+//! `agent` are the other writers of the ledger.
 
+mod agent;
 mod archive;
 mod carry_out;
 mod conclude;
 mod cycle;
 mod denied_write;
+mod diagnosis;
 mod environment;
 mod error;
 mod examination;
+mod flow;
 mod health;
 mod hints;
+mod http_client;
 mod interrupted;
 mod isolation;
 mod known_trees;
@@ -45,8 +51,9 @@ mod testing;
 mod tool_version;
 mod workspace;
 
+pub use agent::{Completion, GrantedRetest, RetestRefusal};
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
-pub use cycle::CycleChange;
+pub use cycle::{Attendance, CycleChange};
 pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};
 pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};

@@ -1,19 +1,37 @@
 //! In which order the checks of a run are carried out. Ids and reports keep the plan's numbers; the order is when, not which.
 
 use crate::evidence;
-use crate::model::{Action, CheckOrder, ResultType};
+use crate::model::{Action, CheckOrder, Plan, ResultType};
 use crate::report::parse;
 use crate::run::request::RunRequest;
 use crate::run::selection::Checks;
 use crate::run::workspace::Workspace;
 
-/// Returns the checks in the order they are carried out; among those that failed, and among the others, the plan's order stays.
-pub(crate) fn in_order<'p>(steps: &'p [Action], order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
-    let mut ordered: Vec<_> = steps.iter().collect();
+/// Returns the checks in the order they are carried out: each after what it comes after, then the plan's own order of execution,
+/// then those that failed, then the order they are written in.
+pub(crate) fn in_order<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
+    let mut wanted: Vec<_> = plan.steps.iter().collect();
     match order {
         CheckOrder::Plan => {}
-        CheckOrder::FailedFirst => ordered.sort_by_key(|step| !failed.contains(&step.name)),
+        CheckOrder::FailedFirst => wanted.sort_by_key(|step| !failed.contains(&step.name)),
     }
+    // Whoever writes an order of execution means it, also where checks that failed come first.
+    let named = |step: &Action| plan.order.iter().position(|id| *id == step.id);
+    wanted.sort_by_key(|step| named(step).unwrap_or(usize::MAX));
+    topological(wanted)
+}
+
+/// Returns the steps each after those it comes after, and as near as that allows to the order they are given in.
+///
+/// Steps that wait for each other keep their order at the end: what they need has not succeeded when it is their turn.
+fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
+    let (mut left, mut ordered) = (wanted, Vec::new());
+    loop {
+        let waits = |step: &Action| step.after.iter().any(|needed| left.iter().any(|other| other.id == *needed));
+        let Some(next) = left.iter().position(|step| !waits(step)) else { break };
+        ordered.push(left.remove(next));
+    }
+    ordered.extend(left);
     ordered
 }
 
@@ -39,12 +57,54 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ActionPhase;
+    use crate::model::{ActionId, ActionPhase};
     use crate::run::testing;
+
+    /// A plan of steps of these names, `STEP.1` and so on.
+    fn plan(names: &[&str]) -> Plan {
+        let step = |(index, name): (usize, &&str)| Action {
+            id: ActionId::numbered("STEP", index + 1),
+            name: (*name).to_owned(),
+            ..testing::action(ActionPhase::Step)
+        };
+        Plan { steps: names.iter().enumerate().map(step).collect(), ..testing::plan() }
+    }
+
+    fn ids(numbers: &[usize]) -> Vec<ActionId> {
+        numbers.iter().map(|number| ActionId::numbered("STEP", *number)).collect()
+    }
+
+    fn names(plan: &Plan, order: CheckOrder, failed: &[&str]) -> String {
+        let failed: Vec<_> = failed.iter().map(ToString::to_string).collect();
+        in_order(plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_step_runs_after_what_it_comes_after_and_otherwise_where_it_was_written() {
+        let mut plan = plan(&["a", "b", "c", "d"]);
+        plan.steps[0].after = ids(&[3]);
+        plan.steps[2].after = ids(&[4]);
+        assert_eq!(names(&plan, CheckOrder::Plan, &[]), "bdca");
+        assert_eq!(names(&plan, CheckOrder::FailedFirst, &["a"]), "bdca", "a failed one still comes after what it needs");
+        plan.steps[3].after = ids(&[1]);
+        assert_eq!(names(&plan, CheckOrder::Plan, &[]), "bacd", "those that wait for each other come last");
+        plan.steps[1].after = ids(&[9, 2]);
+        assert_eq!(in_order(&plan, CheckOrder::Plan, &[]).len(), 4, "none is lost");
+    }
+
+    #[test]
+    fn an_order_of_execution_is_kept_as_far_as_needs_allow_and_stands_above_failures() {
+        let mut plan = plan(&["a", "b", "c", "d"]);
+        plan.order = ids(&[3, 1]);
+        assert_eq!(names(&plan, CheckOrder::Plan, &[]), "cabd");
+        assert_eq!(names(&plan, CheckOrder::FailedFirst, &["d"]), "cadb");
+        plan.steps[2].after = ids(&[2]);
+        assert_eq!(names(&plan, CheckOrder::Plan, &[]), "abcd");
+    }
 
     #[test]
     fn checks_that_failed_come_first_and_both_groups_keep_the_plans_order() {
-        let steps = ["a", "b", "c", "d"].map(|name| Action { name: name.to_owned(), ..testing::action(ActionPhase::Step) });
+        let plan = plan(&["a", "b", "c", "d"]);
         for (order, failed, expected) in [
             (CheckOrder::Plan, &["c", "d"][..], ["a", "b", "c", "d"]),
             (CheckOrder::FailedFirst, &[], ["a", "b", "c", "d"]),
@@ -54,7 +114,7 @@ mod tests {
             (CheckOrder::FailedFirst, &["a", "b", "c", "d"], ["a", "b", "c", "d"]),
         ] {
             let failed: Vec<_> = failed.iter().map(ToString::to_string).collect();
-            let names: Vec<_> = in_order(&steps, order, &failed).into_iter().map(|step| step.name.as_str()).collect();
+            let names: Vec<_> = in_order(&plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect();
             assert_eq!(names, expected, "{order:?} {failed:?}");
         }
     }

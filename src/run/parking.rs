@@ -24,12 +24,19 @@ impl Parking {
     /// Makes the directory for a run that begins, if it was not made after the last one.
     pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
         self.first_step = None;
-        if self.scratch.as_ref().is_some_and(|scratch| scratch.is_ready_for(lock)) {
+        if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_ready_for(lock)) {
+            scratch.lend(lock);
             return Ok(());
         }
         self.made += 1;
         self.scratch = Some(Scratch::create(lock, self.made).map_err(RunError::Evidence)?);
         Ok(())
+    }
+
+    /// Makes what the next run will need first.
+    fn make_ready(&mut self) {
+        // Where it cannot be made now, it is made, or refused, when it is needed.
+        let _not_ready = self.scratch.as_mut().map(Scratch::make_ready);
     }
 
     /// Notes how a check is kept apart.
@@ -59,6 +66,7 @@ impl Workspace {
         let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
         self.parking.close();
         self.parking.open(lock)?;
+        self.parking.make_ready();
         if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.parking.scratch()) {
             for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
                 if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access

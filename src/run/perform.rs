@@ -1,6 +1,11 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
-//! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`.
+//! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`,
+//! for one that starts no process in `looks`; `attempts` is how often an action goes through it.
 
+mod attempts;
+mod ends;
+mod looks;
+mod reports;
 mod reusing;
 mod running_service;
 mod services;
@@ -11,16 +16,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, Refused, RunDirectory, Scratch, Slot, is_our_link, take_artifact};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, Scratch, Slot, is_our_link};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, Captured, CategoryCode, Digest, DurationMs, Ended, EvidenceFile,
-    Interpretation, PlanNote, ResultType, Sandbox, SpawnFailure, StreamExcerpt, ToolReport,
+    Action, ActionLimits, ActionPhase, Blocking, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed,
+    PlanNote, ResultType, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
-use crate::run::carry_out::{Course, skip_reason};
+use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
+use crate::run::flow::RunClock;
 use crate::run::hints::FailedAction;
 use crate::run::isolation;
 use crate::run::old_report::PutAside;
@@ -30,14 +36,14 @@ use crate::run::records;
 use crate::run::sandbox::SandboxRequest;
 use crate::run::surroundings::Survey;
 use crate::run::workspace::Workspace;
-use crate::tools::{self, ReportRequest};
+use crate::tools;
 use crate::verdict;
 
+use self::attempts::Attempts;
+use self::ends::{not_a_process, not_started};
+use self::reports::{own_report, take_project_report, take_report};
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
-
-/// A report a tool wrote is taken up to this size.
-const REPORT_CAP: u64 = 64 * 1024 * 1024;
 
 /// What became of an action, and what was kept of it.
 #[derive(Debug)]
@@ -59,6 +65,20 @@ struct Supervised {
     sandbox: Option<Sandbox>,
 }
 
+/// How long an action may take, and which time-out of the run as a whole that is, where less is left of it than the action may take.
+#[derive(Debug, Clone, Copy)]
+struct Allowed {
+    timeout: Duration,
+    of_the_run: Option<Duration>,
+}
+
+/// What is known of an action beside its end and its outcome.
+struct Judged {
+    observed: Observed,
+    interpretation: Interpretation,
+    ready_after: Option<DurationMs>,
+}
+
 /// Carries actions out, one after the other.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
@@ -67,6 +87,8 @@ pub(crate) struct Performer<'w, 'c> {
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
+    attempts: Attempts,
+    clock: RunClock,
 }
 
 impl Performed {
@@ -80,6 +102,19 @@ impl Performed {
             notes: Vec::new(),
             waited: None,
             met: None,
+        }
+    }
+
+    /// Returns whether its result decides the verdict against the run.
+    pub(crate) fn blocks(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.blocking == Blocking::Blocks)
+    }
+
+    /// Returns why it was not run; none where it was, or an earlier verdict stands for it.
+    pub(crate) fn skipped(&self) -> Option<SkipReason> {
+        match &self.facts.disposition {
+            ActionDisposition::Skipped(reason) => Some(*reason),
+            ActionDisposition::Executed(_) | ActionDisposition::Reused(_) => None,
         }
     }
 
@@ -97,7 +132,28 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
-        Self { workspace, lock, course, directory, show, queue: course.request.settings.queue }
+        let (queue, attempts) = (course.request.settings.queue, Attempts::default());
+        let clock = RunClock::new(course.request.plan, clock::monotonic());
+        Self { workspace, lock, course, directory, show, queue, attempts, clock }
+    }
+
+    /// Returns whether the time of the run as a whole is over.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.clock.is_over(clock::monotonic())
+    }
+
+    /// Returns how long an action may take now. Cleanup runs whatever is left.
+    fn allowed(&self, action: &Action) -> Allowed {
+        let left = self.clock.left(clock::monotonic()).filter(|_| action.phase != ActionPhase::Cleanup);
+        match left.filter(|(left, _)| *left < action.timeout) {
+            Some((left, timeout)) => Allowed { timeout: left, of_the_run: Some(timeout) },
+            None => Allowed { timeout: action.timeout, of_the_run: None },
+        }
+    }
+
+    /// Returns the request that stops an action, where there is one.
+    fn stop_of(&self, action: &Action) -> Option<StopReason> {
+        self.course.request.control.requested().filter(|reason| heeded(action.phase).contains(reason))
     }
 
     /// Begins to look at tools and installed packages.
@@ -107,24 +163,28 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Notes that an action is not run, visibly.
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
-        let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) };
-        self.tell(&facts);
-        Performed::untouched(facts)
+        let skipped = skipped(action, reason);
+        self.tell(&skipped.facts);
+        skipped
     }
 
-    /// Carries an action out when its turn has come; one that is stopped before is skipped.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+    /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
+    fn perform_once(&mut self, action: &Action) -> Result<Performed, RunError> {
+        if !action.kind.starts_a_process() {
+            return self.perform_look(action);
+        }
         let Answer { turn, waited } = self.take_turn(action)?;
+        self.clock.note_wait(waited);
         let performed = match turn {
             Turn::Given(slot) => self.perform_in(slot, action)?,
-            Turn::Stopped => self.skip(action, skip_reason(self.course.request.control)),
+            Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
         };
         Ok(Performed { waited, ..performed })
     }
 
     /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
     fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
-        let (control, heeded) = (self.course.request.control, crate::run::carry_out::heeded(action.phase));
+        let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
         if let Err(RunError::Queue { .. }) = answer {
@@ -137,8 +197,10 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Carries an action out. A command that fails, hangs or cannot start is a value.
     fn perform_in(&mut self, slot: Option<Slot>, action: &Action) -> Result<Performed, RunError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let names = ActionFiles::of(action);
-        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
+        let attempt = self.attempts.number();
+        let names = ActionFiles::of_attempt(action, attempt);
+        let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt);
+        let output = output.map_err(RunError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
@@ -146,12 +208,15 @@ impl<'w, 'c> Performer<'w, 'c> {
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
-        let Supervised { mut ended, sandbox } = self.supervise(action, preparation.argv, &environment, &names, &output)?;
+        let allowed = self.allowed(action);
+        let limited = limits_of(action, allowed.timeout);
+        let supervised = self.supervise(action, limited, preparation.argv, &environment, (&names, &output))?;
+        let Supervised { mut ended, sandbox } = supervised;
         // Nothing of it is alive any more: another action may start while this one is judged.
         drop(slot);
         let report = take_report(&preparation.report, &output, &self.working_directory(action));
         let coverage = match &preparation.coverage {
-            Some(path) => as_report(take_artifact(&self.course.request.scope.root, path, REPORT_CAP)),
+            Some(path) => take_project_report(&self.course.request.scope.root, path),
             None => ToolReport::NotRequested,
         };
         drop((old_report, old_coverage));
@@ -167,7 +232,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &self.course.request.scope.root,
             survivors: ended.survivors.len(),
         });
-        let mut outcome = self.classify(action, &ended, &interpretation);
+        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
@@ -179,24 +244,20 @@ impl<'w, 'c> Performer<'w, 'c> {
         } else {
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let facts = self.over(action, ended, interpretation, &mut outcome, None);
+        let judged = Judged { observed: Observed::Nothing, interpretation, ready_after: None };
+        let facts = self.over(action, ended, judged, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
     }
 
-    /// Tells what became of an action. Its findings are written down by now: one copy of them is kept, for the report.
-    fn over(
-        &mut self,
-        action: &Action,
-        ended: Ended,
-        interpretation: Interpretation,
-        outcome: &mut verdict::Outcome,
-        ready_after: Option<DurationMs>,
-    ) -> ActionFacts {
+    /// Returns what became of an action. Its findings are written down by now: one copy of them is kept, for the report.
+    fn over(&mut self, action: &Action, ended: Ended, judged: Judged, outcome: &mut verdict::Outcome) -> ActionFacts {
         let executed = ExecutedFacts {
             ended,
-            interpretation: Interpretation { diagnostics: Vec::new(), ..interpretation },
-            ready_after,
+            observed: judged.observed,
+            earlier: self.attempts.take(),
+            interpretation: Interpretation { diagnostics: Vec::new(), ..judged.interpretation },
+            ready_after: judged.ready_after,
             diagnostics: std::mem::take(&mut outcome.diagnostics),
             summary: outcome.summary,
             classification: outcome.classification.clone(),
@@ -204,12 +265,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             debt: outcome.debt.clone(),
             agent_action: outcome.agent_action.clone(),
         };
-        let facts = ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) };
-        // That it was ready was told when it was.
-        if outcome.classification.code != CategoryCode::Served {
-            self.tell(&facts);
-        }
-        facts
+        ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) }
     }
 
     fn tell(&mut self, facts: &ActionFacts) {
@@ -236,10 +292,10 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn supervise(
         &mut self,
         action: &Action,
+        limits: ActionLimits,
         argv: Vec<String>,
         environment: &ChildEnvironment,
-        names: &ActionFiles,
-        output: &OutputDirectory,
+        (names, output): (&ActionFiles, &OutputDirectory),
     ) -> Result<Supervised, RunError> {
         let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
@@ -250,8 +306,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         if action.phase == ActionPhase::Step {
             self.workspace.parking.note_step(&request.isolation);
         }
-        let limits = limits_of(action);
-        let heeded = crate::run::carry_out::heeded(action.phase);
+        let heeded = heeded(action.phase);
         let control = self.course.request.control;
         let failed = |source| RunError::Supervise { action: action.name.clone(), source };
         let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
@@ -335,7 +390,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation)
     }
 
-    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation) -> verdict::Outcome {
+    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> verdict::Outcome {
         verdict::classify(&verdict::ActionFacts {
             action,
             end: &ended.end,
@@ -343,6 +398,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             interpretation,
             phase: self.course.phase(),
             cycle_started: self.course.in_cycle(),
+            run_timeout: allowed.of_the_run,
         })
     }
 
@@ -380,7 +436,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         let mut files = Vec::with_capacity(2);
         let program =
             self.workspace.program_facts(action, (&self.course.request.scope.root, &self.working_directory(action)), environment);
-        let record = records::action(&self.course.run_id, action, ended, &self.working_directory(action), program, environment);
+        let run = (&self.course.run_id, self.attempts.number());
+        let record = records::action(run, action, ended, &self.working_directory(action), program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
             files.push(kept);
@@ -402,47 +459,14 @@ fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
 
-fn limits_of(action: &Action) -> ActionLimits {
+fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
         // The start of a service is bounded by whoever waits for it; then it goes on as long as the checks, which are bounded.
-        timeout: if action.service.is_some() { Duration::MAX } else { action.timeout },
+        timeout: if action.service.is_some() { Duration::MAX } else { timeout },
         idle: action.idle_timeout,
         output: action.max_output.map(|size| size.0),
         grace: action.grace,
         ladder: tools::stop_ladder(action.tool),
-    }
-}
-
-/// Returns where a report lies that the command names itself.
-fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
-    match request {
-        ReportRequest::Own { path } => Some(directory.join(path)),
-        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
-    }
-}
-
-fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
-    match request {
-        ReportRequest::None => ToolReport::NotRequested,
-        ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
-            let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            as_report(output.take(name, REPORT_CAP))
-        }
-        ReportRequest::Own { path } => {
-            let full = directory.join(path);
-            let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
-                return ToolReport::Refused("its path names no file".to_owned());
-            };
-            as_report(take_artifact(base, Path::new(name), REPORT_CAP))
-        }
-    }
-}
-
-fn as_report(taken: Result<crate::evidence::Artifact, Refused>) -> ToolReport {
-    match taken {
-        Ok(artifact) => ToolReport::Fresh(artifact.bytes),
-        Err(Refused::NotThere) => ToolReport::Missing,
-        Err(refused) => ToolReport::Refused(refused.to_string()),
     }
 }
 
@@ -452,29 +476,7 @@ fn shorten(captured: &mut Captured) {
     captured.stderr = captured.stderr.shortened();
 }
 
-/// An action whose program was not found: nothing was started, nothing captured.
-fn not_started(failure: SpawnFailure) -> Ended {
-    let now = clock::now();
-    let nothing = Digest::of(b"");
-    let captured = Captured {
-        log_bytes: 0,
-        log_digest: nothing,
-        frames_bytes: 0,
-        frames_digest: nothing,
-        stdout: StreamExcerpt::default(),
-        stderr: StreamExcerpt::default(),
-        last_output: None,
-        pipes_left_open: false,
-        log_tail: Vec::new(),
-    };
-    Ended {
-        end: ActionEnd::NotStarted(failure),
-        started: now,
-        ended: now,
-        duration: DurationMs(0),
-        captured,
-        survivors: Vec::new(),
-        usage: None,
-        kept: None,
-    }
+/// Notes that an action is not run.
+fn skipped(action: &Action, reason: SkipReason) -> Performed {
+    Performed::untouched(ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) })
 }

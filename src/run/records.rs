@@ -28,7 +28,7 @@ pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
 
 /// Returns the record of an action.
 pub(crate) fn action(
-    run_id: &RunId,
+    (run_id, attempt): (&RunId, u32),
     action: &Action,
     ended: &Ended,
     directory: &Path,
@@ -39,6 +39,7 @@ pub(crate) fn action(
     to_bytes(&action_record(ActionRecordFacts {
         run_id,
         action,
+        attempt,
         ended,
         working_directory: directory.display().to_string(),
         program,

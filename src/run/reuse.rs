@@ -82,7 +82,8 @@ impl Occasion {
 pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
     match (setting, occasion.asked, occasion.trigger) {
         (Reuse::Off, _, _) | (_, Asked::SomethingParticular | Asked::AnAttempt, _) => false,
-        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save) => true,
+        // Who waits asks for a verdict, however it is had.
+        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // Who asks for a run gets one, and what repeats such a run is still that run.
         (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, Asked::TheTree, _) => true,
@@ -126,6 +127,14 @@ pub(crate) fn is_settled(code: CategoryCode) -> bool {
         | CategoryCode::Served
         | CategoryCode::ServiceEnded
         | CategoryCode::ServiceNotReady
+        | CategoryCode::FileValid
+        | CategoryCode::FileMissing
+        | CategoryCode::FileInvalid
+        | CategoryCode::AnswerValid
+        | CategoryCode::AnswerInvalid
+        | CategoryCode::EndpointMissing
+        | CategoryCode::ServerError
+        | CategoryCode::NoAnswer
         | CategoryCode::PortHeld => false,
     }
 }

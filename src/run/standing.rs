@@ -120,11 +120,18 @@ impl Archive {
 }
 
 impl Workspace {
-    /// Returns how the verdicts of a registered project stand; its tree is looked at warm.
+    /// Returns how the verdicts of a registered project stand; its tree is looked at warm, at what the hints say.
+    ///
+    /// Hints that name a path too few make the answer wrong: whoever gives other hints than everything vouches for them.
     ///
     /// # Errors
     /// When the tree, the ledger or the index cannot be read.
-    pub fn standing(&mut self, scope: &Scope, described: Result<Described<'_>, &[String]>) -> Result<ProjectStanding, RunError> {
+    pub fn standing(
+        &mut self,
+        scope: &Scope,
+        described: Result<Described<'_>, &[String]>,
+        hints: &Hints,
+    ) -> Result<ProjectStanding, RunError> {
         let question = Question {
             project: Some(&scope.project),
             approval: Approval::Approved,
@@ -132,7 +139,7 @@ impl Workspace {
             asked: Asked::Described(described),
         };
         let look = |settings: &Settings| {
-            let index = self.trees.look(&self.store, settings, scope, &Hints::Everything)?;
+            let index = self.trees.look(&self.store, settings, scope, hints)?;
             Ok(index.digest())
         };
         stand(&self.store, &mut self.index, &question, look)

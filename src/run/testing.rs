@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Reuse, Tool, ToolClass};
+use crate::model::{
+    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Plan, PlanOrigin, Reuse, TaskId, Tool,
+    ToolClass,
+};
 
 /// Returns a plain GENERIC action of a phase.
 pub(crate) fn action(phase: ActionPhase) -> Action {
@@ -31,5 +34,26 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
+    }
+}
+
+/// Returns a plan that does nothing.
+pub(crate) fn plan() -> Plan {
+    Plan {
+        task: TaskId::default_task(),
+        project_name: "project".into(),
+        origin: PlanOrigin::Configured,
+        prerequisites: Vec::new(),
+        steps: Vec::new(),
+        cleanup: Vec::new(),
+        notes: Vec::new(),
+        order: Vec::new(),
+        parallel: false,
+        timeout: None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::config::{ActionDefaults, ActionSettings};
-use crate::model::{Action, ActionId, ActionPhase, CommandLine, Reuse, Tool};
+use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Reuse, Tool};
 use crate::spec::discover::{Found, command_text};
 
 /// Returns an action of which nothing is said but its name and its command.
@@ -39,6 +39,11 @@ pub(super) fn plain_action(
         // Success without a word about exit codes is zero alone.
         expected_exit_codes: vec![0],
         on_survivors: defaults.on_survivors,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }
 

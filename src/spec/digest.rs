@@ -10,7 +10,10 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 /// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
-    canonical(&all)
+    if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() {
+        return canonical(&all);
+    }
+    canonical(&(all, &plan.order, plan.parallel, plan.timeout))
 }
 
 /// Returns the digest of what one check of a plan runs and how it is judged, likewise; with the plan's prerequisites, which

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
-    Action, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service, Tool,
-    ToolPolicy,
+    Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
+    Tool, ToolPolicy,
 };
 use crate::spec::discover::tool_word;
 
@@ -30,6 +30,7 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
         for action in actions {
             text.push_str(&format!("\n[[{header}]]\n"));
             action_lines(&mut text, action, header == "check");
+            flow_lines(&mut text, plan, action);
         }
     }
     text
@@ -84,6 +85,15 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
     if let Some(policy) = &action.policy {
         policy_lines(text, action.tool, policy);
+    }
+}
+
+/// Writes what comes before a check, and how often it may be carried out.
+fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
+    let named = |id: &ActionId| plan.steps.iter().find(|step| step.id == *id).map(|step| step.name.clone());
+    list_line(text, "after", &action.after.iter().filter_map(named).collect::<Vec<_>>());
+    if action.retry_attempts > 0 {
+        line(text, "retries", action.retry_attempts.to_string());
     }
 }
 

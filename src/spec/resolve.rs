@@ -5,7 +5,9 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Prerequisite, Problem};
-use crate::model::{Action, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass};
+use crate::model::{
+    Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass,
+};
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
 use crate::spec::files::ProjectFiles;
@@ -192,8 +194,31 @@ impl<'c> Resolver<'c> {
             self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
         }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
-        let action = Action { paths: check.paths.clone(), coverage, ..action };
+        let (paths, after) = (check.paths.clone(), self.needed(check));
+        let action = Action { paths, coverage, after, retry_attempts: check.retries, ..action };
         self.judged(action, Some(check), found)
+    }
+
+    /// Returns the ids of the checks a check comes after. Checks are numbered as they are written.
+    fn needed(&mut self, check: &Check) -> Vec<ActionId> {
+        let checks = &self.configuration.checks;
+        let position = |name: &str| checks.iter().position(|other| other.action.name.value == name);
+        let mut needed = Vec::new();
+        for name in &check.after.value {
+            match position(name) {
+                Some(index) => needed.push(ActionId::numbered(ActionPhase::Step.prefix(), index + 1)),
+                None => {
+                    let known: Vec<_> = checks.iter().map(|other| format!("`{}`", other.action.name.value)).collect();
+                    let hint = format!("the checks are {}", known.join(", "));
+                    self.problem(check, "after", format!("there is no check `{name}`"), &hint);
+                }
+            }
+        }
+        if waits_for_itself(checks, check) {
+            let hint = "let one of them come after none of the others";
+            self.problem(check, "after", "the check would come after itself".to_owned(), hint);
+        }
+        needed
     }
 
     fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
@@ -231,8 +256,25 @@ impl<'c> Resolver<'c> {
             steps,
             cleanup: cleanup.collect(),
             notes: self.notes,
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
         })
     }
+}
+
+/// Returns whether a check comes after itself, by way of others too.
+fn waits_for_itself(checks: &[Check], check: &Check) -> bool {
+    let mut reached: Vec<&str> = Vec::new();
+    let mut left: Vec<&str> = check.after.value.iter().map(String::as_str).collect();
+    while let Some(name) = left.pop() {
+        if !reached.contains(&name) {
+            reached.push(name);
+            let others = checks.iter().filter(|other| other.action.name.value == name);
+            left.extend(others.flat_map(|other| &other.after.value).map(String::as_str));
+        }
+    }
+    reached.contains(&check.action.name.value.as_str())
 }
 
 /// Adds when a prerequisite need not run again, or what makes it a service: such a one goes on as long as the run.

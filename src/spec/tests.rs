@@ -287,9 +287,28 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
         ("name = \"a\"", "name = \"a\"\nmax_output = \"1MB\""),
         ("name = \"a\"", "name = \"a\"\npaths = [\"*.py\"]"),
         ("name = \"a\"", "name = \"a\"\nenvironment = { A = \"1\" }"),
+        ("name = \"a\"", "name = \"a\"\nafter = [\"b\"]"),
+        ("name = \"a\"", "name = \"a\"\nretries = 1"),
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
+}
+
+#[test]
+fn a_check_comes_after_others_by_their_names_and_never_after_itself() {
+    let check = |name: &str, after: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make {name}\"\nafter = [{after}]\n");
+    let plan = resolved(&(check("a", "\"c\"") + &check("b", "") + &check("c", "\"b\"")), &quotes());
+    let after: Vec<_> = plan.steps.iter().map(|step| step.after.iter().map(ToString::to_string).collect::<Vec<_>>()).collect();
+    assert_eq!(after, [vec!["STEP.3".to_owned()], vec![], vec!["STEP.2".to_owned()]]);
+    let wrong = check("a", "\"d\"") + &check("b", "\"c\"") + &check("c", "\"b\"");
+    assert_snapshot!(refused(&wrong, &quotes()), @"
+    proctor.toml:2:8: check[1].after: there is no check `d`
+      the checks are `a`, `b`, `c`
+    proctor.toml:6:8: check[2].after: the check would come after itself
+      let one of them come after none of the others
+    proctor.toml:10:8: check[3].after: the check would come after itself
+      let one of them come after none of the others
+    ");
 }
 
 /// The files a project may be made of, each there or not.
@@ -330,6 +349,8 @@ fn settings() -> impl Strategy<Value = String> {
         "grace = 250",
         "paths = [\"src/**\", \"a\"]",
         "reuse = \"always\"",
+        "after = [\"c\", \"d\"]",
+        "retries = 2",
         "on_survivors = \"fail\"",
         "expected_exit_codes = [0, 7]",
         "directory = \"web\"",

@@ -9,9 +9,12 @@
 
 mod ansi;
 mod eslint;
+mod file_validation;
 mod gathered;
 mod generic;
+mod http_answer;
 mod interpret;
+mod json_schema;
 mod launch_failure;
 mod launchers;
 mod places;
@@ -23,6 +26,8 @@ mod service;
 mod signals;
 mod tsc;
 
+pub use file_validation::interpret_file;
+pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

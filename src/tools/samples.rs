@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, CommandLine, Interpretation, OnSurvivors, Reuse, StreamExcerpt, Tool, ToolReport,
+    Action, ActionEnd, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Interpretation, OnSurvivors, Reuse,
+    StreamExcerpt, Tool, ToolReport,
 };
 use crate::tools::interpret::{Input, interpret};
 
@@ -38,6 +39,11 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: true,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }
 

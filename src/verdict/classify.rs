@@ -2,10 +2,12 @@
 //!
 //! It doubts the interpreter where a contradiction would be a false success: unknown is never success.
 
+use std::time::Duration;
+
 use crate::model::{
-    Action, ActionEnd, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration, Diagnostic,
-    DiagnosticSummary, DurationMs, Interpretation, LimitValue, Phase, PolicyApplied, PolicySource, ResultType, ToolClass,
-    ToolPolicy,
+    Action, ActionEnd, ActionKind, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
+    Diagnostic, DiagnosticSummary, DurationMs, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource,
+    ResultType, ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
@@ -30,6 +32,8 @@ pub struct ActionFacts<'a> {
     pub phase: Phase,
     /// Whether the task is inside a started cycle.
     pub cycle_started: bool,
+    /// The time-out of the run as a whole, where that is what ended the action.
+    pub run_timeout: Option<Duration>,
 }
 
 /// What one action amounts to.
@@ -88,7 +92,13 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
 }
 
 fn presumes_an_exit(said: CategoryCode) -> bool {
-    matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings)
+    is_proof_by_look(said)
+        || matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings)
+}
+
+/// Returns whether a code says that something was seen to be as it must: a file, an answer.
+fn is_proof_by_look(said: CategoryCode) -> bool {
+    matches!(said, CategoryCode::FileValid | CategoryCode::AnswerValid)
 }
 
 /// Returns what an exit code or a count makes of a claim it contradicts (E3, C28).
@@ -115,6 +125,9 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
     if said == CategoryCode::Findings && !finds {
         return inconsistent(format!("Exit code {exit_code} stands for findings, and there are none"));
     }
+    if is_proof_by_look(said) && (exit_code != 0 || facts.action.kind.starts_a_process()) {
+        return inconsistent("What was seen and what is said of it contradict each other".to_owned());
+    }
     if said == CategoryCode::ExpectedExit && !is_expected(&facts.action.expected_exit_codes, exit_code) {
         return Some((CategoryCode::UnexpectedExit, format!("Exit code {exit_code} is not an expected one")));
     }
@@ -126,7 +139,7 @@ fn is_expected(expected: &[i32], exit_code: i32) -> bool {
 }
 
 fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome {
-    let reason = doubt.unwrap_or_else(|| facts.interpretation.reason.clone());
+    let reason = doubt.or_else(|| ended_by_the_run(facts)).unwrap_or_else(|| facts.interpretation.reason.clone());
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
     let mut message = row.message;
@@ -135,21 +148,26 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
         ToolWork::Failed => classification.tool_failed = Some(true),
         ToolWork::Unknown => {}
     }
-    classification.error_type = row.error_type.map(str::to_owned);
+    let interpretation = facts.interpretation;
+    classification.error_type = row.error_type.map(|word| interpretation.error_type.clone().unwrap_or_else(|| word.to_owned()));
     classification.recoverable_action = row.recoverable.map(str::to_owned);
-    classification.possible_causes = row.causes.iter().map(|cause| (*cause).to_owned()).collect();
+    classification.possible_causes = match &interpretation.causes[..] {
+        [] => row.causes.iter().map(|cause| (*cause).to_owned()).collect(),
+        seen => seen.to_vec(),
+    };
     if facts.action.class == ToolClass::Test {
         classification.tests_ran = Some(row.tests_ran);
     }
     if let ActionEnd::TimedOut { limit, .. } = facts.end {
         classification.limit = Some(*limit);
         let value = facts.action.limit_value(*limit);
-        classification.timeout_value = value.and_then(LimitValue::time).map(DurationMs::from);
+        classification.timeout_value = facts.run_timeout.or(value.and_then(LimitValue::time)).map(DurationMs::from);
         classification.output_limit = value.and_then(LimitValue::size);
         classification.actual_duration = Some(facts.duration);
         message = limits::message(*limit).unwrap_or(row.message);
     }
     let blocking = if row.result == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks };
+    mark_file(&mut classification, facts.action, row.result);
     let agent_action = row.agent.action(message);
     let diagnostics = facts.interpretation.diagnostics.clone();
     let mut outcome = Outcome { classification, blocking, debt, agent_action, diagnostics, summary: None };
@@ -160,6 +178,31 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
         mark_validation(&mut outcome, facts);
     }
     outcome
+}
+
+/// Returns the sentence for an action that ended because the time of the run as a whole was over.
+fn ended_by_the_run(facts: &ActionFacts<'_>) -> Option<String> {
+    let ActionEnd::TimedOut { limit: LimitKind::Wall, .. } = facts.end else { return None };
+    let timeout = facts.run_timeout?.as_secs_f64();
+    Some(format!("The time-out of the run as a whole ({timeout} s) was over, so the action was stopped"))
+}
+
+/// Names what looked at a file: it takes the place of a validation tool, and what it finds blocks (C16).
+fn mark_file(classification: &mut Classification, action: &Action, result: ResultType) {
+    let ActionKind::FileValidation(_) = action.kind else { return };
+    classification.validation_tool = Some(action.tool_name().to_owned());
+    match result {
+        ResultType::Success => classification.code_has_issues = Some(false),
+        ResultType::ValidationFailure => {
+            classification.code_has_issues = Some(true);
+            classification.is_expected_failure = Some(false);
+        }
+        ResultType::TestFailure
+        | ResultType::ExecutionError
+        | ResultType::Timeout
+        | ResultType::PrerequisiteFailure
+        | ResultType::SpecificationError => {}
+    }
 }
 
 /// Says of failing tests whether they are a valid RED; without declared failing tests that excuses nothing (R6).
@@ -227,6 +270,15 @@ fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
 
+/// Returns what a prerequisite is there for, where its kind says so.
+fn prerequisite_type(action: &Action) -> Option<&'static str> {
+    match &action.kind {
+        ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
+        ActionKind::HttpRequest(_) => Some("SERVICE_HEALTHY"),
+        ActionKind::TerminalCommand | ActionKind::CustomScript(_) => action.service.as_ref().map(|_| "SERVICE_HEALTHY"),
+    }
+}
+
 /// Makes a prerequisite's failure what it is for the run (C08). Findings that the policy allows keep nothing from running.
 fn rewrite_prerequisite(outcome: &mut Outcome, action: &Action) {
     let classification = &mut outcome.classification;
@@ -236,7 +288,8 @@ fn rewrite_prerequisite(outcome: &mut Outcome, action: &Action) {
     }
     classification.underlying = Some(classification.category);
     classification.category = ResultType::PrerequisiteFailure;
-    classification.can_continue = Some(false);
+    classification.prerequisite_type = prerequisite_type(action).map(str::to_owned);
+    classification.can_continue = Some(action.continue_on_failure);
     if classification.is_tdd_red_phase.is_some() {
         classification.is_tdd_red_phase = Some(false);
     }

@@ -250,7 +250,7 @@ fn reason(tally: &Tally, flow: RunFlow, result: Option<OverallResult>) -> String
             some => format!("; {some} of them with findings that the policy allows"),
         };
         format!("{steps} ran and nothing blocks{findings}")
-    } else if tally.prerequisites_failed > 0 {
+    } else if tally.prerequisites_failed > 0 && tally.steps_skipped > 0 {
         format!("A prerequisite failed, so {} skipped", were(tally.steps_skipped))
     } else if tally.blocking > 0 {
         let verb = if tally.blocking == 1 { "blocks" } else { "block" };

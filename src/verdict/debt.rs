@@ -1,6 +1,8 @@
 //! Debt items: titles and suggested fixes made only of what was seen (R4; seed 004, "Detailed Error Structures").
 
-use crate::model::{ActionEnd, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults};
+use crate::model::{
+    ActionEnd, ActionKind, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults,
+};
 use crate::verdict::classify::ActionFacts;
 use crate::verdict::limits;
 use crate::verdict::policy::Judged;
@@ -66,7 +68,10 @@ fn due(category: DebtCategory, severity: Severity, title: String, reason: &str) 
 
 fn title_of_row(row: &Row, facts: &ActionFacts<'_>) -> String {
     if let ActionEnd::TimedOut { limit, .. } = facts.end {
-        return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit));
+        return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit, facts.run_timeout));
+    }
+    if let ActionKind::HttpRequest(request) = &facts.action.kind {
+        return format!("{}: {}", row.title, request.endpoint());
     }
     match facts.interpretation.coverage {
         Some(coverage) if row.code == CategoryCode::CoverageBelowTarget => {

@@ -1,5 +1,7 @@
 //! What is said of an action that hit a limit: one row per limit that is not the wall clock's, whose words are seed 004's.
 
+use std::time::Duration;
+
 use crate::model::{Action, LimitKind, LimitValue};
 use crate::verdict::wording::spoken_limit;
 
@@ -30,9 +32,9 @@ fn words_of(limit: LimitKind) -> Option<&'static LimitWords> {
     WORDS.iter().find(|words| words.limit == limit)
 }
 
-/// Returns what was exceeded, as a title says it: `Exceeded 10s limit`.
-pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind) -> String {
-    let value = action.limit_value(limit).map(|value| match value {
+/// Returns what was exceeded, as a title says it: `Exceeded 10s limit`. A limit of the run as a whole stands before the action's.
+pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run: Option<Duration>) -> String {
+    let value = of_the_run.map(LimitValue::Time).or_else(|| action.limit_value(limit)).map(|value| match value {
         LimitValue::Time(time) => spoken_limit(time),
         LimitValue::Size(size) => size.to_string(),
     });

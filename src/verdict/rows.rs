@@ -90,8 +90,14 @@ const UNPROVEN: Row = Row {
     ..EXECUTION_ERROR
 };
 
+const FILE_FAILURE: Row =
+    Row { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
+
+/// A request that was answered, and not as it must be (C16, C42).
+const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
+
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 33] = [
+const ROWS: [Row; 41] = [
     Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
@@ -309,11 +315,50 @@ const ROWS: [Row; 33] = [
         recoverable: Some("End the process the reason names, or let the service use another port"),
         ..EXECUTION_ERROR
     },
+    Row { code: CategoryCode::FileValid, ..SUCCESS },
+    Row { code: CategoryCode::FileMissing, title: "File Missing", message: "The file is not there. Make it.", ..FILE_FAILURE },
+    Row {
+        code: CategoryCode::FileInvalid,
+        title: "File Not as Expected",
+        message: "The file is not what it must be. The reason says in what.",
+        ..FILE_FAILURE
+    },
+    Row { code: CategoryCode::AnswerValid, ..SUCCESS },
+    Row {
+        code: CategoryCode::AnswerInvalid,
+        debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
+        title: "Unexpected Answer",
+        message: "The server answered, and not as it must. Change the implementation, then request a retest.",
+        ..ANSWER_FAILURE
+    },
+    Row {
+        code: CategoryCode::EndpointMissing,
+        debt: Ok((DebtCategory::ApiEndpointMissing, Severity::Critical)),
+        title: "API Endpoint Missing",
+        message: "The server answers with 404. Implement the endpoint, then request a retest.",
+        ..ANSWER_FAILURE
+    },
+    Row {
+        code: CategoryCode::ServerError,
+        debt: Ok((DebtCategory::BusinessLogicError, Severity::Critical)),
+        title: "Server Error",
+        message: "The server failed to answer the request properly. Its log says why.",
+        ..ANSWER_FAILURE
+    },
+    Row {
+        code: CategoryCode::NoAnswer,
+        error_type: Some("NO_ANSWER"),
+        title: "No Answer",
+        agent: AgentWord::FixCode,
+        message: "The server did not answer. See that it runs and listens where the request goes.",
+        recoverable: Some("Verify that the server runs"),
+        ..EXECUTION_ERROR
+    },
 ];
 
 /// [`row_of`] indexes by the code's place in its enum.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::PortHeld as usize + 1);
+    assert!(ROWS.len() == CategoryCode::NoAnswer as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -360,8 +405,10 @@ mod tests {
             C::TimedOut | C::Stopped | C::StatusLost | C::Findings | C::Clean | C::ExpectedExit => {}
             C::UnexpectedExit | C::OutputTooLarge | C::SurvivorsLeft => {}
             C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
+            C::FileValid | C::FileMissing | C::FileInvalid => {}
+            C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
         }
-        C::PortHeld
+        C::NoAnswer
     }
 
     #[test]

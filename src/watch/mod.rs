@@ -22,8 +22,9 @@
 //! | the limit on watches, or on instances, ends the watching | what has no watch is polled, until one can be had |
 //! | file systems that others change say nothing | the type is looked up ([`EVENTLESS`]) and a probe file is made: such directories are watched and polled |
 //!
-//! Not covered by events: stores through a mapping, a parent of the root that is renamed, a write to a file by a name of it that does not
-//! belong to the tree. The sweep sees those.
+//! Not covered by events: stores through a mapping, a parent of the root that is renamed, something mounted over a directory, a write to
+//! a file by a name of it that does not belong to the tree. The sweep sees those. So an answer that is made of what was heard before
+//! [`WatchHint::Synced`](crate::model::WatchHint::Synced) is one for the tree at that moment but for those, and a verdict is never made of it.
 
 mod account;
 mod cookie;

@@ -33,6 +33,16 @@ fn what_is_not_understood_is_an_error_with_a_kind_and_a_way_out() {
         (&format!("GET /v1/projects/{id}/verdict?wait=later"), "", 400, "badRequest"),
         (&format!("GET /v1/projects/{id}/verdict?timeout=2h"), "", 400, "badRequest"),
         (&format!("POST /v1/projects/{id}/runs"), r#"{"check": ["check"]}"#, 400, "badRequest"),
+        (&format!("GET /v1/projects/{id}/phase?task=../x"), "", 400, "badRequest"),
+        ("GET /v1/projects/nobody-00000000/phase", "", 404, "notFound"),
+        (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "start", "task": "default"}"#, 400, "badRequest"),
+        (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "reset", "task": "T2"}"#, 404, "notFound"),
+        (&format!("POST /v1/projects/{id}/phase"), r#"{"verb": "phase", "task": "default", "phase": "RED"}"#, 409, "notNow"),
+        (&format!("GET /v1/projects/{id}/heard"), "", 400, "badRequest"),
+        (&format!("GET /v1/projects/{id}/heard?path=../a"), "", 400, "badRequest"),
+        (&format!("GET /v1/projects/{id}/heard?path=a%2"), "", 400, "badRequest"),
+        ("GET /v1/projects/nobody-00000000/heard?path=a", "", 404, "notFound"),
+        (&format!("POST /v1/projects/{id}/requests"), r#"{"verb": "COMPLETE", "taskId": "default"}"#, 400, "badRequest"),
         (&format!("POST /v1/projects/{id}/runs"), r#"{"environment": []}"#, 409, "environmentDiffers"),
     ];
     for (request, body, code, kind) in rows {
@@ -68,7 +78,7 @@ fn events_tell_what_happens_as_it_happens_and_end_with_a_reason() {
     let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line in time"));
     assert!(lines.by_ref().take_while(|line| !line.is_empty()).any(|line| line == "content-type: text/event-stream"));
     project.save("a.txt", "two\n");
-    for name in ["changed", "runStarted", "runFinished"] {
+    for name in ["changed", "runStarted", "actionStarted", "actionEnded", "runFinished"] {
         let wanted = format!("event: {name}");
         assert!(lines.by_ref().any(|line| line == wanted), "no {wanted}");
     }

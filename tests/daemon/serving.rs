@@ -64,6 +64,48 @@ fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
 }
 
 #[test]
+fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
+    let project = project("true");
+    // The check goes on until the terminal has shown it.
+    let gate = project.path().join("gate");
+    let command = "until test -e gate; do sleep 0.02; done";
+    project.save("proctor.toml", &format!("{}\n[watch]\nignore = [\"gate\"]\n", settings(command)));
+    project.save("gate", "");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    std::fs::remove_file(&gate).expect("it is there");
+    let mut terminal = project.proctor(["run"]).at_terminal();
+    terminal.wait_for("… STEP.1    check (0 done)", LATE);
+    project.save("gate", "");
+    terminal.wait_for("PASSED", LATE);
+    assert_eq!(terminal.ended().status, 0);
+    daemon.interrupt();
+}
+
+/// A save that triggers no check leaves the last verdict stale; what is known of the checks' inputs then makes a new one, if `reuse` is on.
+#[test]
+fn a_wait_after_a_save_that_triggers_nothing_takes_the_verdicts_that_stand() {
+    for (reuse, carried_out) in [("off", 2), ("watch", 1)] {
+        let shared = "[sandbox]\nwritable = [\"../shared\"]\n";
+        let check = settings("echo x >>../shared/steps; cat a.txt").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
+        let project = Project::new().toml(&format!("{check}{shared}\n[run]\nreuse = \"{reuse}\"\n")).file("a.txt", "one\n");
+        let daemon = start_serving(&project);
+        project.proctor(["wait", "--fresh"]).success();
+        project.save("notes.txt", "no check reads it\n");
+        wait_until(&project, "stale");
+        let answer = project.proctor(["wait", "--fresh", "--json"]).success().json();
+        assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], crate::tree::digest_in_python(&project.path(), &[]));
+        let report = project.proctor(["show", "--json"]).success().json();
+        assert_eq!(report["trigger"]["kind"], "wait");
+        let disposition = if reuse == "watch" { "REUSED" } else { "EXECUTED" };
+        assert_eq!(report["stepExecution"]["results"][0]["disposition"], disposition, "{reuse}");
+        let steps = std::fs::read_to_string(project.shared("steps")).expect("the check wrote it");
+        assert_eq!(steps.lines().count(), carried_out, "{reuse}");
+        daemon.interrupt();
+    }
+}
+
+#[test]
 fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
     let project = project("true");
     let daemon = start_serving(&project);
@@ -82,6 +124,58 @@ fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
     let serving: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
     assert_eq!(serving, ["served", "notServed", "served"]);
     daemon.interrupt();
+}
+
+#[test]
+fn a_list_says_how_projects_are_watched_what_goes_on_and_the_last_verdict() {
+    let project = project("grep -q one a.txt");
+    project.proctor(["run"]).success();
+    let alone = project.proctor(["list"]).success();
+    assert!(alone.stdout.contains("not served") && alone.stdout.contains("\n  last PASS of run "), "{}", alone.snapshot());
+    let daemon = start_serving(&project);
+    project.save("a.txt", "two\n");
+    project.proctor(["wait", "--fresh"]).failure();
+    let list = project.proctor(["list"]).success();
+    assert!(list.stdout.contains("\n  watched · idle · last FAIL of run "), "{}", list.snapshot());
+    let document = project.proctor(["list", "--json"]).success().json();
+    let standing = &document["projects"][0]["standing"];
+    assert_eq!((&standing["watching"], &standing["doing"]), (&"events".into(), &"idle".into()), "{document}");
+    assert_eq!((&standing["verdict"]["result"], &standing["problems"]), (&"FAILED".into(), &serde_json::json!([])), "{document}");
+    let (_, there) = ask(&project, "GET /v1/projects", "");
+    assert_eq!(document, there);
+    daemon.interrupt();
+    let gone = project.proctor(["list", "--json"]).success().json();
+    assert_eq!(gone["projects"][0]["standing"]["watching"], "notWatched");
+}
+
+#[test]
+fn why_says_what_the_service_heard_of_a_path_and_what_came_of_it() {
+    let project = project("true").file(".gitignore", "*.log\n").file("od d/a&b.txt", "one\n");
+    let alone = project.proctor(["why", "a.txt"]).success();
+    assert!(!alone.stdout.contains("the service"), "{}", alone.snapshot());
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let said = |path: &str| project.proctor(["why", path]).success().stdout;
+    assert!(said("a.txt").ends_with("the service has heard nothing of it, or too much else since\n"));
+    project.save("a.txt", "two\n");
+    project.save("b.log", "noise\n");
+    project.save("od d/a&b.txt", "two\n");
+    // A status is answered after everything before it was heard of.
+    project.proctor(["wait", "--fresh"]).success();
+    project.proctor(["status"]).success();
+    for path in ["a.txt", "od d/a&b.txt"] {
+        let text = said(path);
+        let expected = "the service heard last: closed after writing; it belonged to the tree, the tree was looked at\n";
+        assert!(text.ends_with(expected), "{text}");
+    }
+    let text = said("b.log");
+    let expected = "closed after writing; it was left out by `*.log` (.gitignore:1), nothing came of it\n";
+    assert!(text.ends_with(expected), "{text}");
+    let document = project.proctor(["why", "b.log", "--json"]).success().json();
+    assert_eq!((&document["belongs"], &document["lastEvent"]["belonged"]), (&false.into(), &false.into()), "{document}");
+    daemon.interrupt();
+    let document = project.proctor(["why", "b.log", "--json"]).success().json();
+    assert_eq!(document["lastEvent"], Value::Null);
 }
 
 #[test]

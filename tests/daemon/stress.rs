@@ -3,8 +3,11 @@
 //! `PROCTOR_STRESS_ROUNDS` says how many rounds; the suite makes a few, 1000 are made by hand.
 
 use std::env;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
-use super::{ask, project, project_id, start_serving};
+use super::{LATE, ask, project, project_id, settings, start_serving};
+use crate::common::{Project, poll};
 use crate::tree::digest_in_python;
 
 fn rounds() -> usize {
@@ -73,4 +76,95 @@ fn saves_that_never_end_lead_to_no_wrong_answer() {
     let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
     assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project.path(), &[]), "{answer}");
     daemon.interrupt();
+}
+
+/// What a person, an editor or a tool does to a tree, chosen by a number.
+#[expect(clippy::disallowed_methods, reason = "the test saves files as tools do")]
+fn disturb(root: &Path, random: u64) {
+    let (what, which) = (random % 11, random / 11 % 4);
+    let text = format!("{}\n", random / 44 % 3);
+    let file = root.join(format!("notes/{which}.txt"));
+    let directory = root.join(format!("notes/deep{which}/a/b"));
+    // What is not there cannot be removed, and that is as good a disturbance as any.
+    let _some_fail = match what {
+        0..3 => std::fs::write(&file, text),
+        3 => std::fs::write(root.join("notes/.save~"), text).and_then(|()| std::fs::rename(root.join("notes/.save~"), &file)),
+        4 => std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(directory.join("new.txt"), text)),
+        5 => std::fs::remove_file(&file),
+        6 => std::fs::remove_dir_all(root.join(format!("notes/deep{which}"))),
+        7 => std::fs::set_permissions(&file, PermissionsExt::from_mode(if random.is_multiple_of(2) { 0o755 } else { 0o644 })),
+        8 => std::fs::remove_file(root.join("notes/link")).or(Ok(())).and_then(|()| symlink(&text, root.join("notes/link"))),
+        9 => std::fs::rename(root.join("notes/deep1"), root.join(format!("notes/moved{which}"))),
+        _ => std::fs::write(root.join("notes/.gitignore"), format!("{which}.txt\n")),
+    };
+}
+
+/// The check is triggered by nothing that is done here, so that questions meet a tree at rest that no run has just looked at.
+#[test]
+fn a_status_names_the_tree_with_the_save_right_before_it() {
+    let toml = settings("cat a.txt >/dev/null").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
+    let project = Project::new().toml(&toml).file("a.txt", "one\n").file("notes/0.txt", "0\n");
+    let daemon = start_serving(&project);
+    let id = project_id(&project);
+    ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
+    let mut random = 20_260_101_u64;
+    let (mut fresh, mut others) = (0, 0);
+    for round in 0..rounds() * 4 {
+        for _ in 0..=round % 3 {
+            // Knuth's multiplier: the low bits repeat, the high ones do not.
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            disturb(&project.path(), random >> 33);
+        }
+        if round % 5 == 0 {
+            std::fs::remove_dir_all(project.path().join("notes")).expect("it is there");
+            project.save("notes/0.txt", "0\n");
+        }
+        let task = poll(LATE, "a look at the tree", || {
+            let (code, status) = ask(&project, "GET /v1/status", "");
+            assert_eq!(code, 200, "{status}");
+            let task = status["projects"][0]["tasks"][0].clone();
+            // While the service looks whether a run is needed, nobody else does.
+            if task["tree"].is_string() { Ok(task) } else { Err(task.to_string()) }
+        });
+        let expected = digest_in_python(&project.path(), &[]);
+        assert_eq!(task["tree"], expected, "round {round}: {task}");
+        let is_fresh = task["state"] == "fresh";
+        assert_eq!(is_fresh, task["verdict"]["tree"] == expected, "round {round}: {task}");
+        if is_fresh { fresh += 1 } else { others += 1 }
+    }
+    assert!(fresh > 0 && others > 0, "both were met: {fresh} and {others}");
+    daemon.interrupt();
+}
+
+/// What no event tells of is seen by whoever waits, at once, and by a status after the next sweep.
+#[test]
+fn a_write_by_a_name_outside_of_the_tree_is_in_the_answer_of_a_wait() {
+    let project = project("cat a.txt >/dev/null");
+    project.save("proctor.toml", &format!("{}\n[watch]\nsweep = \"1s\"\n", settings("cat a.txt >/dev/null")));
+    project.save("b.txt", "one\n");
+    let outside = project.root().join("another-name");
+    std::fs::hard_link(project.path().join("b.txt"), &outside).expect("a second name");
+    let daemon = start_serving(&project);
+    let id = project_id(&project);
+    for text in ["two\n", "three\n"] {
+        ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
+        write(&outside, text);
+        let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
+        let task = &answer["project"]["tasks"][0];
+        let expected = digest_in_python(&project.path(), &[]);
+        assert_eq!((&task["state"], &task["verdict"]["tree"]), (&"fresh".into(), &expected.clone().into()), "{answer}");
+        write(&outside, "again\n");
+        let expected = digest_in_python(&project.path(), &[]);
+        poll(LATE, "the sweep", || {
+            let (_, status) = ask(&project, "GET /v1/status", "");
+            let tree = status["projects"][0]["tasks"][0]["tree"].clone();
+            if tree == expected { Ok(()) } else { Err(status.to_string()) }
+        });
+    }
+    daemon.interrupt();
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test saves files as tools do")]
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("it can be written");
 }

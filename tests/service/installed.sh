@@ -131,7 +131,7 @@ systemctl --user restart proctor.service
 was="$(runs_of one) $(runs_of two) $(runs_of tree)" in_branch=$(runs_of branch)
 echo 7 >"$HOME/branch/saved.txt"
 await 'a verdict on a save in the second working tree' of_reach branch $((in_branch + 1))
-echo "APART $([ "$was" = "$(runs_of one) $(runs_of two) $(runs_of tree)" ] && echo alone) $("$proctor" list | wc -l)"
+echo "APART $([ "$was" = "$(runs_of one) $(runs_of two) $(runs_of tree)" ] && echo alone) $("$proctor" list --json | grep -o "\"root\"" | wc -l)"
 echo "PROJECTS $("$proctor" status --all | grep -c 'fresh PASS')"
 
 # Stopped while it runs, and started by whoever asks.

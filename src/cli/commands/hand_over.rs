@@ -8,6 +8,7 @@ use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::live_line::LiveLine;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service::{self, Served};
@@ -37,7 +38,12 @@ pub(super) fn hand_over(
     let request =
         RunRequestV1 { checks: options.checks.clone(), environment: Some(variables(environment, &settings.environment.pass)) };
     let path = format!("/v1/projects/{}/runs", served.project.id);
-    match served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN) {
+    let live = (!options.json && terminal::is_output_terminal()).then(|| LiveLine::begin(&served, style(environment))).flatten();
+    let answered = served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN);
+    if let Some(live) = live {
+        live.end();
+    }
+    match answered {
         Ok(answer) => show(options, environment, loaded, &settings, &served, &answer).map(Some),
         Err(ClientError::Refused(error)) if error.kind == ErrorKindV1::EnvironmentDiffers => {
             render::note(&format!("note: {}; running here instead", error.message));
@@ -49,6 +55,10 @@ pub(super) fn hand_over(
             Ok(None)
         }
     }
+}
+
+fn style(environment: &Environment) -> Style {
+    Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
 /// Returns what checks would get of this environment, without the values.
@@ -64,7 +74,8 @@ fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
     variables
 }
 
-fn show(
+/// Shows a run that the service has carried out.
+pub(super) fn show(
     options: &RunOptions,
     environment: &Environment,
     loaded: &Loaded,
@@ -83,7 +94,7 @@ fn show(
         render::bytes(&bytes);
         return Ok(exit);
     }
-    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let style = style(environment);
     if let Some(tree) = &report.tree {
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }

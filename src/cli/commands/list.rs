@@ -1,20 +1,31 @@
-//! `proctor list`: every registered project. Read from the ledgers, which are the truth with and without the service.
+//! `proctor list`: every registered project. The service says how those that it watches stand; of the others, and without it, the
+//! ledgers say what there was.
 
-use crate::api::{ProjectV1, ProjectsV1};
+use std::path::{Path, PathBuf};
+
+use crate::api::{DoingV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
+use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
-use crate::model::CommandExit;
-use crate::run::Archive;
+use crate::model::{Activity, Approval, CommandExit, TaskId};
+use crate::run::{Archive, RegisteredProject};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-    let projects = archive.projects().map_err(|error| super::of_run(&error))?;
-    let projects: Vec<ProjectV1> =
-        projects.into_iter().map(|project| ProjectV1 { id: project.id, root: project.path, serving: project.serving }).collect();
+    let registered = archive.projects().map_err(|error| super::of_run(&error))?;
+    let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
+    let mut projects = Vec::new();
+    for project in registered {
+        let known = watched.iter().position(|watched| watched.id == project.id && watched.standing.is_some());
+        projects.push(match known {
+            Some(position) => watched.swap_remove(position),
+            None => by_ledger(&mut archive, project)?,
+        });
+    }
     if options.json {
         render::document(&ProjectsV1 { projects });
         return Ok(CommandExit::Proceed);
@@ -22,6 +33,16 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     if projects.is_empty() {
         render::note("no project is registered: `proctor run` or `proctor add` registers one");
     }
-    projects.iter().for_each(|project| render::line(&screen::project_line(project)));
+    projects.iter().flat_map(screen::project_lines).for_each(|line| render::line(&line));
     Ok(CommandExit::Proceed)
+}
+
+/// What its ledger says of a project that no service answers for.
+fn by_ledger(archive: &mut Archive, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
+    let root = PathBuf::from(&project.path);
+    let task = TaskId::default_task();
+    let standing = archive.standing_unlooked(Some(&project.id), &root, Approval::Approved, task, Activity::Idle);
+    let standing = standing.map_err(|error| super::of_run(&error))?;
+    let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown);
+    Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id, Path::new(&project.path), project.serving) })
 }

@@ -12,6 +12,7 @@ pub(crate) mod log;
 mod opening;
 pub(crate) mod plan;
 pub(crate) mod remove;
+pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod service;

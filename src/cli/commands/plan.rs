@@ -11,8 +11,8 @@ use crate::cli::setup;
 use crate::cli::specification_arguments::PlanOptions;
 use crate::config::duration_text;
 use crate::model::{
-    Action, ActionId, ActionPhase, CommandExit, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId, Tool,
-    ToolClass, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionType, CommandExit, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId,
+    Tool, ToolClass, ToolPolicy,
 };
 
 /// The document of `--json`.
@@ -33,6 +33,7 @@ struct PlanV1<'p> {
 struct ActionV1<'p> {
     id: &'p ActionId,
     phase: ActionPhase,
+    r#type: ActionType,
     name: &'p str,
     description: &'p str,
     tool: Tool,
@@ -49,6 +50,9 @@ struct ActionV1<'p> {
     policy: Option<&'p ToolPolicy>,
     reuse: Reuse,
     is_service: bool,
+    retry_attempts: u8,
+    continue_on_failure: bool,
+    after: &'p [ActionId],
     on_survivors: OnSurvivors,
 }
 
@@ -116,6 +120,7 @@ impl<'p> ActionV1<'p> {
         Self {
             id: &action.id,
             phase: action.phase,
+            r#type: action.kind.action_type(),
             name: &action.name,
             description: &action.description,
             tool: action.tool,
@@ -132,6 +137,9 @@ impl<'p> ActionV1<'p> {
             policy: action.policy.as_ref(),
             reuse: action.reuse,
             is_service: action.service.is_some(),
+            retry_attempts: action.retry_attempts,
+            continue_on_failure: action.continue_on_failure,
+            after: &action.after,
             on_survivors: action.on_survivors,
         }
     }

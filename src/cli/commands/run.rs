@@ -24,7 +24,13 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     if let Some(exit) = hand_over(options, environment, &loaded)? {
         return Ok(exit);
     }
-    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
+    let opening = opening::open(environment, launcher, &loaded, options.identity)?;
+    carry_out_here(options, &loaded, opening)
+}
+
+/// Carries the plan out in this process.
+pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Opening) -> Result<CommandExit, CommandError> {
+    let Opening { mut workspace, scope, settings, style } = opening;
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
@@ -53,11 +59,11 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     }
     match carried {
         Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
-            show(options, &loaded, &settings, &sealed, style);
+            show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
             Ok(sealed.exit)
         }
-        Carried::Paused(pause) => Err(waits_for_a_person(&loaded, &pause)),
+        Carried::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),
         Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
     }
 }

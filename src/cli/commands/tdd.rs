@@ -1,15 +1,22 @@
 //! `proctor tdd`: the verbs of a red, green, refactor cycle. State is the ledger's (R5); only a person resolves (R9).
+//! Where the service watches the project, it makes the change: one writer for each project (S2).
 
+use std::path::Path;
+
+use crate::api::{CycleRequestV1, CycleV1, MethodV1};
 use crate::cli::arguments::{TddOptions, TddVerb};
-use crate::cli::commands::opening;
+use crate::cli::commands::opening::{self, Opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
+use crate::cli::service::{self, MARGIN};
 use crate::cli::setup;
 use crate::cli::terminal;
+use crate::client::ClientError;
+use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId, TddState};
-use crate::run::CycleChange;
+use crate::run::{Attendance, CycleChange, RunError};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -21,35 +28,64 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: (*to).into(), reason: reason.clone() }),
     };
     let task = read_task(task)?;
-    let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::load(environment, &options.project)?;
-    if task != loaded.plan.task {
-        return Err(CommandError::new(CommandExit::Usage, format!("there is no task `{task}`"))
-            .hint(format!("the project's task is `{}`", loaded.plan.task)));
+    let attendance = if terminal::is_input_terminal() { Attendance::Person } else { Attendance::Nobody };
+    if attendance == Attendance::Nobody && matches!(change, CycleChange::Resolve { .. }) {
+        // Whatever the state is, and whoever writes: this is asked here, where the person is.
+        return Err(super::of_run(&RunError::PersonNeeded { task }));
     }
-    let opening = opening::open(environment, launcher, &loaded, None)?;
-    let mut workspace = opening.workspace;
-    let before = workspace.tdd(&opening.scope.project, &task).map_err(|error| super::of_run(&error))?;
-    if needs_a_person(&change, &before) && !terminal::is_input_terminal() {
-        return Err(CommandError::new(
-            CommandExit::PersonNeeded,
-            format!("task `{task}` waits for a person: only one can go on with it"),
-        )
-        .hint("run the command yourself on a terminal"));
-    }
-    let after =
-        workspace.change_cycle(&opening.scope, &opening.settings, &task, &change).map_err(|error| super::of_run(&error))?;
-    render::line(&screen::cycle_line(&task, &after));
+    let root = setup::project_root(environment, &options.project)?;
+    let state = match hand_over(environment, &root, &task, &change)? {
+        Some(state) => state,
+        None => change_here(environment, options, &task, &change, attendance)?,
+    };
+    render::line(&screen::cycle_line(&task, &state));
     Ok(CommandExit::Proceed)
 }
 
-/// Ending a pause is a person's decision, by whatever verb (R9).
-fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
-    match change {
-        CycleChange::Resolve { .. } => true,
-        CycleChange::Reset => before.paused.is_some(),
-        CycleChange::Start(_) | CycleChange::SetPhase(_) => false,
+/// Has the service make the change, where it watches the project: it is the one that writes then. None: it does not.
+fn hand_over(
+    environment: &Environment,
+    root: &Path,
+    task: &TaskId,
+    change: &CycleChange,
+) -> Result<Option<TddState>, CommandError> {
+    let Some(served) = service::serving(environment, root) else { return Ok(None) };
+    let task = task.clone();
+    let request = match change {
+        CycleChange::Start(phase) => CycleRequestV1::Start { task, phase: *phase },
+        CycleChange::SetPhase(phase) => CycleRequestV1::Phase { task, phase: *phase },
+        CycleChange::Reset => CycleRequestV1::Reset { task },
+        CycleChange::Resolve { to, reason } => CycleRequestV1::Resolve { task, to: *to, reason: reason.clone() },
+    };
+    let path = format!("/v1/projects/{}/phase", served.project.id);
+    // A run under way is waited for as long as another writer would be.
+    let within = Configuration::default().evidence.lock_wait + MARGIN;
+    match served.client.send::<CycleV1>(MethodV1::Post, &path, &request, within) {
+        Ok(answer) => Ok(Some(answer.state)),
+        Err(error @ ClientError::Absent { .. }) => {
+            service::say_unusable(&error);
+            Ok(None)
+        }
+        // It may have been done: doing it here as well could make it twice.
+        Err(error) => Err(service::of_client(&error)),
     }
+}
+
+fn change_here(
+    environment: &Environment,
+    options: &TddOptions,
+    task: &TaskId,
+    change: &CycleChange,
+    attendance: Attendance,
+) -> Result<TddState, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
+    let loaded = setup::load(environment, &options.project)?;
+    if *task != loaded.plan.task {
+        return Err(CommandError::new(CommandExit::Usage, format!("there is no task `{task}`"))
+            .hint(format!("the project's task is `{}`", loaded.plan.task)));
+    }
+    let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    workspace.change_cycle(&scope, &settings, task, change, attendance).map_err(|error| super::of_run(&error))
 }
 
 fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool) -> Result<CommandExit, CommandError> {

@@ -128,7 +128,7 @@ impl Runner {
             scope: &opening.scope,
             checks: Checks::All,
             phase: None,
-            trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
+            trigger: Trigger { kind: TriggerKind::Wait, paths: Vec::new() },
             unless_tree: None,
             hints: Hints::Everything,
             lost_events: false,

@@ -1,14 +1,17 @@
-//! `proctor why`: which rule decides whether a path belongs to the project's tree. Needs no run and no daemon.
+//! `proctor why`: which rule decides whether a path belongs to the project's tree. Needs no run and no
+//! service; where one watches the project, it is asked what it heard of the path last.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::api::{HeardEventV1, HeardV1, MethodV1};
 use crate::cli::arguments::WhyOptions;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
+use crate::cli::service::{self, AT_ONCE, Served};
 use crate::cli::setup;
 use crate::ignore::{Explanation, RuleSource, Verdict};
 use crate::model::{CommandExit, TreePath};
@@ -23,15 +26,49 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     learn_rules_on_the_way(&root, &path, &mut matcher);
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
     let explanation = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));
+    let heard = service::serving(environment, &root).and_then(|served| heard_of(&served, &path));
     if options.json {
-        render::bytes(&WhyV1::of(&explanation, found.is_some()).document());
+        render::bytes(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)).document());
     } else {
         explanation.lines().iter().for_each(|line| render::line(line));
+        if let Some(heard) = &heard {
+            render::line(&heard_line(heard));
+        }
         if found.is_none() {
             render::note("note: nothing has this name now");
         }
     }
     Ok(CommandExit::Proceed)
+}
+
+/// Asks the service what it heard of the path. One that cannot be asked is as none: the rules are the answer.
+fn heard_of(served: &Served, path: &TreePath) -> Option<HeardV1> {
+    let request = format!("/v1/projects/{}/heard?path={}", served.project.id, encode_percent(path.as_bytes()));
+    match served.client.ask(MethodV1::Get, &request, AT_ONCE) {
+        Ok(heard) => Some(heard),
+        Err(error) => {
+            render::note(&format!("note: the service does not say what it heard of the path: {error}"));
+            None
+        }
+    }
+}
+
+fn encode_percent(bytes: &[u8]) -> String {
+    let encode = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    bytes.iter().map(encode).collect()
+}
+
+fn heard_line(heard: &HeardV1) -> String {
+    let Some(last) = &heard.last else {
+        return "the service has heard nothing of it, or too much else since".to_owned();
+    };
+    let rule = last.rule.as_ref().map(|rule| format!(" by {rule}")).unwrap_or_default();
+    let outcome = if last.belonged { "it belonged to the tree" } else { "it was left out" };
+    let then = if last.belonged { "the tree was looked at" } else { "nothing came of it" };
+    format!("the service heard last: {}; {outcome}{rule}, {then}", last.event)
 }
 
 /// Returns the path below the root. Links above the last component are resolved, as far as there is something; the last is not.
@@ -68,6 +105,8 @@ struct WhyV1 {
     decided_at: String,
     rule: Option<RuleV1>,
     lines: Vec<String>,
+    /// The last event of the path; none where no service watches it, or it heard of none.
+    last_event: Option<HeardEventV1>,
 }
 
 /// The rule that decided.
@@ -81,7 +120,7 @@ struct RuleV1 {
 }
 
 impl WhyV1 {
-    fn of(explanation: &Explanation, exists: bool) -> Self {
+    fn of(explanation: &Explanation, exists: bool, last_event: Option<HeardEventV1>) -> Self {
         let rule = explanation.rule.as_ref().map(|rule| RuleV1 {
             source: match &rule.source {
                 RuleSource::AlwaysOut(_) => "alwaysOut",
@@ -102,6 +141,7 @@ impl WhyV1 {
             decided_at: explanation.decided_at.to_string(),
             rule,
             lines: explanation.lines(),
+            last_event,
         }
     }
 

@@ -29,7 +29,11 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     // How long it took then says nothing about this run.
     let time = time.filter(|_| result.reused.is_none());
     let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
-    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), reused];
+    let attempts = result.attempts.map(|attempts| match result.flaky {
+        Some(true) => format!("flaky: succeeded at attempt {attempts}"),
+        Some(false) | None => format!("{attempts} attempts"),
+    });
+    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), attempts, reused];
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
     let mut lines = vec![line(head, &summary(result), time, &remarks)];
@@ -110,6 +114,9 @@ fn summary(result: &ActionResultV2) -> String {
             Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),
             Some(SkipReason::Stopped) => "skipped: stopped".to_owned(),
             Some(SkipReason::NotSelected) => "skipped: not selected".to_owned(),
+            Some(SkipReason::AfterFailure) => "skipped: a check before it failed".to_owned(),
+            Some(SkipReason::DependencyFailed) => "skipped: it comes after one that failed".to_owned(),
+            Some(SkipReason::RunTimedOut) => "skipped: the run took too long".to_owned(),
             None => "skipped".to_owned(),
         };
     }
@@ -144,6 +151,15 @@ fn code_words(result: &ActionResultV2) -> String {
         CategoryCode::ServiceNotReady => "not ready in time".to_owned(),
         CategoryCode::ServiceEnded => exit.map_or_else(|| "ended".to_owned(), |code| format!("ended with exit {code}")),
         CategoryCode::Clean => "clean".to_owned(),
+        CategoryCode::FileValid => "as it must be".to_owned(),
+        CategoryCode::AnswerValid | CategoryCode::AnswerInvalid | CategoryCode::EndpointMissing | CategoryCode::ServerError => {
+            let status = result.result.as_ref().and_then(|outcome| outcome.status_code);
+            status.map_or_else(|| code_name(classification.code), |status| format!("status {status}"))
+        }
+        CategoryCode::NoAnswer => {
+            let error = classification.error_type.as_deref().map(|error| format!(" ({error})")).unwrap_or_default();
+            format!("no answer{error}")
+        }
         CategoryCode::UnexpectedExit => exit.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}")),
         CategoryCode::Signalled => {
             let signal = result.result.as_ref().and_then(|outcome| outcome.signal.clone());
@@ -179,6 +195,8 @@ fn code_words(result: &ActionResultV2) -> String {
         | CategoryCode::Findings
         | CategoryCode::OutputTooLarge
         | CategoryCode::SurvivorsLeft
+        | CategoryCode::FileMissing
+        | CategoryCode::FileInvalid
         | CategoryCode::PortHeld => code_name(classification.code),
     }
 }
@@ -195,7 +213,7 @@ fn findings(result: &ActionResultV2) -> Vec<String> {
     }
     let outcome = result.result.as_ref();
     let failures = outcome.and_then(|outcome| outcome.test_results.as_ref()).map(|tests| tests.failures.as_slice());
-    let diagnostics = outcome.map(|outcome| outcome.diagnostics.as_slice()).unwrap_or_default();
+    let diagnostics = outcome.map(|outcome| outcome.diagnostics.findings()).unwrap_or_default();
     let mut lines: Vec<_> = failures.unwrap_or_default().iter().map(failure_line).collect();
     let blocking_only =
         result.blocking == Some(true) && diagnostics.iter().any(|diagnostic| diagnostic.severity == FindingLevel::Error);
@@ -276,6 +294,14 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::OutputTooLarge
         | CategoryCode::SurvivorsLeft
         | CategoryCode::Served
+        | CategoryCode::FileValid
+        | CategoryCode::FileMissing
+        | CategoryCode::FileInvalid
+        | CategoryCode::AnswerValid
+        | CategoryCode::AnswerInvalid
+        | CategoryCode::EndpointMissing
+        | CategoryCode::ServerError
+        | CategoryCode::NoAnswer
         | CategoryCode::PortHeld => false,
     }
 }

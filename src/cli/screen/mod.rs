@@ -1,12 +1,14 @@
 //! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
 
 mod action;
+mod agent;
 mod standing;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, service_ready};
-pub(crate) use self::standing::{project_line, standing};
+pub(crate) use self::agent::agent_answer;
+pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};

@@ -1,6 +1,6 @@
 //! How verdicts stand, in lines for people. Pure.
 
-use crate::api::{ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1};
+use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};
 use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest};
 
@@ -15,13 +15,34 @@ pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
     lines
 }
 
-/// Returns the line of a project in a list.
-pub(crate) fn project_line(project: &ProjectV1) -> String {
+/// Returns the lines of a project in a list: where it is and how it stands, then what is wrong.
+pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
     let serving = match project.serving {
         Serving::Served => "served",
         Serving::NotServed => "not served",
     };
-    format!("{}  {serving:<10}  {}", project.id, project.root)
+    let mut lines = vec![format!("{}  {serving:<10}  {}", project.id, project.root)];
+    if let Some(standing) = &project.standing {
+        let watching = match standing.watching {
+            WatchingV1::Events => Some("watched"),
+            WatchingV1::Polling => Some("polled"),
+            WatchingV1::NotWatched => None,
+        };
+        let doing = match standing.doing {
+            DoingV1::Idle => Some("idle"),
+            DoingV1::Running => Some("running"),
+            DoingV1::Queued => Some("queued"),
+            DoingV1::Changing => Some("being opened or left"),
+            DoingV1::Closed => Some("could not be opened"),
+            DoingV1::Unknown => None,
+        };
+        let verdict =
+            standing.verdict.as_ref().map_or_else(|| "no verdict".to_owned(), |verdict| format!("last {}", words(verdict)));
+        let parts = [watching.map(str::to_owned), doing.map(str::to_owned), Some(verdict)];
+        lines.push(format!("  {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
+        lines.extend(standing.problems.iter().map(|problem| format!("  {}", problem.replace('\n', "\n  "))));
+    }
+    lines
 }
 
 fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> String {
@@ -79,12 +100,15 @@ fn because(task: &TaskStatusV1) -> Option<String> {
 }
 
 fn last_verdict(task: &TaskStatusV1) -> Option<String> {
-    let verdict = task.verdict.as_ref()?;
+    task.verdict.as_ref().map(words)
+}
+
+fn words(verdict: &VerdictV1) -> String {
     let result = match verdict.result {
         Some(OverallResult::Passed) => "PASS",
         Some(OverallResult::Failed) | None => "FAIL",
     };
-    Some(format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref())))
+    format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
 }
 
 fn paths(task: &TaskStatusV1) -> String {
@@ -102,7 +126,6 @@ fn tree(digest: Option<&TreeDigest>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::VerdictV1;
     use crate::model::{OverallStatus, RunId, TaskId, Timestamp};
 
     fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {

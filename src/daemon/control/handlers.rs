@@ -19,8 +19,9 @@ use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, ProjectsV1, Route, RouteName, RunRequestV1, ServiceV1,
     StatusV1, VariableV1,
 };
-use crate::daemon::control::query::{LOOKING, parse_query, parse_wait};
-use crate::daemon::service::{Call, Peer, Reply, Subscription, Wait};
+use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
+use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
+use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving};
 use crate::run::passed_on;
 
@@ -55,7 +56,8 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
     let project = || parse_project(head.uri.path());
     let asker = || head.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.asker()).ok_or_else(no_peer);
     let body = to_bytes(body, LONGEST_BODY).await.map_err(|error| too_large(&error))?;
-    if route.body.is_empty() && !body.is_empty() {
+    // What would approve is refused for what it is, not for its shape.
+    if route.body.is_empty() && !body.is_empty() && route.name != RouteName::Approval {
         let message = format!("{} {} takes no body", route.method.word(), route.path);
         return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave it out"));
     }
@@ -79,7 +81,25 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
         }
         RouteName::Verdict => {
             let (project, (wait, timeout)) = (project()?, parse_wait(&given)?);
-            desk.ask(|reply| Call::Verdict { project, wait, timeout, reply }).await.map(|answer| respond(200, &answer))
+            let question = Question { wait, care: Care::Whole };
+            desk.ask(|reply| Call::Verdict { project, question, timeout, reply }).await.map(|answer| respond(200, &answer))
+        }
+        RouteName::Phase => {
+            let (project, task) = (project()?, parse_task(&given)?);
+            desk.ask(|reply| Call::Cycle { project, task, reply }).await.map(|cycle| respond(200, &cycle))
+        }
+        RouteName::SetPhase => {
+            let (project, asker) = (project()?, asker()?);
+            change_cycle(desk, project, parse_body(&body)?, asker).await.map(|cycle| respond(200, &cycle))
+        }
+        RouteName::Requests => {
+            let (project, asker) = (project()?, asker()?);
+            answer_agent(desk, project, parse_body(&body)?, asker).await.map(|answer| respond(200, &answer))
+        }
+        RouteName::Approval => Err(refuse_approval()),
+        RouteName::Heard => {
+            let (project, path) = (project()?, parse_path(&given)?);
+            desk.ask(|reply| Call::Heard { project, path, reply }).await.map(|heard| respond(200, &heard))
         }
         RouteName::Events => {
             let subscription = desk.ask(Call::Subscribe).await?;
@@ -89,7 +109,7 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
 }
 
 impl Desk {
-    async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
+    pub(super) async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
         self.begin(call)?.await.unwrap_or_else(|_| Err(unanswered()))
     }
 
@@ -107,7 +127,8 @@ impl Desk {
 async fn status(desk: &Desk) -> Result<StatusV1, ErrorV1> {
     let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
     let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
-    let ask = |project| desk.begin(|reply| Call::Verdict { project, wait: Wait::Now, timeout: LOOKING, reply });
+    let question = Question { wait: Wait::Now, care: Care::Events };
+    let ask = |project| desk.begin(|reply| Call::Verdict { project, question, timeout: LOOKING, reply });
     let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;
     let mut projects = Vec::new();
     for answer in asked {

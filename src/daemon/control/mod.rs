@@ -8,6 +8,7 @@ mod listener;
 mod query;
 mod server;
 mod socket;
+mod tasks;
 
 pub(super) use server::ControlServer;
 pub use socket::{ControlSocket, ControlSocketError};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::api::{ErrorKindV1, ErrorV1, Route};
 use crate::config::parse_duration;
 use crate::daemon::service::Wait;
+use crate::model::{TaskId, TreePath};
 
 /// The longest that can be waited for.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -50,6 +51,38 @@ pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), Err
     Ok(if wait == Wait::Now || timeout.is_zero() { (Wait::Now, LOOKING) } else { (wait, timeout) })
 }
 
+/// Reads which task is asked about.
+pub(super) fn parse_task(given: &[(&str, &str)]) -> Result<TaskId, ErrorV1> {
+    let Some((_, text)) = given.iter().find(|(name, _)| *name == "task") else { return Ok(TaskId::default_task()) };
+    TaskId::try_from(*text).map_err(|_| wrong("task", text, "the task of a project's own checks is `default`"))
+}
+
+/// Reads which path is asked about; its bytes are percent-encoded where they are no plain characters (RFC 3986).
+pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
+    let hint = "name a path in the project, relative to its root";
+    let Some((_, text)) = given.iter().find(|(name, _)| *name == "path") else {
+        return Err(ErrorV1::new(ErrorKindV1::BadRequest, "`path` is missing", hint));
+    };
+    let bytes = decode_percent(text).ok_or_else(|| wrong("path", text, "`%` begins two hexadecimal digits"))?;
+    TreePath::try_from(bytes.as_slice()).map_err(|error| ErrorV1::new(ErrorKindV1::BadRequest, error.to_string(), hint))
+}
+
+fn decode_percent(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut left = text.bytes();
+    while let Some(byte) = left.next() {
+        match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (high, low) = (digit(left.next())?, digit(left.next())?);
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    Some(bytes)
+}
+
 fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` cannot be `{value}`"), hint)
 }
@@ -82,5 +115,16 @@ mod tests {
             assert_eq!(read(query), expected.map_err(str::to_owned), "{query}");
         }
         assert!(parse_query(Route::of(RouteName::Status), Some("all")).is_err());
+    }
+
+    #[test]
+    fn a_path_may_have_any_bytes_and_stays_in_the_project() {
+        let read = |text: &str| parse_path(&[("path", text)]).map(|path| path.as_bytes().to_vec());
+        assert_eq!(read("src/a.py").unwrap(), b"src/a.py");
+        assert_eq!(read("a%20%26%ff%2Fb").unwrap(), b"a &\xff/b");
+        for wrong in ["a%2", "a%zz", "%", "../x", "/etc", "a%00"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_path(&[]).is_err());
     }
 }

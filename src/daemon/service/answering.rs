@@ -2,8 +2,10 @@
 
 use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, InTimeV1, ProjectStatusV1};
 use crate::daemon::service::call::Reply;
+use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{Closed, ClosedReason};
-use crate::model::{ProjectStanding, Serving};
+use crate::model::{CommandExit, ProjectStanding, Serving};
+use crate::run::{RetestRefusal, RunError};
 
 /// Answers how a project stands.
 pub(super) fn answer(reply: Reply<AnswerV1>, standing: &ProjectStanding, in_time: InTimeV1) {
@@ -19,6 +21,28 @@ pub(super) fn refuse<T>(reply: Reply<T>, error: ErrorV1) {
 /// Returns the error of one more than may.
 pub(super) fn too_many(what: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::TooMany, format!("as many as may already {what}"), "ask again when some of them have their answer")
+}
+
+/// Returns the error of something that could not be done: its kind follows from the exit code that a command would end with.
+pub(super) fn of_run(error: &RunError) -> ErrorV1 {
+    let kind = match (error, error.exit()) {
+        (RunError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
+        (RunError::Retest(RetestRefusal::Unchanged { .. }), _) => ErrorKindV1::Unchanged,
+        (_, CommandExit::PersonNeeded) => ErrorKindV1::PersonNeeded,
+        (_, CommandExit::Usage) => ErrorKindV1::NotNow,
+        (_, CommandExit::SpecificationWrong) => ErrorKindV1::ConfigurationWrong,
+        (_, CommandExit::NoFreshVerdict) => ErrorKindV1::TooMany,
+        (_, CommandExit::EvidenceWrong) => ErrorKindV1::EvidenceWrong,
+        (
+            _,
+            CommandExit::Proceed
+            | CommandExit::CodeNeedsWork
+            | CommandExit::OwnFault
+            | CommandExit::Interrupted
+            | CommandExit::Terminated,
+        ) => ErrorKindV1::OwnFault,
+    };
+    ErrorV1::new(kind, chain(error), error.hint().unwrap_or_default())
 }
 
 /// Returns the error of a project that is not open.

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::api::{AddedV1, AnswerV1, ErrorV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
+use crate::api::{AddedV1, AnswerV1, CycleV1, ErrorV1, HeardV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
+use crate::daemon::errand::{Errand, ErrandDone};
+use crate::daemon::service::heard::Care;
 use crate::daemon::service::subscribers::Subscription;
-use crate::model::{Asker, ProjectId};
+use crate::model::{Asker, ProjectId, TaskId, TreePath};
 
 /// The way back to whoever asked. One who has gone away is not told.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
@@ -23,9 +25,32 @@ pub(crate) enum Call {
     /// Run the checks.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
     /// How does a project stand?
-    Verdict { project: ProjectId, wait: Wait, timeout: Duration, reply: Reply<AnswerV1> },
+    Verdict { project: ProjectId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
+    /// Do something for a task between runs.
+    Errand { project: ProjectId, call: ErrandCall },
+    /// How does a task's cycle stand?
+    Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
+    /// What was heard of a path?
+    Heard { project: ProjectId, path: TreePath, reply: Reply<HeardV1> },
     /// Tell what happens.
     Subscribe(Reply<Subscription>),
+}
+
+/// Something that somebody wants done.
+#[derive(Debug)]
+pub(crate) struct ErrandCall {
+    /// What.
+    pub(crate) errand: Errand,
+    /// What it is called in the log, with what is claimed in the request.
+    pub(crate) what: String,
+    pub(crate) reply: Reply<ErrandDone>,
+}
+
+/// What is asked of a project's standing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    pub(crate) wait: Wait,
+    pub(crate) care: Care,
 }
 
 /// What is waited for.

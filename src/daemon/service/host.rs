@@ -1,5 +1,7 @@
 //! The loop of the service: arrivals go to the project they are for, and what projects say goes out. Decides nothing about runs.
 
+mod registry;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, ProjectV1, ProjectsV1};
+use crate::api::{AddedV1, CycleV1, ErrorKindV1, ErrorV1, EventV1, ProjectV1};
 use crate::daemon::control::{ControlServer, ControlSocket};
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
@@ -15,6 +17,7 @@ use crate::daemon::event::OsSignal;
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::perform::MOST_HINTS;
 use crate::daemon::service::announce::ServiceManager;
+use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::open::{RunCall, Word};
 use crate::daemon::service::opening::{Opening, ProjectFiles, Purpose, Shared, chain};
@@ -23,7 +26,7 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, ProjectId, Serving, WatchHint};
 use crate::process::{LauncherHandle, clock};
-use crate::run::{Archive, RunError, Scope, StepObserver, record_serving};
+use crate::run::{Archive, RunError, StepObserver};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -102,7 +105,7 @@ enum Arrival {
     Hint(Seat, WatchHint),
     Report(Seat, Box<WorkerReport>),
     /// It is written down, or not, that a project is left alone.
-    Removed(ProjectV1, Result<(), RunError>, Reply<ProjectV1>),
+    Removed(Box<ProjectV1>, Result<(), RunError>, Reply<ProjectV1>),
 }
 
 impl Service {
@@ -278,7 +281,7 @@ impl Service {
                     Ok(()) => {
                         (self.say)(&format!("{}: left alone from here on", project.id));
                         self.subscribers.tell(&EventV1::Removed { project: project.id.clone() });
-                        Ok(project)
+                        Ok(*project)
                     }
                     Err(error) => Err(ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default())),
                 };
@@ -306,78 +309,30 @@ impl Service {
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
-            Call::Verdict { project, wait, timeout, reply } => match self.seat_of(&project) {
+            Call::Verdict { project, question, timeout, reply } => match self.seat_of(&project) {
                 Some(seat) => {
                     let deadline = now.plus(timeout);
-                    self.with(seat, |served, archive| served.ask(now, wait, deadline, reply, archive));
+                    self.with(seat, |served, archive| served.ask(now, question, deadline, reply, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
+            Call::Errand { project, call } => match self.seat_of(&project) {
+                Some(seat) => self.with(seat, |served, archive| served.send_on_errand(now, call, archive)),
+                None => drop(call.reply.send(Err(not_served(&project)))),
+            },
+            Call::Cycle { project, task, reply } => {
+                let state = match self.seat_of(&project) {
+                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| of_run(&error)),
+                    None => Err(not_served(&project)),
+                };
+                let _gone = reply.send(state.map(|state| CycleV1 { task, state }));
+            }
+            Call::Heard { project, path, reply } => self.heard(&project, path, reply),
             Call::Subscribe(reply) => {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
                 let _gone = reply.send(self.subscribers.add().ok_or(refused));
             }
         }
-    }
-
-    fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
-        let projects = self.archive.projects().map_err(|error| of_run(&error))?;
-        let projects = projects.into_iter().map(|project| {
-            // One that cannot be opened is answered for all the same; one that was added without us is not.
-            let serving = if self.seat_of(&project.id).is_some() { project.serving } else { Serving::NotServed };
-            ProjectV1 { id: project.id, root: project.path, serving }
-        });
-        Ok(ProjectsV1 { projects: projects.collect() })
-    }
-
-    fn add(&mut self, root: &str, asker: Asker, reply: Reply<AddedV1>) {
-        let wrong = |message: String, hint: &str| Err(ErrorV1::new(ErrorKindV1::BadRequest, message, hint));
-        let path = PathBuf::from(root);
-        let answer = match path.canonicalize() {
-            Ok(real) if path.is_absolute() && real.is_dir() => Ok(real),
-            Ok(_) => wrong(format!("`{root}` is not the absolute path of a directory"), "name the project's directory in full"),
-            Err(error) => wrong(format!("`{root}` cannot be opened: {error}"), "name a directory that is there"),
-        };
-        match answer {
-            Err(error) => drop(reply.send(Err(error))),
-            Ok(root) => match self.seats.values().find(|served| served.root == root).map(|served| served.id.clone()) {
-                Some(Some(id)) => {
-                    let project = ProjectV1 { id, root: root.display().to_string(), serving: Serving::Served };
-                    let _gone = reply.send(Ok(AddedV1 { project, notes: Vec::new() }));
-                }
-                Some(None) => {
-                    let message = format!("`{}` is being added already", root.display());
-                    let _gone = reply.send(Err(ErrorV1::new(ErrorKindV1::TooMany, message, "ask again in a moment")));
-                }
-                None => self.seat(None, root, Purpose::Added(asker), Some(reply)),
-            },
-        }
-    }
-
-    fn remove(&mut self, project: &ProjectId, asker: Asker, reply: Reply<ProjectV1>) {
-        match self.seat_of(project) {
-            Some(seat) => {
-                let now = self.now();
-                self.removals.insert(seat, (asker, reply));
-                let why = ErrorV1::new(ErrorKindV1::NotFound, format!("{project} was removed"), "add it again");
-                self.with(seat, |served, _| served.end(now, &why));
-            }
-            None => drop(reply.send(Err(not_served(project)))),
-        }
-    }
-
-    /// Writes down that a project that has left is not served any more, on a thread of its own: somebody may hold its lock.
-    fn record_removal(&self, served: &Served, asker: Asker, reply: Reply<ProjectV1>) {
-        let Some(id) = served.id.clone() else { return };
-        let scope = Scope { project: id.clone(), root: served.root.clone(), asker };
-        let project = ProjectV1 { id, root: served.root.display().to_string(), serving: Serving::NotServed };
-        let (state_root, wait, send) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send.clone());
-        let record = move || {
-            let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
-            let _gone = send.send(Arrival::Removed(project, recorded, reply));
-        };
-        // Without a thread the reply is dropped, and whoever asked is told that it failed.
-        let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
     }
 
     fn woken(&mut self) {
@@ -469,6 +424,9 @@ fn refuse_all(call: Call, why: ErrorV1) {
         Call::Remove { reply, .. } => drop(reply.send(Err(why))),
         Call::Run { reply, .. } => drop(reply.send(Err(why))),
         Call::Verdict { reply, .. } => drop(reply.send(Err(why))),
+        Call::Errand { call, .. } => drop(call.reply.send(Err(why))),
+        Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
+        Call::Heard { reply, .. } => drop(reply.send(Err(why))),
         Call::Subscribe(reply) => drop(reply.send(Err(why))),
     }
 }
@@ -480,8 +438,4 @@ fn stopping() -> ErrorV1 {
 fn not_served(project: &ProjectId) -> ErrorV1 {
     let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
     ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)
-}
-
-fn of_run(error: &RunError) -> ErrorV1 {
-    ErrorV1::new(ErrorKindV1::OwnFault, chain(error), error.hint().unwrap_or_default())
 }

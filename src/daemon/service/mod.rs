@@ -11,6 +11,7 @@
 mod announce;
 mod answering;
 mod call;
+mod heard;
 mod host;
 mod open;
 mod opening;
@@ -20,7 +21,8 @@ mod subscribers;
 mod waiters;
 
 pub use announce::ServiceManager;
-pub(crate) use call::{Call, Peer, Reply, Wait};
+pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
+pub(crate) use heard::Care;
 pub use host::{Service, ServiceError, ServiceSettings};
 pub use opening::{ProjectFiles, ReadProject};
 pub(crate) use subscribers::Subscription;

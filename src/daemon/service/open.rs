@@ -4,7 +4,8 @@ use crate::api::{EventV1, RunAnswerV1};
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::git_state::GitState;
-use crate::daemon::service::call::Reply;
+use crate::daemon::service::call::{ErrandCall, Reply};
+use crate::daemon::service::heard::Heard;
 use crate::daemon::service::waiters::Planned;
 use crate::daemon::worker::{Ticket, Worker};
 use crate::model::{Activity, TaskId, TriggerKind, WatchHint};
@@ -24,8 +25,14 @@ pub(super) struct Open {
     /// The first look of all, until it is over: it says whether a run is needed at the start.
     pub(super) first: Option<Ticket>,
     pub(super) tickets: u64,
+    /// What the next look for somebody has to look at.
+    pub(super) heard: Heard,
+    /// Until when the look under way waits for the watcher to say that it heard of everything; none: it does not wait.
+    pub(super) syncing: Option<Moment>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
+    /// What is done for somebody at this moment.
+    pub(super) errand: Option<ErrandCall>,
     pub(super) send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
     pub(super) git: GitState,
     /// Why the run under way is begun.

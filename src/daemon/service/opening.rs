@@ -85,12 +85,16 @@ impl Opening {
             // Saving a right configuration is then seen, and read.
             Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
         };
-        let matcher = Matcher::new(rules).or_else(|_| Matcher::new(&defaults.0));
+        let (rules, matcher) = match Matcher::new(rules) {
+            Ok(matcher) => (rules, Ok(matcher)),
+            Err(_) => (&defaults.0, Matcher::new(&defaults.0)),
+        };
         let matcher = matcher.map_err(|_| closed(ClosedReason::OwnFault, "the default patterns are wrong"))?;
+        let rules = (rules.clone(), pace.clone());
         let watcher = Watcher::start(&self.root, matcher, pace, self.send_hint).map_err(|error| of_watch(&error))?;
         let (files, root) = (shared.files.clone(), self.root.clone());
         let reload: Reload = Box::new(move || (files.read)(&root));
-        Ok((workspace, reload, Opened { scope, watcher, engine, notes }))
+        Ok((workspace, reload, Opened { scope, watcher, engine, rules, notes }))
     }
 }
 

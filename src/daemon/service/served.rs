@@ -1,28 +1,30 @@
 //! One project of the service: its engine, worker and watcher, and who waits for it. Every decision is the engine's or the waiters';
 //! here is only what they need carried out.
 
+mod errands;
+mod looking;
+
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::{AddedV1, AnswerV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
-use crate::daemon::effect::{Effect, Notice, Selection};
+use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
+use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::event::{Event, OsSignal};
 use crate::daemon::git_state::GitState;
 use crate::daemon::service::answering::{answer, of_closed, refuse, too_many};
-use crate::daemon::service::call::{Reply, Wait};
+use crate::daemon::service::call::{ErrandCall, Reply};
+use crate::daemon::service::heard::{Care, Heard};
 use crate::daemon::service::open::{Open, RunCall, Word};
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::outcome::{Told, told};
-use crate::daemon::service::waiters::{Need, Planned, Waiters};
-use crate::daemon::worker::{Closed, ClosedReason, Opened, Over, Ticket, Worker, WorkerReport};
+use crate::daemon::service::waiters::{Planned, Waiters};
+use crate::daemon::worker::{Closed, Opened, Over, Ticket, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{
-    Activity, Approval, ProjectId, ProjectStanding, Serving, TaskId, TriggerKind, WaitStep, WatchHint, WatchProblem,
-};
+use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint, WatchProblem};
 use crate::process::Control;
-use crate::run::{Archive, Carried, Progress, RunError};
+use crate::run::{Archive, Carried, Progress};
 use crate::watch::{Pace, Watcher};
 
 /// How often a project that could not be opened is tried again.
@@ -31,8 +33,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How often a run that somebody asked for is begun again because a save stopped it.
 const MOST_TRIES: u32 = 3;
-/// So many wait for one project, and so many runs of it are asked for.
-const MOST_WAITERS: usize = 64;
+/// So many runs of one project are asked for.
 const MOST_RUNS: usize = 16;
 
 /// A project that is served, or is to be.
@@ -43,6 +44,9 @@ pub(super) struct Served {
     stage: Stage,
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
+    errands: VecDeque<ErrandCall>,
+    /// What the watcher said while the project was being opened, and does not say again.
+    early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
 }
 
@@ -61,13 +65,17 @@ enum Stage {
 impl Served {
     /// Returns a project whose worker is opening it.
     pub(super) fn opening(id: Option<ProjectId>, root: PathBuf, worker: Worker, adding: Option<Reply<AddedV1>>) -> Self {
-        Self { id, root, stage: Stage::Opening(worker), waiters: Waiters::new(), runs: VecDeque::new(), adding }
+        Self::at(Stage::Opening(worker), id, root, adding)
     }
 
     /// Returns a project that could not even be begun to be opened.
     pub(super) fn closed(id: Option<ProjectId>, root: PathBuf, why: Closed, again: Moment) -> Self {
-        let stage = Stage::Closed { why, again };
-        Self { id, root, stage, waiters: Waiters::new(), runs: VecDeque::new(), adding: None }
+        Self::at(Stage::Closed { why, again }, id, root, None)
+    }
+
+    fn at(stage: Stage, id: Option<ProjectId>, root: PathBuf, adding: Option<Reply<AddedV1>>) -> Self {
+        let (runs, errands) = (VecDeque::new(), VecDeque::new());
+        Self { id, root, stage, waiters: Waiters::new(), runs, errands, early: Vec::new(), adding }
     }
 
     /// Takes the place of an opening that is tried again.
@@ -87,9 +95,9 @@ impl Served {
     /// Returns when it is to be woken.
     pub(super) fn next_moment(&self) -> Option<Moment> {
         let own = match &self.stage {
-            Stage::Open(open) => [open.wake_at, open.look_again],
-            Stage::Closed { again, .. } => [Some(*again), None],
-            Stage::Opening(_) | Stage::Left => [None, None],
+            Stage::Open(open) => [open.wake_at, open.look_again, open.syncing],
+            Stage::Closed { again, .. } => [Some(*again), None, None],
+            Stage::Opening(_) | Stage::Left => [None, None, None],
         };
         own.into_iter().chain([self.waiters.next_deadline()]).flatten().min()
     }
@@ -107,6 +115,7 @@ impl Served {
         {
             self.waiters.unblock();
         }
+        self.stop_syncing(now);
         for due in self.waiters.late(now) {
             let standing = self.unlooked(archive);
             answer(due.reply, &standing, due.in_time);
@@ -117,9 +126,16 @@ impl Served {
 
     /// Takes in hints of the watcher.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut Archive) -> Vec<Word> {
-        let changed = self.id.clone().map(|project| Word::Tell(EventV1::Changed { project }));
+        let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
+        let changed = self.id.clone().filter(|_| is_news).map(|project| Word::Tell(EventV1::Changed { project }));
         let mut words: Vec<Word> = changed.into_iter().collect();
-        words.extend(self.handle(now, Event::Hints(hints)));
+        match &mut self.stage {
+            Stage::Opening(_) => self.early.extend(hints.into_iter().filter(|hint| matches!(hint, WatchHint::Polling(_)))),
+            Stage::Open(_) | Stage::Closed { .. } | Stage::Left => {
+                self.hear(&hints);
+                words.extend(self.handle(now, Event::Hints(hints)));
+            }
+        }
         words.extend(self.go_on(now, archive));
         words
     }
@@ -136,37 +152,20 @@ impl Served {
     /// Takes in what the worker says.
     pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut Archive, hints: &Hints) -> Vec<Word> {
         let mut words = match report {
-            WorkerReport::Opened(opened) => self.opened(*opened, hints),
+            WorkerReport::Opened(opened) => self.opened(now, *opened, hints),
             WorkerReport::Closed(why) => self.could_not_open(now, why),
             WorkerReport::Progress(progress) => {
                 self.progressed(&progress);
-                if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { Vec::new() }
+                if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { self.acted(&progress) }
             }
             WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
             WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
             WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
             WorkerReport::Over(over) => self.over(now, *over),
+            WorkerReport::Errand(done) => self.errand_over(*done),
         };
         words.extend(self.go_on(now, archive));
         words
-    }
-
-    /// Notes that somebody wants to know how it stands.
-    pub(super) fn ask(
-        &mut self,
-        now: Moment,
-        wait: Wait,
-        deadline: Moment,
-        reply: Reply<AnswerV1>,
-        archive: &mut Archive,
-    ) -> Vec<Word> {
-        self.waiters.forget(Reply::is_closed);
-        if self.waiters.count() >= MOST_WAITERS {
-            refuse(reply, too_many("wait for this project"));
-            return Vec::new();
-        }
-        self.waiters.add(reply, wait, deadline);
-        self.go_on(now, archive)
     }
 
     /// Notes that somebody wants a run.
@@ -187,6 +186,7 @@ impl Served {
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<Word> {
         self.waiters.take_all().into_iter().for_each(|reply| refuse(reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
+        self.refuse_errands(why);
         if let Some(reply) = self.adding.take() {
             refuse(reply, why.clone());
         }
@@ -202,13 +202,14 @@ impl Served {
         vec![Word::Left]
     }
 
-    fn opened(&mut self, opened: Opened, hints: &Hints) -> Vec<Word> {
+    fn opened(&mut self, now: Moment, opened: Opened, hints: &Hints) -> Vec<Word> {
         let Stage::Opening(worker) = std::mem::replace(&mut self.stage, Stage::Left) else { return Vec::new() };
         let project = opened.scope.project.clone();
         self.id = Some(project.clone());
         let first = Ticket(0);
         // Whether anything has to be run at all, the tree says.
-        worker.look(first);
+        let mut heard = Heard::everything();
+        worker.look(first, heard.take(Care::Whole));
         self.waiters.begin_look(first);
         self.stage = Stage::Open(Box::new(Open {
             engine: Engine::new(opened.engine),
@@ -222,7 +223,10 @@ impl Served {
             first: Some(first),
             tickets: 0,
             look_again: None,
+            heard,
+            syncing: None,
             current: None,
+            errand: None,
             send_hint: hints(),
             git: GitState::of(&self.root),
             trigger: TriggerKind::Start,
@@ -231,11 +235,13 @@ impl Served {
         let mut words = vec![Word::Say(format!("{project}: watching `{}`", self.root.display()))];
         words.extend(opened.notes.iter().map(|note| Word::Say(note.clone())));
         if let Some(reply) = self.adding.take() {
-            let root = self.root.display().to_string();
-            let project = ProjectV1 { id: project.clone(), root, serving: Serving::Served };
+            let project = ProjectV1::new(project.clone(), &self.root, Serving::Served);
             let _gone = reply.send(Ok(AddedV1 { project, notes: opened.notes }));
             words.push(Word::Tell(EventV1::Added { project: opened.scope.project }));
         }
+        let early = std::mem::take(&mut self.early);
+        self.hear(&early);
+        words.extend(self.handle(now, Event::Hints(early)));
         words
     }
 
@@ -250,6 +256,7 @@ impl Served {
         }
         let is_news = !matches!(&self.stage, Stage::Closed { why: before, .. } if *before == why);
         self.runs.drain(..).for_each(|call| refuse(call.reply, of_closed(&why)));
+        self.refuse_errands(&of_closed(&why));
         self.stage = Stage::Closed { why, again: now.plus(TRY_AGAIN) };
         if is_news { vec![said] } else { Vec::new() }
     }
@@ -267,6 +274,29 @@ impl Served {
         };
     }
 
+    /// Tells of the actions of a run as they begin and end.
+    fn acted(&self, progress: &Progress) -> Vec<Word> {
+        let Some(project) = self.id.clone() else { return Vec::new() };
+        let event = match progress {
+            Progress::ActionStarted(action) => {
+                EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() }
+            }
+            Progress::ActionEnded(result) => EventV1::ActionEnded {
+                project,
+                action_id: result.action_id.clone(),
+                name: result.name.clone(),
+                status: result.status,
+            },
+            Progress::Begun { .. }
+            | Progress::ServiceReady { .. }
+            | Progress::WaitingForLock { .. }
+            | Progress::WaitingForSlot { .. }
+            | Progress::Recovered { .. }
+            | Progress::Note(_) => return Vec::new(),
+        };
+        vec![Word::Tell(event)]
+    }
+
     fn begun(&mut self, now: Moment) -> Vec<Word> {
         let (Stage::Open(open), Some(project)) = (&self.stage, self.id.clone()) else { return Vec::new() };
         let mut words = vec![Word::Tell(EventV1::RunStarted { project, trigger: open.trigger })];
@@ -280,48 +310,15 @@ impl Served {
         match Watcher::start(&self.root, matcher, pace, (open.send_hint)()) {
             Ok(watcher) => {
                 open.watcher = Some(watcher);
+                open.heard = Heard::everything();
+                self.look_now(Care::Whole);
                 Vec::new()
             }
             Err(error) => {
+                open.heard.distrust();
                 let problem = WatchProblem::Backend(error.to_string());
                 self.handle(now, Event::Hints(vec![WatchHint::LookAgain(problem)]))
             }
-        }
-    }
-
-    fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
-        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
-        open.looking = open.looking.filter(|under_way| *under_way != ticket);
-        let is_first = open.first.take_if(|first| *first == ticket).is_some();
-        let standing = match looked {
-            Ok(standing) => standing,
-            Err(error) => {
-                let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
-                self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
-                return Vec::new();
-            }
-        };
-        let task = standing.tasks.first();
-        open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
-        let step = task.map_or(WaitStep::Answer, |task| task.freshness.wait_step());
-        let standing = ProjectStanding { problems: standing.problems.iter().chain(&open.polling).cloned().collect(), ..standing };
-        let outcome = self.waiters.looked(ticket, step, open.planned);
-        outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
-        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
-        if outcome.need == Need::LookLater {
-            open.look_again = Some(now.plus(LOOK_AGAIN));
-        }
-        if open.activity != Activity::Idle {
-            // It will be looked at again when what runs is over.
-            return Vec::new();
-        }
-        match (outcome.need, is_first && step == WaitStep::Run) {
-            (_, true) => {
-                let effects = open.engine.begin();
-                self.perform(now, effects)
-            }
-            (Need::Run, false) => self.handle(now, Event::Requested(Selection::All)),
-            (Need::Nothing | Need::LookLater, false) => Vec::new(),
         }
     }
 
@@ -368,8 +365,10 @@ impl Served {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
+                // Before the next run: a change of the cycle decides how that is judged, and whether it is made.
+                self.next_errand();
                 words.extend(self.next_run(now));
-                self.next_look();
+                self.next_look(now);
             }
             Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}
             Stage::Closed { .. } => {
@@ -378,6 +377,7 @@ impl Served {
             }
         }
         if self.is_running() {
+            self.put_off_look();
             let impatient = self.waiters.take_impatient();
             if !impatient.is_empty() {
                 let standing = self.unlooked(archive);
@@ -398,17 +398,6 @@ impl Served {
         let selection = call.selection.clone();
         open.current = Some(call);
         self.handle(now, Event::Requested(selection))
-    }
-
-    fn next_look(&mut self) {
-        let Stage::Open(open) = &mut self.stage else { return };
-        if open.activity == Activity::Idle && open.looking.is_none() && self.waiters.want_look() {
-            open.tickets += 1;
-            let ticket = Ticket(open.tickets);
-            open.looking = Some(ticket);
-            self.waiters.begin_look(ticket);
-            open.worker.look(ticket);
-        }
     }
 
     fn handle(&mut self, now: Moment, event: Event) -> Vec<Word> {
@@ -458,28 +447,6 @@ impl Served {
             }
         }
         words
-    }
-
-    /// Returns how it stands as far as that is known without a look at the tree: never fresh.
-    fn unlooked(&self, archive: &mut Archive) -> ProjectStanding {
-        let (task, activity) = match &self.stage {
-            Stage::Open(open) => (open.task.clone(), open.activity),
-            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (TaskId::default_task(), Activity::Idle),
-        };
-        let (approval, problems) = match &self.stage {
-            Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
-            Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
-            Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
-            Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
-        };
-        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
-        match standing {
-            Ok(standing) => ProjectStanding { problems, ..standing },
-            Err(error) => {
-                let problems = vec![chain(&error)];
-                ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
-            }
-        }
     }
 }
 

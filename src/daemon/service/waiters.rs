@@ -4,7 +4,8 @@
 
 use crate::api::InTimeV1;
 use crate::daemon::engine::Moment;
-use crate::daemon::service::call::Wait;
+use crate::daemon::service::call::{Question, Wait};
+use crate::daemon::service::heard::Care;
 use crate::daemon::worker::Ticket;
 use crate::model::WaitStep;
 
@@ -20,7 +21,7 @@ pub(super) struct Waiters<R> {
 #[derive(Debug)]
 struct Waiter<R> {
     reply: R,
-    wait: Wait,
+    question: Question,
     deadline: Moment,
     stage: Stage,
     runs: u32,
@@ -76,13 +77,13 @@ impl<R> Waiters<R> {
         Self { waiting: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, reply: R, wait: Wait, deadline: Moment) {
-        self.waiting.push(Waiter { reply, wait, deadline, stage: Stage::New, runs: 0 });
+    pub(super) fn add(&mut self, reply: R, question: Question, deadline: Moment) {
+        self.waiting.push(Waiter { reply, question, deadline, stage: Stage::New, runs: 0 });
     }
 
-    /// Returns whether somebody asked whom no look under way will answer.
-    pub(super) fn want_look(&self) -> bool {
-        self.waiting.iter().any(|waiter| waiter.stage == Stage::New)
+    /// Returns how carefully has to be looked for those whom no look under way will answer; none where there is nobody.
+    pub(super) fn wanted_care(&self) -> Option<Care> {
+        self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
 
     /// Notes that a look begins, for all who have asked so far.
@@ -93,6 +94,14 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
     }
 
+    /// Notes that a look has not begun and will not: another one is needed.
+    pub(super) fn put_off(&mut self, ticket: Ticket) {
+        self.waiting
+            .iter_mut()
+            .filter(|waiter| waiter.stage == Stage::Looking(ticket))
+            .for_each(|waiter| waiter.stage = Stage::New);
+    }
+
     /// Takes in what a look has found.
     pub(super) fn looked(&mut self, ticket: Ticket, step: WaitStep, planned: Planned) -> Outcome<R> {
         let mut outcome = Outcome { due: Vec::new(), need: Need::Nothing };
@@ -101,7 +110,7 @@ impl<R> Waiters<R> {
                 self.waiting.push(waiter);
                 continue;
             }
-            let need = match (waiter.wait, step, planned) {
+            let need = match (waiter.question.wait, step, planned) {
                 (Wait::Now, ..) | (Wait::Fresh, WaitStep::Answer, _) => None,
                 (Wait::Fresh, WaitStep::GoOn, _) => Some(Need::LookLater),
                 (Wait::Fresh, WaitStep::Run, Planned::Repetition) => Some(Need::Nothing),
@@ -135,7 +144,7 @@ impl<R> Waiters<R> {
 
     /// Takes out everybody who wants to know how it stands now, whatever is under way.
     pub(super) fn take_impatient(&mut self) -> Vec<R> {
-        self.take(|waiter| waiter.wait == Wait::Now && waiter.stage == Stage::New)
+        self.take(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New)
     }
 
     /// Takes out everybody whose time is over.
@@ -177,6 +186,8 @@ mod tests {
     const ONE: Ticket = Ticket(1);
     const TWO: Ticket = Ticket(2);
     const LATE: Moment = Moment(1000);
+    const FRESH: Question = Question { wait: Wait::Fresh, care: Care::Whole };
+    const NOW: Question = Question { wait: Wait::Now, care: Care::Events };
 
     fn answered(reply: &'static str) -> Due<&'static str> {
         Due { reply, in_time: InTimeV1::Answered }
@@ -185,26 +196,26 @@ mod tests {
     #[test]
     fn a_look_answers_only_those_who_asked_before_it_began() {
         let mut waiters = Waiters::new();
-        waiters.add("early", Wait::Fresh, LATE);
+        waiters.add("early", FRESH, LATE);
         waiters.begin_look(ONE);
-        waiters.add("while it looked", Wait::Fresh, LATE);
-        assert!(waiters.want_look());
+        waiters.add("while it looked", FRESH, LATE);
+        assert!(waiters.wanted_care().is_some());
         let outcome = waiters.looked(ONE, WaitStep::Answer, Planned::Nothing);
         assert_eq!(outcome, Outcome { due: vec![answered("early")], need: Need::Nothing });
         waiters.begin_look(TWO);
-        assert!(!waiters.want_look());
+        assert!(waiters.wanted_care().is_none());
         assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
     }
 
     #[test]
     fn a_stale_verdict_needs_a_run_and_is_looked_at_again_when_that_is_over() {
         let mut waiters = Waiters::new();
-        waiters.add("a", Wait::Fresh, LATE);
-        waiters.add("b", Wait::Now, LATE);
+        waiters.add("a", FRESH, LATE);
+        waiters.add("b", NOW, LATE);
         waiters.begin_look(ONE);
         let outcome = waiters.looked(ONE, WaitStep::Run, Planned::Nothing);
         assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run });
-        assert!(!waiters.want_look(), "nothing is looked at while the run is under way");
+        assert!(waiters.wanted_care().is_none(), "nothing is looked at while the run is under way");
         waiters.unblock();
         waiters.begin_look(TWO);
         assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("a")]);
@@ -214,7 +225,7 @@ mod tests {
     #[test]
     fn a_planned_repetition_is_waited_for_and_a_tree_that_always_moves_is_not() {
         let mut waiters = Waiters::new();
-        waiters.add("a", Wait::Fresh, LATE);
+        waiters.add("a", FRESH, LATE);
         let mut look = |number, planned| {
             waiters.unblock();
             waiters.begin_look(Ticket(number));
@@ -230,8 +241,8 @@ mod tests {
     #[test]
     fn whose_time_is_over_is_answered_as_it_stands() {
         let mut waiters = Waiters::new();
-        waiters.add("soon", Wait::Fresh, Moment(10));
-        waiters.add("later", Wait::Fresh, Moment(20));
+        waiters.add("soon", FRESH, Moment(10));
+        waiters.add("later", FRESH, Moment(20));
         assert_eq!(waiters.next_deadline(), Some(Moment(10)));
         assert_eq!(waiters.late(Moment(9)), []);
         assert_eq!(waiters.late(Moment(10)), [Due { reply: "soon", in_time: InTimeV1::TimedOut }]);
@@ -242,10 +253,27 @@ mod tests {
     #[test]
     fn another_processs_run_is_looked_at_again_later() {
         let mut waiters = Waiters::new();
-        waiters.add("a", Wait::Fresh, LATE);
+        waiters.add("a", FRESH, LATE);
         waiters.begin_look(ONE);
         assert_eq!(waiters.looked(ONE, WaitStep::GoOn, Planned::Nothing).need, Need::LookLater);
         assert_eq!(waiters.failed(ONE), Vec::<&str>::new(), "that look is over");
         assert_eq!(waiters.take_all(), ["a"]);
+    }
+
+    #[test]
+    fn one_careful_question_has_everybody_answered_by_a_careful_look() {
+        let mut waiters = Waiters::new();
+        assert_eq!(waiters.wanted_care(), None);
+        waiters.add("a", NOW, LATE);
+        assert_eq!(waiters.wanted_care(), Some(Care::Events));
+        waiters.add("b", FRESH, LATE);
+        assert_eq!(waiters.wanted_care(), Some(Care::Whole));
+        waiters.begin_look(ONE);
+        assert_eq!(waiters.wanted_care(), None);
+        waiters.put_off(TWO);
+        assert_eq!(waiters.wanted_care(), None, "another look is none of theirs");
+        waiters.put_off(ONE);
+        assert_eq!(waiters.wanted_care(), Some(Care::Whole));
+        assert_eq!(waiters.take_impatient(), ["a"], "a run has begun instead");
     }
 }

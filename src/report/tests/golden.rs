@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::{DiagnosticSummary, Digest, OverallStatus};
-use crate::report::samples::{aborted_run, at, failed_tests, mixed_run, reused_tests, run_of, warned_lint};
+use crate::model::{
+    CategoryCode, Classification, DiagnosticSummary, Digest, DurationMs, EvidenceFile, EvidenceKind, OverallStatus, ResultType,
+};
+use crate::report::samples::{
+    aborted_run, at, failed_tests, mixed_run, refused_request, reused_tests, run_of, seen_file, warned_lint,
+};
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionRecordFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts, ReportError,
-    RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse, parse_run_start, report_hash,
-    run_start_details, seal_hash, test_results_record, to_bytes,
+    ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts,
+    ReportError, RunFacts, RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse,
+    parse_run_start, report_hash, run_start_details, seal_hash, test_results_record, to_bytes,
 };
 
 /// The report of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
@@ -147,7 +151,7 @@ fn findings_beyond_the_list_are_named_and_not_lost() {
     lint.summary = Some(DiagnosticSummary::of(&lint.diagnostics));
     let report = build(&facts);
     let result = report.step_execution.results[2].result.as_ref().expect("it was carried out");
-    assert_eq!((result.diagnostics.len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
+    assert_eq!((result.diagnostics.findings().len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
     assert_eq!(result.warnings, ["500 of 501 diagnostics are listed here, all of them in `STEP.3-eslint-report.json`"]);
 }
 
@@ -162,6 +166,7 @@ fn the_record_of_an_action_names_its_command_end_output_and_variables() {
     let record = value(&to_bytes(&action_record(ActionRecordFacts {
         run_id: &run_id,
         action: &facts.action,
+        attempt: 1,
         ended: &executed(&facts).ended,
         working_directory: "/home/dev/quotes".to_owned(),
         program: Some(ProgramFacts {
@@ -262,4 +267,54 @@ fn a_run_that_died_before_its_start_record_was_whole_is_reported_too() {
     for key in ["/tree", "/trigger", "/testSpecification/planDigest", "/authenticity/processId", "/project/name", "/notes"] {
         assert_eq!(unknown.pointer(key), None, "{key}");
     }
+}
+
+#[test]
+fn what_was_no_process_has_neither_output_nor_exit_code_and_reads_back() {
+    let facts = run_of(vec![seen_file(), refused_request()]);
+    let report = build(&facts);
+    assert_eq!(parse(&to_bytes(&report)).expect("our own report"), report);
+    let entries = value(&to_bytes(&report))["stepExecution"]["results"].clone();
+    assert_eq!((&entries[0]["type"], &entries[1]["type"]), (&json!("FILE_VALIDATION"), &json!("HTTP_REQUEST")));
+    for key in ["exitCode", "stdout", "killed"] {
+        assert_eq!((entries[0]["result"].get(key), entries[1]["result"].get(key)), (None, None), "{key}");
+    }
+    let error = json!({
+        "code": "ECONNREFUSED", "errno": 111, "syscall": "connect", "address": "127.0.0.1", "port": 3000,
+        "message": "connect ECONNREFUSED 127.0.0.1:3000",
+    });
+    assert_eq!(entries[1]["result"]["error"], error);
+    let diagnostics = json!({"portCheck": {"port": 3000, "inUse": false, "process": null}, "dnsResolution": "127.0.0.1"});
+    assert_eq!(entries[1]["result"]["diagnostics"], diagnostics);
+}
+
+#[test]
+fn attempts_before_the_last_are_named_with_their_files_and_a_success_after_them_is_flaky() {
+    let mut facts = seen_file();
+    let file = |name: &str| EvidenceFile {
+        name: name.to_owned(),
+        kind: EvidenceKind::ActionRecord,
+        action_id: Some("STEP.1".to_owned()),
+        bytes: 1,
+        sha256: Digest::of(b"1"),
+    };
+    let (first, last) = (file("STEP.1-file-validation.json"), file("STEP.1-attempt-2-file-validation.json"));
+    let ActionDisposition::Executed(executed) = &mut facts.disposition else { panic!("it was carried out") };
+    executed.classification = Classification::plain(ResultType::Success, CategoryCode::FileValid, "it is there");
+    executed.earlier = vec![AttemptFacts {
+        status: ResultType::ValidationFailure,
+        reason: "it was not there".to_owned(),
+        duration: DurationMs(3),
+        files: vec![first.clone()],
+    }];
+    let run = RunFacts { evidence_files: vec![first, last], ..run_of(vec![facts]) };
+    let entry = value(&to_bytes(&build(&run)))["stepExecution"]["results"][0].clone();
+    assert_eq!((&entry["attempts"], &entry["flaky"]), (&json!(2), &json!(true)));
+    assert_eq!(entry["evidenceFiles"], json!(["STEP.1-attempt-2-file-validation.json"]));
+    assert_eq!(entry["evidence"], "STEP.1-attempt-2-file-validation.json");
+    let earlier = json!([{
+        "attempt": 1, "status": "VALIDATION_FAILURE", "reason": "it was not there", "duration": 3,
+        "evidenceFiles": ["STEP.1-file-validation.json"],
+    }]);
+    assert_eq!(entry["earlierAttempts"], earlier);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::report::samples::{aborted_run, mixed_run};
+use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, seen_file};
 use crate::report::{ActionDisposition, UNFILLED_KEYS, build, seal_hash};
 
 /// Every key of seed 004's master report, `[]` for any entry of a list. The broken key of `executionSummary` is `actionCounts` (E1).
@@ -77,7 +77,7 @@ fn collect_paths(value: &Value, path: &str, into: &mut BTreeSet<String>) {
 /// The keys of the samples. A prerequisite and a check have the same keys, so what one of them shows counts for both.
 fn our_paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
-    for mut facts in [mixed_run(), aborted_run()] {
+    for mut facts in [mixed_run(), aborted_run(), run_of(vec![seen_file(), refused_request()])] {
         for action in &mut facts.actions {
             if let ActionDisposition::Executed(executed) = &mut action.disposition {
                 executed.diagnostics.iter_mut().for_each(|it| it.code = Some("TS2345".to_owned()));

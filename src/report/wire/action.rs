@@ -3,17 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, AgentAction, Classification, Coverage, DebtGeneration, Diagnostic, DiagnosticSummary, DurationMs, ResultType,
+    ActionId, ActionType, AgentAction, Classification, Coverage, DebtGeneration, DiagnosticSummary, DurationMs, ResultType,
     RunId, Survivor, TestResults, Timestamp,
 };
 
-/// What kind of action it is (E8); plans of `proctor.toml` and of discovery have one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ActionTypeV2 {
-    /// A command.
-    TerminalCommand,
-}
+use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
 
 /// Whether an action was carried out, apart from how it ended (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,6 +35,12 @@ pub enum SkipReason {
     Stopped,
     /// Other checks were asked for by name.
     NotSelected,
+    /// An earlier step did not succeed, and the run does not go on after that (`continueOnFailure`).
+    AfterFailure,
+    /// A step it comes after did not succeed.
+    DependencyFailed,
+    /// The time-out of the run as a whole was over.
+    RunTimedOut,
 }
 
 /// One action.
@@ -53,7 +53,7 @@ pub struct ActionResultV2 {
     pub name: String,
     /// Its kind.
     #[serde(rename = "type")]
-    pub action_type: ActionTypeV2,
+    pub action_type: ActionType,
     /// The tool whose output was read, as seed 004 names it (addition).
     pub tool: String,
     /// Whether it was carried out (addition, C62).
@@ -68,7 +68,7 @@ pub struct ActionResultV2 {
     pub blocking: Option<bool>,
     /// What it does.
     pub description: String,
-    /// The command as the user wrote it (addition).
+    /// The command as the user wrote it, the request, or the file (addition).
     pub command: String,
     /// How long it took, in the run that carried it out; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +82,15 @@ pub struct ActionResultV2 {
     /// The run that carried it out, where that was an earlier one; what the entry says is then what that run found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedV2>,
+    /// How often it was carried out, where that was more than once: the result is the last attempt's (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Set where it succeeded after an attempt that had not: a success that is not to be relied on (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flaky: Option<bool>,
+    /// The attempts before the last (addition).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub earlier_attempts: Vec<AttemptV2>,
     /// What came of it; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionOutcomeV2>,
@@ -117,6 +126,27 @@ pub struct ReusedV2 {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionOutcomeV2 {
+    /// Whether the file is there, as one regular file that is no link; of a FILE_VALIDATION, like the three after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_exists: Option<bool>,
+    /// Its path, relative to the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<u64>,
+    /// When it was last written to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<Timestamp>,
+    /// The first and last of it, where `evidenceCapture.fileContents` asks for it (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_contents: Option<TextV2>,
+    /// The status of an answer (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_code: Option<u16>,
+    /// The first and last of an answer's body, where `evidenceCapture.requestResponse` asks for it (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_body: Option<TextV2>,
     /// The exit status of a process that ended by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -126,9 +156,15 @@ pub struct ActionOutcomeV2 {
     /// Whether we stopped it; absent where it was never started or its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<bool>,
-    /// Why it could not be started, or why its end is not known.
+    /// Why it could not be started, why its end is not known, or why a request was not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SpawnErrorV2>,
+    /// For a service that was not to be had: the last of what it printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_output: Option<String>,
+    /// For a service that was not to be had: the looks at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health_check: Option<HealthCheckV2>,
     /// For a service: how long its start took; absent where it was never ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<DurationMs>,
@@ -147,9 +183,9 @@ pub struct ActionOutcomeV2 {
     /// What the tests amount to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
-    /// Errors and warnings, as the policy left them; the first 500.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub diagnostics: Vec<Diagnostic>,
+    /// Errors and warnings, as the policy left them, the first 500; or what was looked at because a server did not answer.
+    #[serde(skip_serializing_if = "DiagnosticsV2::is_empty", default)]
+    pub diagnostics: DiagnosticsV2,
     /// Counts over all diagnostics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<DiagnosticSummary>,
@@ -202,7 +238,7 @@ pub struct ByteRangeV2 {
     pub to: u64,
 }
 
-/// Why a command could not be started, or why its end is not known.
+/// Why a command could not be started, why its end is not known, or why a request was not answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpawnErrorV2 {
@@ -211,6 +247,15 @@ pub struct SpawnErrorV2 {
     /// The system's number of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
+    /// The system call that said so, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub syscall: Option<String>,
+    /// The address that was tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub address: Option<String>,
+    /// The port that was tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub port: Option<u16>,
     /// The sentence for people.
     pub message: String,
 }
@@ -225,4 +270,11 @@ pub struct ImpactV2 {
     pub test_execution_aborted: bool,
     /// Why.
     pub reason: String,
+}
+
+impl SpawnErrorV2 {
+    /// Returns an error that is no connection's.
+    pub(in crate::report) fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
+        Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
+    }
 }

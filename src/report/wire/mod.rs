@@ -5,17 +5,24 @@
 
 mod action;
 mod context;
+mod exchange;
+mod observed;
 mod record;
 mod report;
 
 pub use action::{
-    ActionOutcomeV2, ActionResultV2, ActionTypeV2, ByteRangeV2, DispositionV2, ImpactV2, ReusedV2, ShownV2, SkipReason,
-    SpawnErrorV2,
+    ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, ReusedV2, ShownV2, SkipReason, SpawnErrorV2,
 };
 pub use context::{
     ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,
     ProjectV2, ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
+pub use exchange::{
+    BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,
+    SeenByV1,
+};
+pub(in crate::report) use observed::names;
+pub use observed::{AttemptV2, ConnectionDiagnosticsV2, DiagnosticsV2, HealthCheckV2, PortCheckV2, PortProcessV2, TextV2};
 pub use record::{
     ActionRecordV1, DiagnosticsRecordV1, EnvironmentRecordV1, ExecutionV1, OutputV1, ProgramV1, RecordAuthenticityV1,
     RunStartDetailsV1, RunStartV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, TaskId, TestOutcome,
-    Timestamp, TreeDigest, Trigger, Usage,
+    ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, TaskId,
+    TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
 };
 
-use super::action::{ActionTypeV2, ShownV2, SpawnErrorV2};
+use super::action::{ShownV2, SpawnErrorV2};
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
@@ -60,7 +60,7 @@ pub struct ActionRecordV1 {
     pub action_id: ActionId,
     /// Its kind.
     #[serde(rename = "type")]
-    pub action_type: ActionTypeV2,
+    pub action_type: ActionType,
     /// Its name in the configuration.
     pub name: String,
     /// The command as the user wrote it.
@@ -202,7 +202,7 @@ pub struct TestResultsRecordV1 {
     pub action_id: ActionId,
     /// Its kind.
     #[serde(rename = "type")]
-    pub action_type: ActionTypeV2,
+    pub action_type: ActionType,
     /// The tool: `pytest`.
     pub test_framework: String,
     /// When and how it ended.
@@ -280,7 +280,7 @@ pub struct DiagnosticsRecordV1 {
     pub action_id: ActionId,
     /// Its kind.
     #[serde(rename = "type")]
-    pub action_type: ActionTypeV2,
+    pub action_type: ActionType,
     /// The tool, as seed 004 names it.
     pub tool: String,
     /// When and how it ended.

@@ -65,7 +65,7 @@ impl RunningService {
         let process = launcher.process_id();
         let failed = |source| RunError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
-        let (alarm, limits) = (run.handle(), limits_of(&scene.action));
+        let (alarm, limits) = (run.handle(), limits_of(&scene.action, scene.action.timeout));
         let sandbox = request.isolation.sandbox.clone();
         let (tell, ended) = channel();
         let supervising = move || {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::evidence::OutputDirectory;
 use crate::model::{
-    Action, ActionLimits, ActionPhase, CommandLine, DurationMs, Ended, ReadyCheck, ResultType, Sandbox, Service, SpawnFailure,
-    StopReason, ToolReport,
+    Action, ActionEnd, ActionLimits, ActionPhase, CategoryCode, CommandLine, DurationMs, Ended, HealthResult, HealthSeen,
+    Observed, PortSeen, ReadyCheck, ResultType, Sandbox, Service, ServiceSeen, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::clock::{self, Monotonic};
 use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
@@ -20,7 +20,7 @@ use crate::run::carry_out::{heeded, skip_reason};
 use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
-use crate::run::perform::{Performed, Performer, limits_of, not_started};
+use crate::run::perform::{Allowed, Judged, Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
@@ -43,6 +43,7 @@ impl Performer<'_, '_> {
     /// Starts a service when its turn has come, and returns when it is ready or over.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
         let Answer { turn, waited } = self.take_turn(action)?;
+        self.clock.note_wait(waited);
         let _slot = match turn {
             Turn::Given(slot) => slot,
             Turn::Stopped => {
@@ -53,9 +54,11 @@ impl Performer<'_, '_> {
         let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
         let environment = self.environment(action, output.path());
         let names = ActionFiles::of(action);
-        let scene = Scene { action: action.clone(), service: service.clone(), names, environment, waited };
+        let left = self.allowed(action).timeout;
+        let service = Service { timeout: service.timeout.min(left), ..service.clone() };
+        let scene = Scene { action: action.clone(), service, names, environment, waited };
         let sinks = self.sinks_of(&scene)?;
-        let request = match held_port(service) {
+        let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
             None => self.launch_request(action, action.command.argv.clone(), &scene.environment, &output)?,
         };
@@ -170,7 +173,7 @@ impl Performer<'_, '_> {
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| RunError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
-        let limits = ActionLimits { timeout, idle: None, output: Some(LOOK_OUTPUT), ..limits_of(&scene.action) };
+        let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.course.request.control;
         let heeded = heeded(scene.action.phase);
         match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
@@ -210,17 +213,56 @@ impl Performer<'_, '_> {
             life,
             held: holders.as_ref().map(|(port, holders)| (*port, &holders[..])),
         });
-        let mut outcome = self.classify(action, &ended, &interpretation);
+        let allowed = Allowed { timeout: action.timeout, of_the_run: None };
+        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         let mut files = self.keep_streams(action, &ended, names)?;
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, names)?);
         self.directory.begin_sync();
         let has_served = outcome.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
-        let facts = self.over(action, ended, interpretation, &mut outcome, ready_after);
+        let observed = if has_served { Observed::Nothing } else { observed(service, life, &ended, port) };
+        let judged = Judged { observed, interpretation, ready_after };
+        let facts = self.over(action, ended, judged, &mut outcome);
+        // That it was ready was told when it was.
+        if outcome.classification.code != CategoryCode::Served {
+            self.tell(&facts);
+        }
         let environment_names: BTreeSet<_> =
             environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: *waited, met: None })
     }
+}
+
+/// Returns how a service was seen that was not to be had, or not to the end; nothing where it was stopped because the run was.
+fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u16>) -> Observed {
+    let target = match &service.ready {
+        ReadyCheck::Url(url) => url.as_str().to_owned(),
+        ReadyCheck::Port(port) => format!("port {port}"),
+        ReadyCheck::Command(command) => command.display.clone(),
+    };
+    let seen = |result, detail: &str| HealthSeen { target, result, detail: Some(detail.to_owned()), duration: None };
+    let health = match (life, &ended.end) {
+        (_, ActionEnd::NotStarted(_)) => seen(HealthResult::NotAttempted, "it was not started"),
+        (ServiceLife::NotReady(why), _) => {
+            HealthSeen { duration: Some(service.timeout.into()), ..seen(HealthResult::Timeout, why) }
+        }
+        (ServiceLife::EndedBefore, _) => seen(HealthResult::Unhealthy, "it ended before it was ready"),
+        (ServiceLife::Ready, _) => seen(HealthResult::Unhealthy, "it ended after it had been ready"),
+        (ServiceLife::Stopped(_), _) => return Observed::Nothing,
+    };
+    let port = match &ended.end {
+        ActionEnd::NotStarted(SpawnFailure::PortHeld { port, holders }) => {
+            Some(PortSeen { port: *port, holders: holders.clone() })
+        }
+        // It is over: whoever listens now is another one.
+        ActionEnd::Exited { .. }
+        | ActionEnd::Signalled { .. }
+        | ActionEnd::TimedOut { .. }
+        | ActionEnd::Stopped { .. }
+        | ActionEnd::NotStarted(_)
+        | ActionEnd::Lost { .. } => port.map(|port| PortSeen { port, holders: read_port_holders(port) }),
+    };
+    Observed::Service(ServiceSeen { timeout: service.timeout, duration: ended.duration, health, port })
 }
 
 fn over(performed: Performed) -> Started {

@@ -71,10 +71,12 @@ fn refusal_of_entry(change: impl FnOnce(&mut ActionResultV2)) -> Option<Refusal>
 #[test]
 fn whoever_asks_for_a_run_gets_one_unless_the_setting_says_always() {
     use Asked::{AnAttempt, SomethingParticular, TheTree};
-    use TriggerKind::{Moved, Request, Save, Start};
+    use TriggerKind::{Moved, Request, Save, Start, Wait};
     for (asked, trigger, watch, always) in [
         (TheTree, Start, true, true),
         (TheTree, Save, true, true),
+        (TheTree, Wait, true, true),
+        (AnAttempt, Wait, false, false),
         (TheTree, Request, false, true),
         (TheTree, Moved, false, true),
         (SomethingParticular, Request, false, false),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::HomeAccess;
@@ -13,6 +12,7 @@ use crate::run::sandbox::rules::{
     Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
     PRIVATE, PRIVATE_TMPDIR, RUN_TIME, RUN_TIME_DOORS,
 };
+use crate::run::sandbox::sight::{Found, Sight};
 use crate::run::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::run::sandbox::{SandboxError, SandboxRequest};
 
@@ -24,7 +24,8 @@ pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxErro
         return Err(SandboxError::ProjectInStore { project, store });
     }
     let home = request.home.filter(|home| home.is_absolute()).and_then(|home| home.canonicalize().ok());
-    let mut looking = Looking { request, survey: Survey { store, project, home, candidates: Vec::new() } };
+    let survey = Survey { store, project, home, candidates: Vec::new() };
+    let mut looking = Looking { request, survey, sight: Sight::default() };
     looking.private_places();
     looking.project();
     looking.run_time();
@@ -40,12 +41,18 @@ pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxErro
 struct Looking<'r, 'a> {
     request: &'r SandboxRequest<'a>,
     survey: Survey,
+    sight: Sight,
 }
 
 impl Looking<'_, '_> {
     /// Adds a place if it is there.
     fn add(&mut self, path: &Path, rule: Rule, access: Access) {
-        if let Some((path, identity)) = found(path) {
+        let found = self.sight.found(path);
+        self.add_found(found, rule, access);
+    }
+
+    fn add_found(&mut self, found: Option<Found>, rule: Rule, access: Access) {
+        if let Some((path, identity)) = found {
             self.survey.candidates.push(Candidate { rule, place: Place { path, access, identity } });
         }
     }
@@ -102,26 +109,23 @@ impl Looking<'_, '_> {
             HiddenFrom::All => true,
             HiddenFrom::Checks => !is_prerequisite,
         };
-        let mut paths = Vec::new();
+        let mut secrets = Vec::new();
         for row in CREDENTIALS.iter().filter(|row| applies(row.hidden_from)) {
-            paths.extend(self.bases(row.base).into_iter().map(|base| base.join(row.path)));
+            let bases = self.bases(row.base);
+            secrets.extend(bases.iter().filter_map(|base| self.sight.found_below(base, row.path)));
         }
         let shown = self.shown();
         let is_shown = |path: &Path| shown.iter().any(|shown| path.starts_with(shown));
-        for (path, identity) in paths.iter().filter_map(|path| found(path)).filter(|(path, _)| !is_shown(path)) {
-            let place = Place { path, access: Access::Hidden, identity };
-            self.survey.candidates.push(Candidate { rule: Rule::Credential, place });
+        for secret in secrets.into_iter().filter(|(path, _)| !is_shown(path)) {
+            self.add_found(Some(secret), Rule::Credential, Access::Hidden);
         }
         for row in CREDENTIAL_VARIABLES.iter().filter(|row| applies(row.hidden_from)) {
             for path in paths_in(self.request.ambient, row.name, None) {
                 let named = if row.below.is_empty() { path } else { path.join(row.below) };
-                let Some((path, identity)) = found(&named) else { continue };
                 // A file of the project is part of the tree that is tested: hiding it would test another one.
-                let is_of_project = path.starts_with(&self.survey.project);
-                if !is_of_project && !is_shown(&path) {
-                    let place = Place { path, access: Access::Hidden, identity };
-                    self.survey.candidates.push(Candidate { rule: Rule::Credential, place });
-                }
+                let is_to_hide = |(path, _): &Found| !path.starts_with(&self.survey.project) && !is_shown(path);
+                let secret = self.sight.found(&named).filter(is_to_hide);
+                self.add_found(secret, Rule::Credential, Access::Hidden);
             }
         }
     }
@@ -143,9 +147,14 @@ impl Looking<'_, '_> {
     fn caches(&mut self) {
         for row in CACHES {
             for base in self.bases(row.base) {
-                let path = base.join(row.path);
-                self.make_cache(row, &path);
-                self.add(&path, Rule::Cache, Access::Writable);
+                if row.missing == MissingCache::LeftOut {
+                    let cache = self.sight.found_below(&base, row.path);
+                    self.add_found(cache, Rule::Cache, Access::Writable);
+                } else {
+                    let path = base.join(row.path);
+                    self.make_cache(row, &path);
+                    self.add(&path, Rule::Cache, Access::Writable);
+                }
             }
         }
         for name in CACHE_VARIABLES {
@@ -229,11 +238,11 @@ impl Looking<'_, '_> {
         };
         let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey)).filter(is_empty);
         let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
-        let mut paths = visible_paths(self.request, &self.survey.project, &empty);
+        let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.sight);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
             // Nothing is there, or nothing is in its way: most paths are done here.
-            let Some((real, identity)) = found(&path) else { continue };
+            let Some((real, identity)) = self.sight.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
             {
@@ -248,7 +257,7 @@ impl Looking<'_, '_> {
 
     /// Adds a link, to be replaced by what it leads to. It may not lead around what is hidden: its target is seen as it is now.
     fn add_link(&mut self, link: PathBuf) {
-        let Some((target, identity)) = found(&link) else { return };
+        let Some((target, identity)) = self.sight.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
         let is_hidden = |candidate: &Candidate| {
             candidate.place.access == Access::Hidden && is_allowed(candidate, &self.survey) && touches(&candidate.place.path)
@@ -293,13 +302,6 @@ pub(super) fn paths_in(variables: &BTreeMap<OsString, OsString>, name: &str, dir
 
 fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {
     variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-/// Returns where a path really lies and which file it is; none where nothing is there.
-fn found(path: &Path) -> Option<(PathBuf, (u64, u64))> {
-    // Most rows name nothing that is there, and one call is enough to see that.
-    let metadata = path.metadata().ok()?;
-    Some((path.canonicalize().ok()?, (metadata.dev(), metadata.ino())))
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, SandboxError> {

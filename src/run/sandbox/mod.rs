@@ -8,6 +8,7 @@ mod arrange;
 mod error;
 mod look;
 mod rules;
+mod sight;
 #[cfg(test)]
 mod tests;
 mod visible;
@@ -48,7 +49,7 @@ pub(crate) struct SandboxRequest<'a> {
 
 /// Computes what an action sees. Directories of the settings and the caches that tools count on are made where they are missing.
 ///
-/// It looks at what the rules name, one by one, and walks no directory: it is cheap enough to be asked before each action.
+/// It looks at what the rules name and walks no directory: it is cheap enough to be asked before each action.
 ///
 /// # Errors
 /// When a setting names a place that cannot be had or must not be opened, or the project or the store cannot be looked at.

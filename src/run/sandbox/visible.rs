@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::run::sandbox::SandboxRequest;
 use crate::run::sandbox::look::paths_in;
 use crate::run::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
+use crate::run::sandbox::sight::Sight;
 use crate::run::surroundings::interpreter_of;
 
 /// A `pyvenv.cfg` is a few lines.
@@ -18,8 +19,13 @@ const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
 
 /// Returns what an action needs to see, as it is named: links are not resolved.
-pub(super) fn visible_paths(request: &SandboxRequest<'_>, project: &Path, empty: &EmptyPlaces) -> BTreeSet<PathBuf> {
-    let looking = Looking { empty };
+pub(super) fn visible_paths(
+    request: &SandboxRequest<'_>,
+    project: &Path,
+    empty: &EmptyPlaces,
+    sight: &mut Sight,
+) -> BTreeSet<PathBuf> {
+    let mut looking = Looking { empty, sight };
     let mut paths: Vec<PathBuf> = RUN_TIME_VISIBLE.iter().map(PathBuf::from).collect();
     paths.push(request.directory.to_owned());
     looking.program(request.program, &mut paths);
@@ -69,12 +75,13 @@ impl EmptyPlaces {
 
 struct Looking<'e> {
     empty: &'e EmptyPlaces,
+    sight: &'e mut Sight,
 }
 
 impl Looking<'_> {
     /// Adds a program: its file, and what it lies in by its name and in truth.
-    fn program(&self, program: &Path, paths: &mut Vec<PathBuf>) {
-        let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
+        let real = self.sight.real(program).unwrap_or_else(|| program.to_owned());
         for path in [program, &real] {
             let Some(directory) = path.parent() else { continue };
             paths.push(self.prefix_of(directory));
@@ -86,9 +93,9 @@ impl Looking<'_> {
 
     /// Returns the installation a directory of programs belongs to, or the directory itself: `…/bin` of a virtual environment, or
     /// beside a `lib`, is of no use alone.
-    fn prefix_of(&self, directory: &Path) -> PathBuf {
-        let prefix = || {
-            let real = directory.canonicalize().ok()?;
+    fn prefix_of(&mut self, directory: &Path) -> PathBuf {
+        let mut prefix = || {
+            let real = self.sight.real(directory)?;
             let prefix = real.parent().filter(|prefix| self.empty.hide(prefix))?;
             let is_one = prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
             is_one.then(|| prefix.to_owned())

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs, FindingLevel,
-    Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Reuse, Service, StopReason, StopStage, TestFailure,
-    TestResults, Tool, ToolPolicy,
+    Action, ActionEnd, ActionId, ActionKind, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs,
+    EvidenceCapture, FindingLevel, Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Reuse, Service,
+    StopReason, StopStage, TestFailure, TestResults, Tool, ToolPolicy,
 };
 use crate::verdict::{ActionFacts, Outcome, classify};
 
@@ -41,6 +41,11 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
+        kind: ActionKind::TerminalCommand,
+        retry_attempts: 0,
+        continue_on_failure: phase != ActionPhase::Prerequisite,
+        after: Vec::new(),
+        capture: EvidenceCapture::default(),
     }
 }
 
@@ -80,7 +85,7 @@ fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> O
 }
 
 fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
-    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started })
+    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started, run_timeout: None })
 }
 
 fn plain(category: CategoryCode) -> Interpretation {

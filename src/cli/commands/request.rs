@@ -1,0 +1,149 @@
+//! `proctor request`: what agents ask (seed 004, agent protocol). The service answers where it watches the project, else it is answered
+//! here, by the same decisions. What is claimed is logged; what is answered is computed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::{hand_over, run, status};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::service::{self, Served};
+use crate::cli::service_arguments::{RequestOptions, RequestVerb};
+use crate::cli::setup;
+use crate::client::ClientError;
+use crate::model::{CommandExit, TaskId};
+use crate::run::{Archive, Described};
+
+/// How long the service may take: a run under way is waited for, and a retest is one.
+const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
+
+/// Carries the command out.
+pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let task_id = TaskId::try_from(options.task.as_str())
+        .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
+    let request = match options.verb {
+        RequestVerb::Status { status } => AgentRequestV1::RequestStatusUpdate { task_id, status: status.into() },
+        RequestVerb::Retest => AgentRequestV1::RequestRetest { task_id },
+        RequestVerb::Fix => AgentRequestV1::FixSpecification { task_id },
+    };
+    let root = setup::project_root(environment, &options.project)?;
+    if let Some(served) = service::serving(environment, &root) {
+        match ask(&served, &request) {
+            Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
+            // Anything else may have been begun: beginning it here as well could make it twice.
+            Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
+            Err(error) => return Err(service::of_client(&error)),
+        }
+    }
+    answer_here(options, environment, &root, request)
+}
+
+fn ask(served: &Served, request: &AgentRequestV1) -> Result<AgentAnswerV1, ClientError> {
+    let path = format!("/v1/projects/{}/requests", served.project.id);
+    served.client.send(MethodV1::Post, &path, request, LONGEST_RUN)
+}
+
+fn show_asked(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    served: &Served,
+    answer: &AgentAnswerV1,
+) -> Result<CommandExit, CommandError> {
+    match answer {
+        AgentAnswerV1::RequestRetest { number, budget, run, .. } => {
+            say_granted(*number, *budget);
+            let loaded = setup::reload(root)?;
+            let settings = opening::settings(&loaded)?;
+            hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
+        }
+        AgentAnswerV1::RequestStatusUpdate { .. } | AgentAnswerV1::FixSpecification { .. } => Ok(show(options, answer)),
+    }
+}
+
+fn answer_here(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    request: AgentRequestV1,
+) -> Result<CommandExit, CommandError> {
+    let task_id = match request {
+        AgentRequestV1::RequestStatusUpdate { task_id, status } => {
+            let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+            let standing = status::stand(&mut archive, root)?;
+            let completion = archive.completion(&standing).map_err(|error| super::of_run(&error))?;
+            check_task(&task_id, &completion.task)?;
+            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
+            let answer = AgentAnswerV1::of_completion(
+                task_id,
+                status,
+                completion.status,
+                completion.reasons,
+                completion.run_id,
+                completion.exit,
+            );
+            return Ok(show(options, &answer));
+        }
+        AgentRequestV1::FixSpecification { task_id } => {
+            let errors = setup::reload(root).and_then(|loaded| {
+                opening::settings(&loaded)?;
+                check_task(&task_id, &loaded.plan.task)
+            });
+            let errors = match errors {
+                Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
+                Err(error) => error.lines(),
+                Ok(()) => Vec::new(),
+            };
+            return Ok(show(options, &AgentAnswerV1::of_problems(task_id, errors)));
+        }
+        AgentRequestV1::RequestRetest { task_id } => task_id,
+    };
+    retest_here(options, environment, root, task_id)
+}
+
+fn retest_here(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    task_id: TaskId,
+) -> Result<CommandExit, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
+    let loaded = setup::reload(root)?;
+    check_task(&task_id, &loaded.plan.task)?;
+    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
+    let described = Described { plan: &loaded.plan, settings: &settings };
+    let granted = workspace.grant_retest(&scope, described).map_err(|error| super::of_run(&error))?;
+    say_granted(granted.number, granted.budget);
+    run::carry_out_here(&run_options(options, root), &loaded, Opening { workspace, scope, settings, style })
+}
+
+/// What is shown of a retest is what is shown of any run.
+fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
+    RunOptions { directory: root.to_owned(), checks: Vec::new(), phase: None, json: options.json, identity: None }
+}
+
+fn check_task(asked: &TaskId, own: &TaskId) -> Result<(), CommandError> {
+    if asked == own {
+        return Ok(());
+    }
+    Err(CommandError::new(CommandExit::Usage, format!("there is no task `{asked}`"))
+        .hint(format!("the project's task is `{own}`")))
+}
+
+fn say_granted(number: u32, budget: u32) {
+    render::note(&format!("retest {number} of {budget}"));
+}
+
+fn show(options: &RequestOptions, answer: &AgentAnswerV1) -> CommandExit {
+    if options.json {
+        render::document(answer);
+    } else {
+        screen::agent_answer(answer).iter().for_each(|line| render::line(line));
+    }
+    CommandExit::of_code(answer.exit_code())
+}

@@ -1,0 +1,70 @@
+//! What a run that the service carries out is doing, on the terminal of whoever asked for it. Only for the eye: what came of the run is
+//! read from its report, and where no events come the line is missing and nothing else.
+
+use std::thread::{self, JoinHandle};
+
+use crate::api::EventV1;
+use crate::cli::render;
+use crate::cli::service::Served;
+use crate::cli::style::{Style, Tone};
+use crate::client::{Events, EventsEnd};
+use crate::model::ProjectId;
+
+/// The line, while it is drawn.
+pub(crate) struct LiveLine {
+    end: EventsEnd,
+    thread: JoinHandle<()>,
+}
+
+impl LiveLine {
+    /// Begins to draw what is told of a project from here on.
+    pub(crate) fn begin(served: &Served, style: Style) -> Option<Self> {
+        let (events, end) = served.client.events().ok()?;
+        let project = served.project.id.clone();
+        let draw = move || draw(events, &project, style);
+        let thread = thread::Builder::new().name("live line".to_owned()).spawn(draw).ok()?;
+        Some(Self { end, thread })
+    }
+
+    /// Ends it and takes the line away.
+    pub(crate) fn end(self) {
+        self.end.end();
+        let _panicked = self.thread.join();
+    }
+}
+
+fn draw(events: Events, wanted: &ProjectId, style: Style) {
+    let mut is_drawn = false;
+    let mut over = 0_usize;
+    for event in events {
+        let line = match event {
+            EventV1::ActionStarted { project, action_id, name } if project == *wanted => {
+                format!("  … {:<9} {name} ({over} done)", action_id.as_str())
+            }
+            EventV1::ActionEnded { project, .. } if project == *wanted => {
+                over += 1;
+                continue;
+            }
+            EventV1::RunStarted { project, .. } if project == *wanted => {
+                over = 0;
+                continue;
+            }
+            EventV1::ActionStarted { .. }
+            | EventV1::ActionEnded { .. }
+            | EventV1::RunStarted { .. }
+            | EventV1::RunFinished { .. }
+            | EventV1::Changed { .. }
+            | EventV1::Added { .. }
+            | EventV1::Removed { .. }
+            | EventV1::End { .. } => continue,
+        };
+        if is_drawn {
+            render::end_live();
+        }
+        render::live(&style.paint(Tone::Quiet, &line));
+        is_drawn = true;
+    }
+    if is_drawn {
+        render::end_live();
+    }
+}

@@ -1,0 +1,79 @@
+//! Requests about a task: its cycle, and what agents ask. Each is made an errand of, and its answer a shape of the wire.
+
+use crate::api::{AgentAnswerV1, AgentRequestV1, CycleRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
+use crate::daemon::control::handlers::Desk;
+use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
+use crate::daemon::service::{Call, ErrandCall};
+use crate::model::{Asker, ProjectId};
+use crate::run::{Completion, CycleChange};
+
+/// Changes a task's cycle.
+pub(super) async fn change_cycle(
+    desk: &Desk,
+    project: ProjectId,
+    request: CycleRequestV1,
+    asker: Asker,
+) -> Result<CycleV1, ErrorV1> {
+    let task = request.task().clone();
+    let (change, what) = match request {
+        CycleRequestV1::Start { phase, .. } => (CycleChange::Start(phase), "`tdd start`"),
+        CycleRequestV1::Phase { phase, .. } => (CycleChange::SetPhase(phase), "`tdd phase`"),
+        CycleRequestV1::Reset { .. } => (CycleChange::Reset, "`tdd reset`"),
+        CycleRequestV1::Resolve { to, reason, .. } => (CycleChange::Resolve { to, reason }, "`tdd resolve`"),
+    };
+    let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(change) };
+    match send(desk, project, errand, what.to_owned()).await? {
+        ErrandDone::Cycle(state) => Ok(CycleV1 { task, state: *state }),
+        ErrandDone::Completion(_) | ErrandDone::Retest(_) | ErrandDone::Problems(_) => Err(mixed_up()),
+    }
+}
+
+/// Answers an agent. A retest that is granted is carried out, and answered when it is over.
+pub(super) async fn answer_agent(
+    desk: &Desk,
+    project: ProjectId,
+    request: AgentRequestV1,
+    asker: Asker,
+) -> Result<AgentAnswerV1, ErrorV1> {
+    let task_id = request.task_id().clone();
+    let (kind, what) = match &request {
+        AgentRequestV1::RequestStatusUpdate { status, .. } => {
+            (ErrandKind::Completion, format!("REQUEST_STATUS_UPDATE {status:?}"))
+        }
+        AgentRequestV1::RequestRetest { .. } => (ErrandKind::Retest, "REQUEST_RETEST".to_owned()),
+        AgentRequestV1::FixSpecification { .. } => (ErrandKind::Problems, "FIX_SPECIFICATION".to_owned()),
+    };
+    let errand = Errand { task: task_id.clone(), asker, what: kind };
+    match (send(desk, project.clone(), errand, what).await?, request) {
+        (ErrandDone::Completion(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
+            let Completion { task, status: computed, reasons, run_id, exit } = completion;
+            Ok(AgentAnswerV1::of_completion(task, status, computed, reasons, run_id, exit))
+        }
+        (ErrandDone::Retest(granted), _) => {
+            let run = desk.ask(|reply| Call::Run { project, request: RunRequestV1::default(), reply }).await?;
+            let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
+            Ok(AgentAnswerV1::RequestRetest { task_id, number, budget, run, exit_code })
+        }
+        (ErrandDone::Problems(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors)),
+        (ErrandDone::Completion(_) | ErrandDone::Cycle(_), _) => Err(mixed_up()),
+    }
+}
+
+/// No request approves (S7): an approval is a person's, at a terminal.
+pub(super) fn refuse_approval() -> ErrorV1 {
+    ErrorV1::new(
+        ErrorKindV1::PersonNeeded,
+        "no request on the socket can approve a plan",
+        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; there is no \
+         `proctor approve` for single changes yet",
+    )
+}
+
+async fn send(desk: &Desk, project: ProjectId, errand: Errand, what: String) -> Result<ErrandDone, ErrorV1> {
+    // A client that goes away drops this future, and with it the reply: what waits for its turn is then not done.
+    desk.ask(|reply| Call::Errand { project, call: ErrandCall { errand, what, reply } }).await
+}
+
+fn mixed_up() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::OwnFault, "the answer is to another question", "see the service's log")
+}

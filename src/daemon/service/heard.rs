@@ -1,0 +1,158 @@
+//! What the watcher said of the tree since it was last looked at for a question about now. Pure.
+//!
+//! Every path that was hinted at and not looked at since is kept, so that a look at these alone finds what a look at everything would:
+//! that is true as far as events tell of changes ([`Care::Events`]), and where they may not, everything is looked at.
+
+use std::collections::BTreeSet;
+
+use crate::model::WatchHint;
+use crate::tree::Hints;
+
+/// So many paths are kept; with more of them a look at everything is not much dearer.
+const MOST_PATHS: usize = 1024;
+
+/// How carefully the tree is looked at for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Care {
+    /// At what the watcher heard of, after it has said that everything saved before the question was heard of.
+    ///
+    /// This sees every change that the kernel tells of: saves, renames, removals, modes, links, directories, whoever makes them and
+    /// however many. It does not see what makes no event below the root, until the next look at everything: a store through a shared
+    /// mapping, a write to a file by a name of it outside of the tree, something mounted over a directory. Such a look is every run's
+    /// end, every `wait`'s, and that of `watch.sweep` (60 s).
+    Events,
+    /// At every entry.
+    Whole,
+}
+
+/// What was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Heard {
+    hints: Hints,
+    trust: Trust,
+}
+
+/// Whether events tell of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// As far as they ever do.
+    Full,
+    /// Part of the tree is polled, or is watched by other rules than its own: no look is spared.
+    None,
+}
+
+impl Heard {
+    /// Nobody has looked yet.
+    pub(super) fn everything() -> Self {
+        Self { hints: Hints::Everything, trust: Trust::Full }
+    }
+
+    /// Takes a hint in.
+    pub(super) fn hear(&mut self, hint: &WatchHint) {
+        match hint {
+            WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
+                if let Hints::Only(paths) = &mut self.hints {
+                    paths.insert(path.clone());
+                    if paths.len() > MOST_PATHS {
+                        self.anything();
+                    }
+                }
+            }
+            WatchHint::LookAgain(_) | WatchHint::RootVanished => self.anything(),
+            WatchHint::Polling(_) => self.distrust(),
+            WatchHint::Synced(_) => {}
+        }
+    }
+
+    /// Anything may have changed.
+    pub(super) fn anything(&mut self) {
+        self.hints = Hints::Everything;
+    }
+
+    /// Events do not tell of everything from here on.
+    pub(super) fn distrust(&mut self) {
+        self.trust = Trust::None;
+    }
+
+    /// Returns whether a look at what was heard of would be enough, once everything before it has been heard of.
+    pub(super) fn is_enough(&self) -> bool {
+        self.trust == Trust::Full && matches!(self.hints, Hints::Only(_))
+    }
+
+    /// Returns what a look that begins now has to look at. What is heard from here on is for the next one.
+    pub(super) fn take(&mut self, care: Care) -> Hints {
+        let heard = std::mem::replace(&mut self.hints, Hints::Only(BTreeSet::new()));
+        match (care, self.trust) {
+            (Care::Events, Trust::Full) => heard,
+            (Care::Whole, _) | (_, Trust::None) => Hints::Everything,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{PollReason, SyncId, TreePath, WatchProblem};
+
+    fn path(text: &str) -> TreePath {
+        TreePath::try_from(text).unwrap()
+    }
+
+    fn looked_at() -> Heard {
+        let mut heard = Heard::everything();
+        assert!(!heard.is_enough());
+        assert_eq!(heard.take(Care::Events), Hints::Everything);
+        heard
+    }
+
+    #[test]
+    fn every_path_that_was_hinted_at_is_looked_at_once() {
+        let mut heard = looked_at();
+        for hint in [
+            WatchHint::Saved(path("a")),
+            WatchHint::Created(path("b")),
+            WatchHint::Writing(path("c/d")),
+            WatchHint::Removed(path("a")),
+            WatchHint::Synced(SyncId(1)),
+        ] {
+            heard.hear(&hint);
+        }
+        assert!(heard.is_enough());
+        let paths = ["a", "b", "c/d"].map(path).into();
+        assert_eq!(heard.take(Care::Events), Hints::Only(paths));
+        assert_eq!(heard.take(Care::Events), Hints::Only(BTreeSet::new()));
+    }
+
+    #[test]
+    fn whatever_is_in_doubt_is_a_look_at_everything() {
+        for hint in [
+            WatchHint::LookAgain(WatchProblem::Overflow),
+            WatchHint::LookAgain(WatchProblem::Sweep),
+            WatchHint::LookAgain(WatchProblem::SeveralNames(path("a"))),
+            WatchHint::RootVanished,
+        ] {
+            let mut heard = looked_at();
+            heard.hear(&hint);
+            heard.hear(&WatchHint::Saved(path("a")));
+            assert!(!heard.is_enough(), "{hint:?}");
+            assert_eq!(heard.take(Care::Events), Hints::Everything, "{hint:?}");
+            assert!(heard.is_enough(), "one look settles it: {hint:?}");
+        }
+        let mut heard = looked_at();
+        (0..=MOST_PATHS).for_each(|number| heard.hear(&WatchHint::Saved(path(&number.to_string()))));
+        assert_eq!(heard.take(Care::Events), Hints::Everything);
+    }
+
+    #[test]
+    fn what_is_polled_is_never_answered_by_events() {
+        let mut heard = looked_at();
+        heard.hear(&WatchHint::Polling(PollReason::Deaf));
+        assert_eq!(heard.take(Care::Events), Hints::Everything);
+        assert!(!heard.is_enough());
+        assert_eq!(heard.take(Care::Events), Hints::Everything, "for good");
+        let mut heard = looked_at();
+        heard.hear(&WatchHint::Saved(path("a")));
+        assert_eq!(heard.take(Care::Whole), Hints::Everything);
+        assert_eq!(heard.take(Care::Events), Hints::Only(BTreeSet::new()), "it was looked at with everything else");
+    }
+}

@@ -1,0 +1,100 @@
+//! Which projects the service watches: listed, added, removed. And what it heard of a path of one of them.
+
+use std::path::PathBuf;
+
+use crate::api::{AddedV1, ErrorKindV1, ErrorV1, HeardEventV1, HeardV1, ProjectV1, ProjectsV1};
+use crate::daemon::service::answering::of_run;
+use crate::daemon::service::call::Reply;
+use crate::daemon::service::host::{Arrival, Service, not_served};
+use crate::daemon::service::opening::Purpose;
+use crate::daemon::service::served::Served;
+use crate::ignore::{Explanation, Verdict};
+use crate::model::{Asker, ProjectId, Serving, TreePath};
+use crate::run::{Scope, record_serving};
+use crate::watch::Account;
+
+impl Service {
+    pub(super) fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
+        let mut projects = Vec::new();
+        for project in self.archive.projects().map_err(|error| of_run(&error))? {
+            let served = self.seats.values().find(|served| served.id.as_ref() == Some(&project.id));
+            // One that cannot be opened is answered for all the same; one that was added without us is not.
+            let serving = if served.is_some() { project.serving } else { Serving::NotServed };
+            let standing = served.map(|served| served.listed(&mut self.archive));
+            projects.push(ProjectV1 { id: project.id, root: project.path, serving, standing });
+        }
+        Ok(ProjectsV1 { projects })
+    }
+
+    pub(super) fn add(&mut self, root: &str, asker: Asker, reply: Reply<AddedV1>) {
+        let wrong = |message: String, hint: &str| Err(ErrorV1::new(ErrorKindV1::BadRequest, message, hint));
+        let path = PathBuf::from(root);
+        let answer = match path.canonicalize() {
+            Ok(real) if path.is_absolute() && real.is_dir() => Ok(real),
+            Ok(_) => wrong(format!("`{root}` is not the absolute path of a directory"), "name the project's directory in full"),
+            Err(error) => wrong(format!("`{root}` cannot be opened: {error}"), "name a directory that is there"),
+        };
+        match answer {
+            Err(error) => drop(reply.send(Err(error))),
+            Ok(root) => match self.seats.values().find(|served| served.root == root).map(|served| served.id.clone()) {
+                Some(Some(id)) => {
+                    let project = ProjectV1::new(id, &root, Serving::Served);
+                    let _gone = reply.send(Ok(AddedV1 { project, notes: Vec::new() }));
+                }
+                Some(None) => {
+                    let message = format!("`{}` is being added already", root.display());
+                    let _gone = reply.send(Err(ErrorV1::new(ErrorKindV1::TooMany, message, "ask again in a moment")));
+                }
+                None => self.seat(None, root, Purpose::Added(asker), Some(reply)),
+            },
+        }
+    }
+
+    pub(super) fn remove(&mut self, project: &ProjectId, asker: Asker, reply: Reply<ProjectV1>) {
+        match self.seat_of(project) {
+            Some(seat) => {
+                let now = self.now();
+                self.removals.insert(seat, (asker, reply));
+                let why = ErrorV1::new(ErrorKindV1::NotFound, format!("{project} was removed"), "add it again");
+                self.with(seat, |served, _| served.end(now, &why));
+            }
+            None => drop(reply.send(Err(not_served(project)))),
+        }
+    }
+
+    /// Writes down that a project that has left is not served any more, on a thread of its own: somebody may hold its lock.
+    pub(super) fn record_removal(&self, served: &Served, asker: Asker, reply: Reply<ProjectV1>) {
+        let Some(id) = served.id.clone() else { return };
+        let scope = Scope { project: id.clone(), root: served.root.clone(), asker };
+        let project = ProjectV1::new(id, &served.root, Serving::NotServed);
+        let (state_root, wait, send) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send.clone());
+        let record = move || {
+            let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
+            let _gone = send.send(Arrival::Removed(Box::new(project), recorded, reply));
+        };
+        // Without a thread the reply is dropped, and whoever asked is told that it failed.
+        let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
+    }
+
+    /// Answers what was heard of a path, on a thread of its own: the watcher answers when it has come to the question.
+    pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<HeardV1>) {
+        let Some(served) = self.seats.values().find(|served| served.id.as_ref() == Some(project)) else {
+            return drop(reply.send(Err(not_served(project))));
+        };
+        let watcher = served.watcher();
+        let answer = move || {
+            let last = watcher.and_then(|watcher| watcher.explain(&path)).map(|account| of_account(&account));
+            let _gone = reply.send(Ok(HeardV1 { path: path.to_string(), last }));
+        };
+        let _refused = std::thread::Builder::new().name("heard".to_owned()).spawn(answer);
+    }
+}
+
+fn of_account(account: &Account) -> HeardEventV1 {
+    let rule = account.decision.rule.as_ref();
+    HeardEventV1 {
+        event: account.event.to_owned(),
+        belonged: account.decision.verdict == Verdict::In,
+        rule: rule.map(|rule| format!("`{}` ({})", rule.pattern, Explanation::source(rule))),
+    }
+}

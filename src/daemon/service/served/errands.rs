@@ -1,0 +1,88 @@
+//! What is done for somebody between the runs of a project: one after the other, and none while a run is under way.
+
+use crate::api::{ErrorKindV1, ErrorV1};
+use crate::daemon::engine::Moment;
+use crate::daemon::errand::{ErrandDone, ErrandTrouble};
+use crate::daemon::service::answering::{of_closed, of_run, refuse, too_many};
+use crate::daemon::service::call::ErrandCall;
+use crate::daemon::service::open::Word;
+use crate::daemon::service::served::{Served, Stage};
+use crate::model::Activity;
+use crate::run::Archive;
+
+/// So many wait for their turn.
+const MOST_ERRANDS: usize = 16;
+
+impl Served {
+    /// Notes that somebody wants something done.
+    pub(in crate::daemon::service) fn send_on_errand(
+        &mut self,
+        now: Moment,
+        call: ErrandCall,
+        archive: &mut Archive,
+    ) -> Vec<Word> {
+        if self.errands.len() >= MOST_ERRANDS {
+            refuse(call.reply, too_many("wait for their turn"));
+            return Vec::new();
+        }
+        if let Stage::Closed { why, .. } = &self.stage {
+            refuse(call.reply, of_closed(why));
+            return Vec::new();
+        }
+        self.errands.push_back(call);
+        self.go_on(now, archive)
+    }
+
+    /// Has the next of them done where nothing runs. What nobody waits for any more is not done at all: whoever gave up must not find
+    /// it done later.
+    pub(super) fn next_errand(&mut self) {
+        self.errands.retain(|call| !call.reply.is_closed());
+        let Stage::Open(open) = &mut self.stage else { return };
+        if open.activity != Activity::Idle || open.errand.is_some() {
+            return;
+        }
+        if let Some(call) = self.errands.pop_front() {
+            open.worker.send_on(call.errand.clone());
+            open.errand = Some(call);
+        }
+    }
+
+    /// Tells what came of one.
+    pub(super) fn errand_over(&mut self, done: Result<ErrandDone, ErrandTrouble>) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        let Some(call) = open.errand.take() else { return Vec::new() };
+        let who = self.id.as_ref().map(ToString::to_string).unwrap_or_default();
+        let asker = &call.errand.asker;
+        let by = asker.executable.clone().unwrap_or_else(|| "a process".to_owned());
+        let said = format!("{who}: {} asked by {by} (process {})", call.what, asker.pid);
+        let answer = done.map_err(|trouble| of_trouble(trouble, &call));
+        let line = match &answer {
+            Ok(_) => said,
+            Err(error) => format!("{said}: {}", error.message),
+        };
+        let _gone = call.reply.send(answer);
+        vec![Word::Say(line)]
+    }
+
+    /// Refuses everybody who waits.
+    pub(super) fn refuse_errands(&mut self, why: &ErrorV1) {
+        let under_way = match &mut self.stage {
+            Stage::Open(open) => open.errand.take(),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => None,
+        };
+        self.errands.drain(..).chain(under_way).for_each(|call| refuse(call.reply, why.clone()));
+    }
+}
+
+fn of_trouble(trouble: ErrandTrouble, call: &ErrandCall) -> ErrorV1 {
+    match trouble {
+        ErrandTrouble::Configuration(lines) => {
+            ErrorV1::new(ErrorKindV1::ConfigurationWrong, lines.join("; "), "mend proctor.toml and ask again")
+        }
+        ErrandTrouble::NoSuchTask { own } => {
+            let message = format!("there is no task `{}`", call.errand.task);
+            ErrorV1::new(ErrorKindV1::NotFound, message, format!("the project's task is `{own}`"))
+        }
+        ErrandTrouble::Run(error) => of_run(&error),
+    }
+}

@@ -1,0 +1,199 @@
+//! Looks at the tree for whoever wants to know how a project stands: at what was heard of, or at everything.
+//!
+//! A question that events can answer ([`Care::Events`]) first has the watcher say that everything before it was heard of: a file is
+//! made for that, whose own event comes after all others. Where that word does not come in time, everything is looked at.
+
+use std::time::Duration;
+
+use crate::api::{AnswerV1, DoingV1, ErrorKindV1, ErrorV1, ListedV1, WatchingV1};
+use crate::daemon::engine::Moment;
+use crate::daemon::event::Event;
+use crate::daemon::service::answering::{answer, refuse, too_many};
+use crate::daemon::service::call::{Question, Reply};
+use crate::daemon::service::heard::Care;
+use crate::daemon::service::open::Word;
+use crate::daemon::service::opening::chain;
+use crate::daemon::service::served::{LOOK_AGAIN, Served, Stage};
+use crate::daemon::service::waiters::{Need, Planned};
+use crate::daemon::worker::{ClosedReason, Ticket};
+use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
+use crate::run::{Archive, RunError};
+use crate::watch::{Watcher, WatcherHandle};
+
+/// So many wait for one project.
+const MOST_WAITERS: usize = 64;
+/// How long the watcher may take to say that everything was heard of.
+const SYNCING: Duration = Duration::from_secs(3);
+
+impl Served {
+    /// Notes that somebody wants to know how it stands.
+    pub(in crate::daemon::service) fn ask(
+        &mut self,
+        now: Moment,
+        question: Question,
+        deadline: Moment,
+        reply: Reply<AnswerV1>,
+        archive: &mut Archive,
+    ) -> Vec<Word> {
+        self.waiters.forget(Reply::is_closed);
+        if self.waiters.count() >= MOST_WAITERS {
+            refuse(reply, too_many("wait for this project"));
+            return Vec::new();
+        }
+        self.waiters.add(reply, question, deadline);
+        self.go_on(now, archive)
+    }
+
+    /// Takes in what a look has found.
+    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        open.looking = open.looking.filter(|under_way| *under_way != ticket);
+        let is_first = open.first.take_if(|first| *first == ticket).is_some();
+        let standing = match looked {
+            Ok(standing) => standing,
+            Err(error) => {
+                open.heard.anything();
+                let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
+                self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
+                return Vec::new();
+            }
+        };
+        let task = standing.tasks.first();
+        open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
+        let step = task.map_or(WaitStep::Answer, |task| wait_step(&task.freshness, open.planned));
+        let standing = ProjectStanding { problems: standing.problems.iter().chain(&open.polling).cloned().collect(), ..standing };
+        let outcome = self.waiters.looked(ticket, step, open.planned);
+        outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        if outcome.need == Need::LookLater {
+            open.look_again = Some(now.plus(LOOK_AGAIN));
+        }
+        if open.activity != Activity::Idle {
+            // It will be looked at again when what runs is over.
+            return Vec::new();
+        }
+        match (outcome.need, is_first && step == WaitStep::Run) {
+            (_, true) => {
+                let effects = open.engine.begin();
+                self.perform(now, effects)
+            }
+            (Need::Run, false) => self.handle(now, Event::Awaited),
+            (Need::Nothing | Need::LookLater, false) => Vec::new(),
+        }
+    }
+
+    /// Begins the look that somebody waits for, where nothing runs.
+    pub(super) fn next_look(&mut self, now: Moment) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        if open.activity != Activity::Idle || open.looking.is_some() {
+            return;
+        }
+        let Some(care) = self.waiters.wanted_care() else { return };
+        open.tickets += 1;
+        let ticket = Ticket(open.tickets);
+        open.looking = Some(ticket);
+        self.waiters.begin_look(ticket);
+        match (care, &open.watcher) {
+            (Care::Events, Some(watcher)) if open.heard.is_enough() => {
+                watcher.handle().sync(SyncId(ticket.0));
+                open.syncing = Some(now.plus(SYNCING));
+            }
+            (Care::Events | Care::Whole, _) => open.worker.look(ticket, open.heard.take(Care::Whole)),
+        }
+    }
+
+    /// Takes in hints for the next look, and begins the one that waited for the watcher's word.
+    pub(super) fn hear(&mut self, hints: &[WatchHint]) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        hints.iter().for_each(|hint| open.heard.hear(hint));
+        if let (Some(ticket), Some(_)) = (open.looking, open.syncing)
+            && hints.contains(&WatchHint::Synced(SyncId(ticket.0)))
+        {
+            self.look_now(Care::Events);
+        }
+    }
+
+    /// Looks at everything where the watcher has not said in time that it heard of everything.
+    pub(super) fn stop_syncing(&mut self, now: Moment) {
+        if let Stage::Open(open) = &self.stage
+            && open.syncing.is_some_and(|until| until <= now)
+        {
+            self.look_now(Care::Whole);
+        }
+    }
+
+    /// Begins the look for which the watcher's word was waited for.
+    pub(super) fn look_now(&mut self, care: Care) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        if let (Some(ticket), Some(_)) = (open.looking, open.syncing.take()) {
+            open.worker.look(ticket, open.heard.take(care));
+        }
+    }
+
+    /// Gives up a look that has not begun, because a run has: it would come after that.
+    pub(super) fn put_off_look(&mut self) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        if open.syncing.take().is_some()
+            && let Some(ticket) = open.looking.take()
+        {
+            self.waiters.put_off(ticket);
+        }
+    }
+
+    /// Returns what a list says of it.
+    pub(in crate::daemon::service) fn listed(&self, archive: &mut Archive) -> ListedV1 {
+        let (watching, doing) = match &self.stage {
+            Stage::Open(open) => {
+                let watching = if open.polling.is_some() { WatchingV1::Polling } else { WatchingV1::Events };
+                let doing = match open.activity {
+                    Activity::Idle => DoingV1::Idle,
+                    Activity::Queued => DoingV1::Queued,
+                    Activity::Running => DoingV1::Running,
+                };
+                (watching, doing)
+            }
+            Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
+            Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
+        };
+        ListedV1::new(&self.unlooked(archive), watching, doing)
+    }
+
+    /// Returns a way to ask its watcher.
+    pub(in crate::daemon::service) fn watcher(&self) -> Option<WatcherHandle> {
+        match &self.stage {
+            Stage::Open(open) => open.watcher.as_ref().map(Watcher::handle),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => None,
+        }
+    }
+
+    /// Returns how it stands as far as that is known without a look at the tree: never fresh.
+    pub(super) fn unlooked(&self, archive: &mut Archive) -> ProjectStanding {
+        let (task, activity) = match &self.stage {
+            Stage::Open(open) => (open.task.clone(), open.activity),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (TaskId::default_task(), Activity::Idle),
+        };
+        let (approval, problems) = match &self.stage {
+            Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
+            Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
+            Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
+            Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
+        };
+        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
+        match standing {
+            Ok(standing) => ProjectStanding { problems, ..standing },
+            Err(error) => {
+                let problems = vec![chain(&error)];
+                ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
+            }
+        }
+    }
+}
+
+/// What a wait does next. That a tree moves again and again is no answer while the next run is planned already: what was saved last may
+/// be what stays.
+fn wait_step(freshness: &Freshness, planned: Planned) -> WaitStep {
+    match (freshness, planned) {
+        (Freshness::Unstable { .. }, Planned::Repetition) => WaitStep::Run,
+        (_, Planned::Repetition | Planned::Nothing) => freshness.wait_step(),
+    }
+}

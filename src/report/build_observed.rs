@@ -1,0 +1,116 @@
+//! What an action saw beside the output of a process, in its entry of the report.
+
+use crate::model::{
+    Action, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, HealthResult, HealthSeen, Observed, PortSeen, ServiceSeen,
+};
+use crate::report::exchange_records::{fault, text_of};
+use crate::report::{ActionOutcomeV2, ConnectionDiagnosticsV2, DiagnosticsV2, HealthCheckV2, PortCheckV2, PortProcessV2};
+
+/// Adds what was seen to what came of an action. What is said of processes is taken away where there was none.
+pub(super) fn with_observed(action: &Action, observed: &Observed, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+    match observed {
+        Observed::Nothing => outcome,
+        Observed::File(seen) => of_file(action, seen, without_process(outcome)),
+        Observed::Exchange(exchange) => of_exchange(action, exchange, without_process(outcome)),
+        Observed::Service(seen) => of_service(seen, outcome),
+    }
+}
+
+/// Nothing was started, so nothing exited, was killed or printed.
+fn without_process(outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+    ActionOutcomeV2 {
+        timeout: outcome.timeout,
+        actual_duration: outcome.actual_duration,
+        warnings: outcome.warnings,
+        ..ActionOutcomeV2::default()
+    }
+}
+
+fn of_file(action: &Action, seen: &FileSeen, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+    let outcome = ActionOutcomeV2 { file_path: Some(seen.path.clone()), ..outcome };
+    match &seen.look {
+        FileLook::Found(found) => ActionOutcomeV2 {
+            file_exists: Some(true),
+            file_size: Some(found.bytes),
+            last_modified: Some(found.modified),
+            file_contents: found.content.as_deref().filter(|_| action.capture.file_contents).map(text_of),
+            ..outcome
+        },
+        FileLook::Missing | FileLook::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
+        // Whether it is there was not found out.
+        FileLook::OutOfTime | FileLook::Stopped(_) => outcome,
+    }
+}
+
+fn of_exchange(action: &Action, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+    let diagnostics = exchange.diagnosis.as_ref().map(connection).unwrap_or_default();
+    let outcome = ActionOutcomeV2 { error: fault(&exchange.outcome, exchange.duration), diagnostics, ..outcome };
+    match &exchange.outcome {
+        ExchangeOutcome::Answered(answer) => ActionOutcomeV2 {
+            status_code: Some(answer.status),
+            response_body: action.capture.request_response.then(|| text_of(&answer.body)),
+            ..outcome
+        },
+        ExchangeOutcome::Unanswered(_)
+        | ExchangeOutcome::Unsendable(_)
+        | ExchangeOutcome::OutOfTime
+        | ExchangeOutcome::Stopped(_) => outcome,
+    }
+}
+
+fn of_service(seen: &ServiceSeen, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+    let said = outcome.stderr.clone().filter(|text| !text.trim().is_empty()).or_else(|| outcome.stdout.clone());
+    let port_check = seen.port.as_ref().map(port_check);
+    let diagnostics = ConnectionDiagnosticsV2 { port_check, ..ConnectionDiagnosticsV2::default() };
+    ActionOutcomeV2 {
+        timeout: outcome.timeout.or(Some(seen.timeout.into())),
+        actual_duration: outcome.actual_duration.or(Some(seen.duration)),
+        server_output: said.filter(|text| !text.trim().is_empty()),
+        health_check: Some(health_check(&seen.health)),
+        diagnostics: if diagnostics == ConnectionDiagnosticsV2::default() {
+            outcome.diagnostics
+        } else {
+            DiagnosticsV2::Connection(Box::new(diagnostics))
+        },
+        ..outcome
+    }
+}
+
+fn connection(diagnosis: &Diagnosis) -> DiagnosticsV2 {
+    DiagnosticsV2::Connection(Box::new(ConnectionDiagnosticsV2 {
+        server_health_check: diagnosis.health.as_ref().map(health_check),
+        port_check: diagnosis.port.as_ref().map(port_check),
+        dns_resolution: diagnosis.resolution.as_ref().map(resolution),
+    }))
+}
+
+/// Returns a look at a service, in the words of the wire.
+pub(super) fn health_check(seen: &HealthSeen) -> HealthCheckV2 {
+    let result = match seen.result {
+        HealthResult::Healthy => "HEALTHY",
+        HealthResult::ConnectionRefused => "CONNECTION_REFUSED",
+        HealthResult::Timeout => "TIMEOUT",
+        HealthResult::Unhealthy => "UNHEALTHY",
+        HealthResult::NotAttempted => "NOT_ATTEMPTED",
+    };
+    HealthCheckV2 {
+        attempted: seen.result != HealthResult::NotAttempted,
+        url: seen.target.clone(),
+        result: result.to_owned(),
+        detail: seen.detail.clone(),
+        duration: seen.duration,
+    }
+}
+
+fn port_check(seen: &PortSeen) -> PortCheckV2 {
+    let process = seen.holders.first().map(PortProcessV2::from);
+    PortCheckV2 { port: seen.port, in_use: process.is_some(), process }
+}
+
+/// Returns the addresses of a name, or why it has none.
+pub(super) fn resolution(seen: &Result<Vec<String>, String>) -> String {
+    match seen {
+        Ok(addresses) => addresses.join(", "),
+        Err(why) => format!("failed: {why}"),
+    }
+}

@@ -1,0 +1,157 @@
+//! The records of actions that start no process, from what `run/` saw: a file, a request and its answer.
+
+use crate::model::{
+    Action, Answer, ConnectionFault, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation,
+    HttpRequest, Interpretation, RunId, StreamExcerpt,
+};
+use crate::report::build::GENERATED_BY;
+use crate::report::build_observed::{health_check, resolution};
+use crate::report::hidden::{shown_body, shown_headers, shown_url};
+use crate::report::{
+    BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,
+    SeenByV1, SpawnErrorV2, TextV2, excerpt,
+};
+
+/// The name and version of [`FileRecordV1`].
+pub const FILE_SCHEMA: &str = "proctor-file-v1";
+/// The name and version of [`ExchangeRecordV1`].
+pub const EXCHANGE_SCHEMA: &str = "proctor-http-v1";
+
+/// What the record of such an action is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct LookFacts<'a> {
+    /// The run.
+    pub run_id: &'a RunId,
+    /// The action.
+    pub action: &'a Action,
+    /// When it was carried out.
+    pub ended: &'a Ended,
+    /// What it amounts to.
+    pub interpretation: &'a Interpretation,
+}
+
+/// Returns the record of a file that was looked at.
+pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &FileSeen) -> FileRecordV1 {
+    let found = match &seen.look {
+        FileLook::Found(found) => Some(found),
+        FileLook::Missing | FileLook::Refused(_) | FileLook::OutOfTime | FileLook::Stopped(_) => None,
+    };
+    FileRecordV1 {
+        schema: FILE_SCHEMA.to_owned(),
+        run_id: facts.run_id.clone(),
+        action_id: facts.action.id.clone(),
+        action_type: facts.action.kind.action_type(),
+        name: facts.action.name.clone(),
+        validation_type: validation.check.word().to_owned(),
+        result: FileResultV1 {
+            file_exists: found.is_some(),
+            file_path: seen.path.clone(),
+            file_size: found.map(|found| found.bytes),
+            last_modified: found.map(|found| found.modified),
+            sha256: found.and_then(|found| found.sha256),
+            contents: found
+                .and_then(|found| found.content.as_deref())
+                .filter(|_| facts.action.capture.file_contents)
+                .map(text_of),
+        },
+        judgement: judgement(facts.interpretation),
+        execution: LookV1 { start_time: facts.ended.started, end_time: facts.ended.ended, duration: facts.ended.duration },
+        authenticity: SeenByV1 { captured_by: GENERATED_BY.to_owned(), timestamp: facts.ended.ended },
+    }
+}
+
+/// Returns the record of a request; `body_file` is the name of the file that has the bytes of the answer's body.
+pub fn exchange_record(
+    facts: LookFacts<'_>,
+    request: &HttpRequest,
+    exchange: &Exchange,
+    body_file: Option<&str>,
+) -> ExchangeRecordV1 {
+    ExchangeRecordV1 {
+        schema: EXCHANGE_SCHEMA.to_owned(),
+        run_id: facts.run_id.clone(),
+        action_id: facts.action.id.clone(),
+        action_type: facts.action.kind.action_type(),
+        name: facts.action.name.clone(),
+        request: RequestV1 {
+            url: shown_url(&request.url),
+            method: request.method.word().to_owned(),
+            headers: shown_headers(&request.headers),
+            body: request.body.as_ref().map(|body| text_of(shown_body(body).as_bytes())),
+            timestamp: exchange.sent,
+        },
+        response: match &exchange.outcome {
+            ExchangeOutcome::Answered(answer) => answered(answer, exchange.duration, body_file),
+            ExchangeOutcome::Unanswered(_)
+            | ExchangeOutcome::Unsendable(_)
+            | ExchangeOutcome::OutOfTime
+            | ExchangeOutcome::Stopped(_) => {
+                ResponseV1 { error: fault(&exchange.outcome, exchange.duration), ..unanswered(exchange.duration) }
+            }
+        },
+        diagnostics: exchange.diagnosis.as_ref().map(|diagnosis| ExchangeDiagnosticsV1 {
+            server_health_check: diagnosis.health.as_ref().map(health_check),
+            port_in_use: diagnosis.port.as_ref().map(|port| !port.holders.is_empty()),
+            dns_resolution: diagnosis.resolution.as_ref().map(resolution),
+        }),
+        judgement: judgement(facts.interpretation),
+        authenticity: SeenByV1 { captured_by: GENERATED_BY.to_owned(), timestamp: facts.ended.ended },
+    }
+}
+
+fn unanswered(duration: DurationMs) -> ResponseV1 {
+    ResponseV1 { success: false, status_code: None, headers: None, body: None, redirected_to: None, error: None, duration }
+}
+
+fn answered(answer: &Answer, duration: DurationMs, body_file: Option<&str>) -> ResponseV1 {
+    ResponseV1 {
+        success: true,
+        status_code: Some(answer.status),
+        headers: Some(shown_headers(&answer.headers)),
+        body: Some(BodyV1 {
+            file: body_file.map(str::to_owned),
+            bytes: answer.body.len() as u64,
+            complete: answer.is_complete,
+            sha256: Digest::of(&answer.body),
+            excerpt: text_of(&answer.body),
+        }),
+        redirected_to: answer.redirected_to.as_deref().map(shown_url),
+        ..unanswered(duration)
+    }
+}
+
+/// Returns why there was no answer, in the words of the wire; none where there was one.
+pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SpawnErrorV2> {
+    match outcome {
+        ExchangeOutcome::Answered(_) => None,
+        ExchangeOutcome::Unanswered(fault) => Some(of_connection(fault)),
+        ExchangeOutcome::Unsendable(why) => Some(SpawnErrorV2::plain("UNSENDABLE", None, why.clone())),
+        ExchangeOutcome::OutOfTime => {
+            Some(SpawnErrorV2::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
+        }
+        ExchangeOutcome::Stopped(reason) => {
+            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped ({reason:?})")))
+        }
+    }
+}
+
+fn of_connection(fault: &ConnectionFault) -> SpawnErrorV2 {
+    SpawnErrorV2 {
+        code: fault.code.clone(),
+        errno: fault.errno,
+        syscall: fault.syscall.map(str::to_owned),
+        address: fault.address.clone(),
+        port: fault.port,
+        message: fault.message.clone(),
+    }
+}
+
+fn judgement(interpretation: &Interpretation) -> JudgementV1 {
+    JudgementV1 { code: interpretation.category, reason: interpretation.reason.clone() }
+}
+
+/// Returns the first and last of some bytes, as plain text.
+pub(super) fn text_of(bytes: &[u8]) -> TextV2 {
+    let excerpt = excerpt(&StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() });
+    TextV2 { text: excerpt.text, shown: excerpt.shown }
+}

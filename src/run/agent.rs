@@ -1,0 +1,322 @@
+//! What agents ask: what a task amounts to now, and another run of it (`facts` of a task are computed, never taken from a request).
+//!
+//! Owns two decisions and the one line they write: [`Completion`] is read from the sealed report of the last run, and only while that
+//! is a verdict for the tree as it is now; a retest is granted by [`decide_retest`], within the task's budget, and the grant is a line
+//! of the ledger, so that a restart gives nothing back. It starts no run: whoever asked does that next.
+
+use crate::evidence::{self, Store};
+use crate::model::{
+    CommandExit, CompletionStatus, Digest, Freshness, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
+    ProjectStanding, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+};
+use crate::report::{ExecutionReportV2, parse, report_hash};
+use crate::run::archive::Archive;
+use crate::run::error::RunError;
+use crate::run::request::Scope;
+use crate::run::standing::Described;
+use crate::run::workspace::Workspace;
+use crate::store;
+use crate::tree::Hints;
+
+/// What a task amounts to for the tree as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The task.
+    pub task: TaskId,
+    /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.
+    pub status: CompletionStatus,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// The run whose report says so; none where no run is a verdict for this tree.
+    pub run_id: Option<RunId>,
+    /// The exit code of a command that answers with it.
+    pub exit: CommandExit,
+}
+
+/// A retest that was granted; a line of the ledger says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantedRetest {
+    /// How many this makes since the budget was full.
+    pub number: u32,
+    /// How many there may be.
+    pub budget: u32,
+}
+
+/// Everything that decides about a retest.
+#[derive(Debug, Clone)]
+struct RetestFacts {
+    paused: Option<PauseRecord>,
+    /// The last verdict: its run, its tree and its plan.
+    last: Option<(RunId, Option<TreeDigest>, Option<Digest>)>,
+    tree: TreeDigest,
+    plan: Digest,
+    used: u32,
+    budget: u32,
+}
+
+/// Says why a retest is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetestRefusal {
+    /// A person has to decide first (R9).
+    #[error("the task needs a person since {} (run {}): {}", .0.since, .0.run_id, .0.reason)]
+    NeedsHuman(PauseRecord),
+    /// It would prove nothing that the last run has not.
+    #[error("nothing has changed since run {} ({run_id}): the tree and the plan are those it judged", run_id.number())]
+    Unchanged {
+        /// The last run.
+        run_id: RunId,
+    },
+    /// The task has had as many as it may.
+    #[error("the task has had {budget} retests since it last passed, and may have no more")]
+    BudgetSpent {
+        /// How many it may have.
+        budget: u32,
+    },
+}
+
+impl RetestRefusal {
+    /// Returns what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve` on a terminal",
+            Self::Unchanged { .. } => "change the code first; `proctor show` says what that run found",
+            Self::BudgetSpent { .. } => {
+                "ask a person: a run that passes (`proctor run`) or a word at a terminal (`proctor tdd resolve`, `reset`) fills \
+                 the budget, `max_retests` in `[tdd]` sets it"
+            }
+        }
+    }
+
+    /// Returns the exit code of a command that ends with it (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Unchanged { .. } => CommandExit::CodeNeedsWork,
+            Self::NeedsHuman(_) | Self::BudgetSpent { .. } => CommandExit::PersonNeeded,
+        }
+    }
+}
+
+impl Archive {
+    /// Returns what the first task of a standing amounts to; that is the configuration's.
+    ///
+    /// # Errors
+    /// When its report is not there, or is not the one the ledger knows.
+    pub fn completion(&self, standing: &ProjectStanding) -> Result<Completion, RunError> {
+        completion(&self.store, &self.index, standing)
+    }
+}
+
+impl Workspace {
+    /// Returns what the configuration's task amounts to; the whole tree is looked at.
+    ///
+    /// # Errors
+    /// When the tree cannot be read, or the task's report is not the one the ledger knows.
+    pub fn completion(&mut self, scope: &Scope, described: Described<'_>) -> Result<Completion, RunError> {
+        let standing = self.standing(scope, Ok(described), &Hints::Everything)?;
+        completion(&self.store, &self.index, &standing)
+    }
+
+    /// Grants another run of the configuration's task, and writes that down; the run itself is the caller's.
+    ///
+    /// # Errors
+    /// [`RunError::Retest`] when it is refused; others when tree, ledger or index cannot be used.
+    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, RunError> {
+        let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
+        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.catch_up(project)?;
+        let last = self.index.last_run(project, task).map_err(RunError::Index)?;
+        let facts = RetestFacts {
+            paused: self.tdd(project, task)?.paused,
+            last: last.map(|run| (run.run_id, run.tree_digest, run.plan_digest)),
+            tree: self.trees.look(&self.store, settings, scope, &Hints::Everything)?.digest(),
+            plan: crate::spec::plan_digest(described.plan),
+            used: read_retests(&self.store, project, task)?,
+            budget: settings.routing.max_retests,
+        };
+        let granted = decide_retest(&facts).map_err(RunError::Retest)?;
+        let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
+        self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
+        Ok(granted)
+    }
+}
+
+/// Returns whether another run may be made: what only a person can change comes first.
+fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
+    if let Some(pause) = &facts.paused {
+        return Err(RetestRefusal::NeedsHuman(pause.clone()));
+    }
+    match &facts.last {
+        Some((run_id, tree, plan)) if (*tree, *plan) == (Some(facts.tree), Some(facts.plan)) => {
+            return Err(RetestRefusal::Unchanged { run_id: run_id.clone() });
+        }
+        Some(_) | None => {}
+    }
+    if facts.used >= facts.budget {
+        return Err(RetestRefusal::BudgetSpent { budget: facts.budget });
+    }
+    Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
+}
+
+fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<u32, RunError> {
+    let mut used = 0;
+    for line in evidence::read_lines(store, project, 0).map_err(RunError::Evidence)? {
+        used = count_retests(used, &line.map_err(RunError::Evidence)?.1, task);
+    }
+    Ok(used)
+}
+
+/// Counts a line in. The budget is full again after a run that passed, and after a person's word on the task's cycle: what a program
+/// without a terminal does to the cycle fills nothing.
+fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
+    let by_a_person = line.asker.terminal.is_some();
+    match &line.body {
+        LedgerBody::Retest(record) if record.task == *task => used.saturating_add(1),
+        LedgerBody::Run(run) if run.task == *task && run.leads_latest() && run.overall_result == Some(OverallResult::Passed) => 0,
+        LedgerBody::Override(record) if record.task == *task && by_a_person => 0,
+        LedgerBody::Phase(record) if record.task == *task && by_a_person => 0,
+        LedgerBody::Retest(_)
+        | LedgerBody::Run(_)
+        | LedgerBody::Override(_)
+        | LedgerBody::Phase(_)
+        | LedgerBody::Registered(_)
+        | LedgerBody::Superseded(_)
+        | LedgerBody::Serving(_) => used,
+    }
+}
+
+fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding) -> Result<Completion, RunError> {
+    let task = standing.tasks.first();
+    let name = task.map_or_else(TaskId::default_task, |task| task.task.clone());
+    let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
+    let judged = match (&standing.project, task) {
+        (Some(project), Some(TaskStanding { freshness: Freshness::Fresh { .. }, verdict: Some(verdict), .. })) => {
+            Some((verdict.run_id.clone(), sealed_report(store, index, project, &name, &verdict.run_id)?))
+        }
+        _ => None,
+    };
+    let Some((run_id, report)) = judged else {
+        let reasons = task.map(|task| reason(&task.freshness)).into_iter().chain(standing.problems.iter().cloned()).collect();
+        return Ok(Completion { task: name, status: CompletionStatus::Incomplete, reasons, run_id: None, exit });
+    };
+    let evaluated = report.completion_criteria_evaluation;
+    let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
+    Ok(Completion { task: name, status: evaluated.completion_status, reasons, run_id: Some(run_id), exit })
+}
+
+/// Reads a report that is the one the ledger knows.
+fn sealed_report(
+    store: &Store,
+    index: &store::Index,
+    project: &ProjectId,
+    task: &TaskId,
+    run_id: &RunId,
+) -> Result<ExecutionReportV2, RunError> {
+    let wrong = |problem: String| RunError::Report { run_id: run_id.clone(), problem };
+    let bytes = evidence::read_report(store, project, task, run_id).map_err(RunError::Evidence)?;
+    let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+    let known = index.run(project, run_id).map_err(RunError::Index)?.and_then(|run| run.report_hash);
+    if known != Some(report_hash(&value)) {
+        return Err(wrong("it is not the one the ledger knows".to_owned()));
+    }
+    parse(&bytes).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns why there is no verdict for the tree as it is now.
+fn reason(freshness: &Freshness) -> String {
+    let text = match freshness {
+        Freshness::Fresh { .. } => "there is a verdict, and no report of it",
+        Freshness::Running => "a run is under way",
+        Freshness::Queued => "a run waits for its turn",
+        Freshness::Stale(_) => "the last verdict is for other files or another plan than there are now: REQUEST_RETEST",
+        Freshness::Moved { .. } => "the tree changed while it was tested: REQUEST_RETEST",
+        Freshness::Unstable { .. } => "the tree changes whenever it is tested",
+        Freshness::NeedsHuman => "a person decides how the task goes on",
+        Freshness::NotApproved => "nobody approved what would be run",
+        Freshness::RootMissing => "the project's directory is not there",
+        Freshness::ConfigurationWrong => "the configuration is wrong: FIX_SPECIFICATION",
+        Freshness::NoVerdict => "there never was a verdict: REQUEST_RETEST",
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Asker, LEDGER_SCHEMA, OverallStatus, OverrideRecord, RunRecord, Sequence, TddState, Timestamp};
+
+    fn tree(text: &str) -> TreeDigest {
+        TreeDigest(Digest::of(text.as_bytes()))
+    }
+
+    fn run_id() -> RunId {
+        RunId::new(Timestamp::from_millis(0), 7)
+    }
+
+    fn facts(used: u32) -> RetestFacts {
+        let plan = Digest::of(b"plan");
+        RetestFacts {
+            paused: None,
+            last: Some((run_id(), Some(tree("one")), Some(plan))),
+            tree: tree("two"),
+            plan,
+            used,
+            budget: 5,
+        }
+    }
+
+    #[test]
+    fn a_retest_needs_a_change_and_what_is_left_of_the_budget() {
+        assert_eq!(decide_retest(&facts(0)), Ok(GrantedRetest { number: 1, budget: 5 }));
+        assert_eq!(decide_retest(&facts(4)), Ok(GrantedRetest { number: 5, budget: 5 }));
+        assert_eq!(decide_retest(&facts(5)), Err(RetestRefusal::BudgetSpent { budget: 5 }));
+        let unchanged = RetestFacts { tree: tree("one"), ..facts(5) };
+        assert_eq!(decide_retest(&unchanged), Err(RetestRefusal::Unchanged { run_id: run_id() }));
+        let other_plan = RetestFacts { plan: Digest::of(b"other"), tree: tree("one"), ..facts(0) };
+        assert!(decide_retest(&other_plan).is_ok());
+        assert!(decide_retest(&RetestFacts { last: None, tree: tree("one"), ..facts(0) }).is_ok());
+        let pause = PauseRecord { reason: "r".to_owned(), since: Timestamp::from_millis(0), run_id: run_id() };
+        let paused = RetestFacts { paused: Some(pause.clone()), tree: tree("one"), ..facts(5) };
+        assert_eq!(decide_retest(&paused), Err(RetestRefusal::NeedsHuman(pause)));
+    }
+
+    fn line(body: LedgerBody, terminal: Option<&str>) -> LedgerLine {
+        LedgerLine {
+            schema: LEDGER_SCHEMA.to_owned(),
+            sequence: Sequence(1),
+            previous: Digest::of(b""),
+            time: Timestamp::from_millis(0),
+            asker: Asker { pid: 1, uid: 1, executable: None, terminal: terminal.map(str::to_owned) },
+            body,
+        }
+    }
+
+    #[test]
+    fn the_budget_is_full_again_after_a_pass_and_a_persons_word_and_nothing_else() {
+        let task = TaskId::default_task();
+        let retest = || LedgerBody::Retest(RetestRecord { task: task.clone(), tree_digest: tree("one"), number: 1 });
+        let run = |result, checks: &[&str]| {
+            let time = (Timestamp::from_millis(0), Timestamp::from_millis(1));
+            let hash = Digest::of(b"");
+            let record = RunRecord::without_verdict(run_id(), task.clone(), hash, OverallStatus::Success, time);
+            let checks = checks.iter().map(ToString::to_string).collect();
+            LedgerBody::Run(Box::new(RunRecord { overall_result: Some(result), checks, ..record }))
+        };
+        let word =
+            || LedgerBody::Override(OverrideRecord { task: task.clone(), reason: String::new(), tdd: TddState::default() });
+        let rows = [
+            (retest(), None, 4),
+            (run(OverallResult::Passed, &[]), None, 0),
+            (run(OverallResult::Failed, &[]), None, 3),
+            (run(OverallResult::Passed, &["one of many"]), None, 3),
+            (word(), Some("/dev/pts/1"), 0),
+            (word(), None, 3),
+        ];
+        for (body, terminal, expected) in rows {
+            let line = line(body, terminal);
+            assert_eq!(count_retests(3, &line, &task), expected, "{line:?}");
+        }
+        let other = TaskId::try_from("T2").unwrap();
+        assert_eq!(count_retests(3, &line(run(OverallResult::Passed, &[]), None), &other), 3);
+    }
+}

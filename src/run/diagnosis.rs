@@ -1,0 +1,64 @@
+//! Looks why a server did not answer: the addresses of its name, who listens on its port, how the service there is.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::model::{Diagnosis, DurationMs, HealthResult, HealthSeen, Plan, PortSeen, ReadyCheck, Service};
+use crate::process::{clock, read_port_holders};
+use crate::run::health::{Health, Look, look_at_port, look_at_url};
+
+/// One look takes no longer: it only adds to what is known already.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Looks at everything that can be looked at; `resolution` is what the request found out about the host's name.
+pub(crate) fn diagnose(
+    plan: &Plan,
+    resolution: Option<&Result<Vec<SocketAddr>, String>>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Diagnosis {
+    let addresses = resolution.and_then(|resolution| resolution.as_ref().ok());
+    let here = addresses.and_then(|all| all.iter().find(|address| address.ip().to_canonical().is_loopback()));
+    let port = here.map(|address| PortSeen { port: address.port(), holders: read_port_holders(address.port()) });
+    let service = port.as_ref().and_then(|seen| service_at(plan, seen.port));
+    Diagnosis {
+        health: service.and_then(|service| look_at(service, is_stopped)),
+        port,
+        resolution: resolution.map(|resolution| match resolution {
+            Ok(all) => Ok(all.iter().map(|address| address.ip().to_string()).collect()),
+            Err(why) => Err(why.clone()),
+        }),
+    }
+}
+
+/// Returns the plan's service that is expected at a port of this machine.
+fn service_at(plan: &Plan, port: u16) -> Option<&Service> {
+    plan.prerequisites.iter().filter_map(|action| action.service.as_ref()).find(|service| service.ready.port() == Some(port))
+}
+
+fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthSeen> {
+    let (ready, begun) = (&service.ready, clock::monotonic());
+    let look = Look { timeout: service.attempt_timeout.min(LOOK), is_stopped };
+    let (target, health) = match ready {
+        ReadyCheck::Url(url) => (url.as_str().to_owned(), look_at_url(url, &ready.addresses(), &look)),
+        ReadyCheck::Port(port) => (format!("port {port}"), look_at_port(&ready.addresses(), &look)),
+        // It would have to be kept apart like an action, for a question that is only beside the matter.
+        ReadyCheck::Command(_) => return None,
+    };
+    let duration = Some(DurationMs::from(clock::monotonic().since(begun)));
+    let (result, detail) = match health {
+        Health::Healthy => (HealthResult::Healthy, None),
+        Health::Unhealthy(why) => (result_of(&why), Some(why)),
+    };
+    Some(HealthSeen { target, result, detail, duration })
+}
+
+/// Returns which kind of failure a look tells of, by the words of [`crate::run::health`].
+pub(crate) fn result_of(why: &str) -> HealthResult {
+    if why.contains("nobody listens") {
+        HealthResult::ConnectionRefused
+    } else if why.contains("did not answer within") || why.contains("timed out") {
+        HealthResult::Timeout
+    } else {
+        HealthResult::Unhealthy
+    }
+}

@@ -1,0 +1,153 @@
+//! What becomes of the rest of a run after what has happened so far: which steps are skipped, and when its time is over. Pure.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::model::{Action, ActionId, Blocking, DurationMs, Plan};
+use crate::process::clock::Monotonic;
+use crate::report::SkipReason;
+use crate::verdict::Outcome;
+
+/// What is known of the steps so far.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    /// Those that came to no success: what comes after them is skipped.
+    unsuccessful: BTreeSet<ActionId>,
+    /// Set by a step that failed and does not let the run go on.
+    halted: bool,
+}
+
+impl Flow {
+    /// Returns why a step is skipped; none: it is carried out.
+    pub(crate) fn obstacle(&self, step: &Action) -> Option<SkipReason> {
+        // What it needs says more than what happened to fail before it.
+        if step.after.iter().any(|needed| self.unsuccessful.contains(needed)) {
+            return Some(SkipReason::DependencyFailed);
+        }
+        self.halted.then_some(SkipReason::AfterFailure)
+    }
+
+    /// Notes what became of a step that was carried out, or for which an earlier verdict stands. Findings that the policy allows
+    /// are no failure (C33).
+    pub(crate) fn note(&mut self, step: &Action, outcome: Option<&Outcome>) {
+        if outcome.is_some_and(|outcome| outcome.blocking == Blocking::Blocks) {
+            self.unsuccessful.insert(step.id.clone());
+            self.halted |= !step.continue_on_failure;
+        }
+    }
+
+    /// Notes that a step was skipped. One that was left out because others were asked for holds nothing back: whoever asks for a
+    /// step by name wants that step.
+    pub(crate) fn note_skipped(&mut self, step: &Action, reason: SkipReason) {
+        match reason {
+            SkipReason::NotSelected | SkipReason::Unchanged => {}
+            SkipReason::PrerequisiteFailed
+            | SkipReason::Stopped
+            | SkipReason::AfterFailure
+            | SkipReason::DependencyFailed
+            | SkipReason::RunTimedOut => {
+                self.unsuccessful.insert(step.id.clone());
+            }
+        }
+    }
+}
+
+/// How long prerequisites and steps may still take together. Waiting for other runs' actions does not count.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunClock {
+    begun: Monotonic,
+    timeout: Option<Duration>,
+    waited: Duration,
+}
+
+impl RunClock {
+    pub(crate) fn new(plan: &Plan, begun: Monotonic) -> Self {
+        Self { begun, timeout: plan.timeout, waited: Duration::ZERO }
+    }
+
+    /// Notes a wait for other runs' actions.
+    pub(crate) fn note_wait(&mut self, waited: Option<DurationMs>) {
+        self.waited += waited.map(|waited| Duration::from_millis(waited.0)).unwrap_or_default();
+    }
+
+    /// Returns how much time is left, and the time-out it is left of; none where the run has none.
+    pub(crate) fn left(&self, now: Monotonic) -> Option<(Duration, Duration)> {
+        let timeout = self.timeout?;
+        let spent = now.since(self.begun).saturating_sub(self.waited);
+        Some((timeout.saturating_sub(spent), timeout))
+    }
+
+    /// Returns whether no time is left.
+    pub(crate) fn is_over(&self, now: Monotonic) -> bool {
+        self.left(now).is_some_and(|(left, _)| left.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ActionPhase, AgentAction, CategoryCode, Classification, DebtGeneration, ResultType};
+    use crate::process::clock;
+    use crate::run::testing;
+
+    fn step(number: usize, after: &[usize], continue_on_failure: bool) -> Action {
+        Action {
+            id: ActionId::numbered("STEP", number),
+            after: after.iter().map(|number| ActionId::numbered("STEP", *number)).collect(),
+            continue_on_failure,
+            ..testing::action(ActionPhase::Step)
+        }
+    }
+
+    fn outcome(blocking: Blocking) -> Outcome {
+        Outcome {
+            classification: Classification::plain(ResultType::ValidationFailure, CategoryCode::Findings, "seen"),
+            blocking,
+            debt: DebtGeneration::none("none"),
+            agent_action: AgentAction { required: false, action: "CONTINUE".to_owned(), message: String::new() },
+            diagnostics: Vec::new(),
+            summary: None,
+        }
+    }
+
+    #[test]
+    fn a_failed_step_holds_back_what_comes_after_it_and_nothing_else() {
+        let mut flow = Flow::default();
+        flow.note(&step(1, &[], true), Some(&outcome(Blocking::Blocks)));
+        assert_eq!(flow.obstacle(&step(2, &[1], true)), Some(SkipReason::DependencyFailed));
+        assert_eq!(flow.obstacle(&step(3, &[], true)), None);
+        flow.note_skipped(&step(2, &[1], true), SkipReason::DependencyFailed);
+        assert_eq!(flow.obstacle(&step(4, &[2], true)), Some(SkipReason::DependencyFailed), "it is passed on");
+    }
+
+    #[test]
+    fn a_failed_step_that_is_not_to_be_gone_on_after_halts_the_rest() {
+        let mut flow = Flow::default();
+        flow.note(&step(1, &[], false), Some(&outcome(Blocking::Allowed)));
+        assert_eq!(flow.obstacle(&step(2, &[1], true)), None, "what the policy allows is no failure");
+        flow.note(&step(2, &[], false), Some(&outcome(Blocking::Blocks)));
+        assert_eq!(flow.obstacle(&step(3, &[], true)), Some(SkipReason::AfterFailure));
+        assert_eq!(flow.obstacle(&step(4, &[2], true)), Some(SkipReason::DependencyFailed));
+    }
+
+    #[test]
+    fn a_step_that_was_not_asked_for_holds_nothing_back() {
+        let mut flow = Flow::default();
+        flow.note_skipped(&step(1, &[], true), SkipReason::NotSelected);
+        assert_eq!(flow.obstacle(&step(2, &[1], true)), None);
+    }
+
+    #[test]
+    fn the_time_of_a_run_is_its_own_and_not_what_others_let_it_wait() {
+        let begun = clock::monotonic();
+        let after = |seconds| begun.plus(Duration::from_secs(seconds)).expect("a near point");
+        let timeout = Some(Duration::from_secs(10));
+        let mut clock = RunClock { begun, timeout, waited: Duration::ZERO };
+        assert_eq!(clock.left(after(4)), Some((Duration::from_secs(6), Duration::from_secs(10))));
+        assert!(!clock.is_over(after(9)) && clock.is_over(after(10)) && clock.is_over(after(99)));
+        clock.note_wait(Some(DurationMs(5000)));
+        assert!(!clock.is_over(after(14)) && clock.is_over(after(15)));
+        let endless = RunClock { timeout: None, ..clock };
+        assert!(!endless.is_over(after(1_000_000)) && endless.left(after(1)).is_none());
+    }
+}

@@ -1,0 +1,264 @@
+//! Sends one request and waits for its answer, within bounds, until the run is stopped. Judges nothing.
+//!
+//! The request has a thread of its own, because neither a name server nor a connection can be waited for beside a stop request; a
+//! stop shuts its connection. No proxy is taken from the environment and nothing is kept from one request to the next: each
+//! request is the same, whoever starts proctor.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use ureq::http::{HeaderMap, Request, Uri};
+use ureq::{Agent, Error, ResponseExt as _};
+
+use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason};
+use crate::process::clock::{self, Monotonic};
+
+/// So long nobody looks whether the run was stopped.
+const SLICE: Duration = Duration::from_millis(20);
+/// A time-out is the client's own; only a thread that hangs outside of it, in a name server, is left behind after this.
+const MARGIN: Duration = Duration::from_millis(500);
+/// Redirects that are followed.
+const MOST_REDIRECTS: u32 = 10;
+/// The headers of an answer may have so many bytes together.
+const HEADER_CAP: usize = 64 * 1024;
+
+/// Bounds a request.
+pub(crate) struct Patience<'a> {
+    /// How long it may take.
+    pub(crate) timeout: Duration,
+    /// Why it is to be given up, if it is.
+    pub(crate) stopped: &'a dyn Fn() -> Option<StopReason>,
+}
+
+/// What was found out on the way.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) outcome: ExchangeOutcome,
+    /// The addresses of the host, or why it has none; none where that was not asked.
+    pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
+}
+
+/// Where a request goes.
+struct Target {
+    host: String,
+    port: u16,
+}
+
+/// Sends a request.
+pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
+    let unsendable = |why: String| Sent { outcome: ExchangeOutcome::Unsendable(why), resolution: None };
+    let (target, message) = match compose(request) {
+        Ok(composed) => composed,
+        Err(why) => return unsendable(why),
+    };
+    let agent = agent(request, patience.timeout);
+    let begun = clock::monotonic();
+    let (tell, told) = channel();
+    let worker = agent.clone();
+    let work = move || {
+        let resolution = resolve(&target);
+        let outcome = match &resolution {
+            Ok(addresses) => exchange(&worker, message, addresses),
+            Err(why) => ExchangeOutcome::Unanswered(not_found(&target, why)),
+        };
+        let _nobody_waits = tell.send(Sent { outcome, resolution: Some(resolution) });
+    };
+    match thread::Builder::new().name("request".to_owned()).spawn(work) {
+        Ok(_detached) => wait(&told, agent, begun, patience),
+        Err(error) => unsendable(format!("no thread can be started for it: {error}")),
+    }
+}
+
+fn wait(told: &Receiver<Sent>, agent: Agent, begun: Monotonic, patience: &Patience<'_>) -> Sent {
+    let given_up = |outcome| Sent { outcome, resolution: None };
+    loop {
+        match told.recv_timeout(SLICE) {
+            Ok(sent) => return sent,
+            Err(RecvTimeoutError::Disconnected) => {
+                return given_up(ExchangeOutcome::Unsendable("the client failed inside itself".to_owned()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let outcome = match (patience.stopped)() {
+            Some(reason) => ExchangeOutcome::Stopped(reason),
+            None if clock::monotonic().since(begun) > patience.timeout.saturating_add(MARGIN) => ExchangeOutcome::OutOfTime,
+            None => continue,
+        };
+        // Its connection ends now. Where there is none yet the thread ends with its time-out, and nobody listens to it.
+        agent.shutdown();
+        return given_up(outcome);
+    }
+}
+
+fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
+    let config = Agent::config_builder()
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_global(Some(timeout))
+        .max_redirects(if request.follow_redirects { MOST_REDIRECTS } else { 0 })
+        .max_redirects_will_error(request.follow_redirects)
+        .max_response_header_size(HEADER_CAP)
+        .max_idle_connections(0)
+        .user_agent(concat!("proctor/", env!("CARGO_PKG_VERSION")));
+    #[cfg(feature = "tls")]
+    let config = config.tls_config(ureq::tls::TlsConfig::builder().disable_verification(!request.validate_ssl).build());
+    config.build().new_agent()
+}
+
+/// Makes a request of what the plan says, or says why it is none.
+fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> {
+    let uri: Uri = request.url.parse().map_err(|error| format!("its URL is none: {error}"))?;
+    let default_port = match uri.scheme_str() {
+        Some("http") => 80,
+        Some("https") if cfg!(feature = "tls") => 443,
+        Some("https") => return Err("this proctor was built without TLS (feature `tls`)".to_owned()),
+        Some(_) | None => return Err("its URL does not begin with `http://` or `https://`".to_owned()),
+    };
+    let host = uri.host().filter(|host| !host.is_empty()).ok_or("its URL names no host")?;
+    let target = Target { host: host.trim_matches(['[', ']']).to_owned(), port: uri.port_u16().unwrap_or(default_port) };
+    let mut builder = Request::builder().method(request.method.word()).uri(uri);
+    let mut names_a_type = false;
+    for (name, value) in &request.headers {
+        names_a_type |= name.eq_ignore_ascii_case("content-type");
+        builder = builder.header(name, value);
+    }
+    let body = match &request.body {
+        None => Vec::new(),
+        Some(HttpBody::Text(text)) => text.clone().into_bytes(),
+        Some(HttpBody::Json(document)) => {
+            if !names_a_type {
+                builder = builder.header("Content-Type", "application/json");
+            }
+            document.to_string().into_bytes()
+        }
+    };
+    let message = builder.body(body).map_err(|error| format!("a header of it is none: {error}"))?;
+    Ok((target, message))
+}
+
+fn resolve(target: &Target) -> Result<Vec<SocketAddr>, String> {
+    if let Ok(address) = target.host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, target.port)]);
+    }
+    let addresses: Vec<_> = (target.host.as_str(), target.port).to_socket_addrs().map_err(|error| error.to_string())?.collect();
+    if addresses.is_empty() { Err("the name has no address".to_owned()) } else { Ok(addresses) }
+}
+
+fn exchange(agent: &Agent, message: Request<Vec<u8>>, addresses: &[SocketAddr]) -> ExchangeOutcome {
+    let asked = message.uri().clone();
+    let (parts, body) = message.into_parts();
+    // A body of no bytes would still be announced as one.
+    let answered =
+        if body.is_empty() { agent.run(Request::from_parts(parts, ())) } else { agent.run(Request::from_parts(parts, body)) };
+    let mut response = match answered {
+        Ok(response) => response,
+        Err(error) => return failure(error, addresses),
+    };
+    let redirected_to = Some(response.get_uri()).filter(|uri| **uri != asked).map(ToString::to_string);
+    let (status, headers) = (response.status().as_u16(), headers_of(response.headers()));
+    let mut body = Vec::new();
+    let cap = Answer::BODY_CAP as u64;
+    let read = response.body_mut().with_config().limit(u64::MAX).reader().take(cap + 1).read_to_end(&mut body);
+    if let Err(error) = read {
+        return failure(Error::from(error), addresses);
+    }
+    let is_complete = body.len() <= Answer::BODY_CAP;
+    body.truncate(Answer::BODY_CAP);
+    ExchangeOutcome::Answered(Answer { status, headers, body, is_complete, redirected_to })
+}
+
+fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        all.entry(name.as_str().to_owned())
+            .and_modify(|so_far| {
+                so_far.push_str(", ");
+                so_far.push_str(&value);
+            })
+            .or_insert_with(|| value.into_owned());
+    }
+    all
+}
+
+/// Returns what an error of the client means: its own time-out, a request it would not send, or a connection's fault.
+fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
+    let last = addresses.last();
+    let named = |code: &str, message: String| {
+        ExchangeOutcome::Unanswered(ConnectionFault {
+            code: code.to_owned(),
+            errno: None,
+            syscall: None,
+            address: None,
+            port: last.map(SocketAddr::port),
+            message,
+        })
+    };
+    match error {
+        Error::Timeout(_) => ExchangeOutcome::OutOfTime,
+        Error::Io(error) => ExchangeOutcome::Unanswered(of_system(&error, last)),
+        Error::HostNotFound => named("ENOTFOUND", "the host's name has no address".to_owned()),
+        Error::TooManyRedirects => named("TOO_MANY_REDIRECTS", format!("it was redirected more than {MOST_REDIRECTS} times")),
+        Error::Protocol(error) => named("PROTOCOL", format!("the answer is no HTTP/1.1: {error}")),
+        Error::LargeResponseHeader(..) => named("PROTOCOL", format!("the answer's headers have more than {HEADER_CAP} bytes")),
+        Error::RedirectFailed => named("REDIRECT", "the answer redirects a request that has a body".to_owned()),
+        Error::Tls(why) => named("TLS", format!("TLS failed: {why}")),
+        #[cfg(feature = "tls")]
+        Error::Rustls(error) => named("TLS", format!("TLS failed: {error}")),
+        Error::BadUri(why) => ExchangeOutcome::Unsendable(format!("its URL is none: {why}")),
+        Error::Http(error) => ExchangeOutcome::Unsendable(error.to_string()),
+        other => named("CLIENT", other.to_string()),
+    }
+}
+
+/// Returns an error of the system by its own name. That of a TLS session is wrapped in one of the system.
+fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
+    let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
+    let place = last.map(ToString::to_string).unwrap_or_default();
+    let plain = |code: &str, message: String| ConnectionFault {
+        code: code.to_owned(),
+        errno: None,
+        syscall: None,
+        address: address.clone(),
+        port,
+        message,
+    };
+    match (error.raw_os_error(), error.kind()) {
+        (Some(number), _) => {
+            let errno = Errno::from_raw(number);
+            // The others can come of a connection that stood.
+            let connecting = matches!(
+                errno,
+                Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EADDRNOTAVAIL | Errno::ETIMEDOUT
+            );
+            let syscall = connecting.then_some("connect");
+            let message = format!("{} {errno:?} {place}", syscall.unwrap_or("connection"));
+            ConnectionFault { code: format!("{errno:?}"), errno: Some(number), syscall, address, port, message }
+        }
+        (None, io::ErrorKind::UnexpectedEof) => {
+            plain("ECONNRESET", format!("{place} closed the connection before its answer was whole"))
+        }
+        (None, io::ErrorKind::ConnectionRefused) => plain("ECONNREFUSED", format!("connect ECONNREFUSED {place}")),
+        (None, io::ErrorKind::InvalidData) => plain("TLS", format!("TLS failed: {error}")),
+        (None, _) => plain("CLIENT", error.to_string()),
+    }
+}
+
+fn not_found(target: &Target, why: &str) -> ConnectionFault {
+    ConnectionFault {
+        code: "ENOTFOUND".to_owned(),
+        errno: None,
+        syscall: Some("getaddrinfo"),
+        address: None,
+        port: Some(target.port),
+        message: format!("getaddrinfo ENOTFOUND {}: {why}", target.host),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Attempts: an action that does not succeed is carried out again, as often as its plan says, and every attempt is kept.
+
+use crate::model::{Action, Blocking, CategoryCode, EvidenceFile};
+use crate::process::clock;
+use crate::report::{ActionDisposition, AttemptFacts, ExecutedFacts};
+use crate::run::error::RunError;
+use crate::run::perform::{Performed, Performer};
+use crate::run::progress::Progress;
+
+/// The attempts of the action under way.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    /// Those that are over. None of them succeeded.
+    earlier: Vec<AttemptFacts>,
+}
+
+impl Attempts {
+    /// Returns the number of the attempt under way, from 1.
+    pub(super) fn number(&self) -> u32 {
+        u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    /// Returns the attempts that are over: the one whose facts they become is the last.
+    pub(super) fn take(&mut self) -> Vec<AttemptFacts> {
+        std::mem::take(&mut self.earlier)
+    }
+}
+
+impl Performer<'_, '_> {
+    /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+        let mut before = Vec::new();
+        loop {
+            let mut one = self.perform_once(action)?;
+            let number = u32::try_from(before.len()).unwrap_or(u32::MAX - 1) + 1;
+            if number > u32::from(action.retry_attempts) || !self.is_worth_another(action, &one) {
+                let one = merge(before, one);
+                self.tell(&one.facts);
+                return Ok(one);
+            }
+            let ActionDisposition::Executed(executed) = &mut one.facts.disposition else { return Ok(merge(before, one)) };
+            let reason = executed.classification.reason.clone();
+            let of = u32::from(action.retry_attempts) + 1;
+            (self.show)(Progress::Note(format!("{}: attempt {number} of {of} did not succeed: {reason}", action.name)));
+            self.attempts.earlier = std::mem::take(&mut executed.earlier);
+            self.attempts.earlier.push(facts_of(executed, &one.files));
+            before.push(one);
+        }
+    }
+
+    /// Returns whether an attempt may be followed by another: its result blocks, and neither it nor the run was stopped.
+    fn is_worth_another(&self, action: &Action, one: &Performed) -> bool {
+        let Some(outcome) = &one.outcome else { return false };
+        let was_stopped = outcome.classification.code == CategoryCode::Stopped;
+        let is_stopped = self.stop_of(action).is_some();
+        outcome.blocking == Blocking::Blocks && !was_stopped && !is_stopped && !self.clock.is_over(clock::monotonic())
+    }
+}
+
+fn facts_of(executed: &ExecutedFacts, files: &[EvidenceFile]) -> AttemptFacts {
+    AttemptFacts {
+        status: executed.classification.category,
+        reason: executed.classification.reason.clone(),
+        duration: executed.ended.duration,
+        files: files.to_vec(),
+    }
+}
+
+/// Returns what became of an action as a whole: its last attempt's result, everybody's files, waits and notes.
+fn merge(before: Vec<Performed>, last: Performed) -> Performed {
+    before.into_iter().rev().fold(last, |last, mut one| {
+        one.files.extend(last.files);
+        one.environment_names.extend(last.environment_names);
+        let waited =
+            [one.waited, last.waited].into_iter().flatten().reduce(|one, other| crate::model::DurationMs(one.0 + other.0));
+        Performed {
+            facts: last.facts,
+            outcome: last.outcome,
+            files: one.files,
+            environment_names: one.environment_names,
+            notes: last.notes,
+            waited,
+            met: last.met,
+        }
+    })
+}

@@ -1,0 +1,26 @@
+//! Ends of actions that no process came to: nothing was started.
+
+use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, SpawnFailure, StreamExcerpt};
+use crate::process::clock;
+
+/// An action whose program was not found: nothing was started, nothing captured.
+pub(super) fn not_started(failure: SpawnFailure) -> Ended {
+    not_a_process(ActionEnd::NotStarted(failure))
+}
+
+/// The end of what was no process: it printed nothing, and nothing is left of it.
+pub(super) fn not_a_process(end: ActionEnd) -> Ended {
+    let (now, nothing) = (clock::now(), Digest::of(b""));
+    let captured = Captured {
+        log_bytes: 0,
+        log_digest: nothing,
+        frames_bytes: 0,
+        frames_digest: nothing,
+        stdout: StreamExcerpt::default(),
+        stderr: StreamExcerpt::default(),
+        last_output: None,
+        pipes_left_open: false,
+        log_tail: Vec::new(),
+    };
+    Ended { end, started: now, ended: now, duration: DurationMs(0), captured, survivors: Vec::new(), usage: None, kept: None }
+}

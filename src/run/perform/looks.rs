@@ -1,0 +1,154 @@
+//! Actions that start no process: a look at a file, a request. Done here in thin code, judged in `tools/`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::evidence::{Reading, look_at_file};
+use crate::model::{
+    Action, ActionEnd, ActionKind, CategoryCode, DurationMs, Ended, EvidenceFile, Exchange, ExchangeOutcome, FileCheck, FileLook,
+    FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
+};
+use crate::process::clock::{self, Monotonic};
+use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, to_bytes};
+use crate::run::carry_out::skip_reason;
+use crate::run::diagnosis::diagnose;
+use crate::run::error::RunError;
+use crate::run::http_client::{Patience, send};
+use crate::run::perform::{Judged, Performed, Performer, not_a_process, skipped};
+use crate::run::progress::Progress;
+use crate::tools::{interpret_exchange, interpret_file};
+
+/// The content of a file that is looked through is read up to this size; a digest is computed of any.
+const CONTENT_CAP: u64 = 64 * 1024 * 1024;
+
+impl Performer<'_, '_> {
+    /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
+    pub(super) fn perform_look(&mut self, action: &Action) -> Result<Performed, RunError> {
+        if self.stop_of(action).is_some() {
+            return Ok(skipped(action, skip_reason(self.course.request.control)));
+        }
+        (self.show)(Progress::ActionStarted(Box::new(action.clone())));
+        let (started, begun, allowed) = (clock::now(), clock::monotonic(), self.allowed(action));
+        let (observed, interpretation) = match &action.kind {
+            ActionKind::FileValidation(validation) => self.validate_file(action, validation, allowed.timeout),
+            ActionKind::HttpRequest(request) => self.send_request(action, request, allowed.timeout),
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => {
+                unreachable!("whoever calls this has asked whether it starts a process")
+            }
+        };
+        let ended = ended(&interpretation, self.stop_of(action), started, begun);
+        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
+        let attempt = self.attempts.number();
+        let files = self.keep_look(action, attempt, &ended, &interpretation, &observed)?;
+        self.directory.begin_sync();
+        let judged = Judged { observed: without_bytes(action, observed), interpretation, ready_after: None };
+        let facts = self.over(action, ended, judged, &mut outcome);
+        let environment_names = BTreeSet::new();
+        let notes = Vec::new();
+        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
+    }
+
+    fn validate_file(&self, action: &Action, validation: &FileValidation, timeout: Duration) -> (Observed, Interpretation) {
+        let begun = clock::monotonic();
+        let interrupted = || match self.stop_of(action) {
+            Some(reason) => Some(FileLook::Stopped(reason)),
+            None => (clock::monotonic().since(begun) >= timeout).then_some(FileLook::OutOfTime),
+        };
+        let content_matters = match &validation.check {
+            FileCheck::Exists | FileCheck::SizeCheck { .. } => action.capture.file_contents,
+            FileCheck::ContentMatch { .. } | FileCheck::SchemaValid { .. } | FileCheck::HashMatch { .. } => true,
+        };
+        let reading =
+            if content_matters { Reading::Whole { keep: CONTENT_CAP, interrupted: &interrupted } } else { Reading::Nothing };
+        let look = look_at_file(&self.course.request.scope.root, Path::new(&validation.path), reading);
+        let seen = FileSeen { path: validation.path.clone(), look };
+        let interpretation = interpret_file(validation, &seen);
+        (Observed::File(seen), interpretation)
+    }
+
+    fn send_request(&self, action: &Action, request: &HttpRequest, timeout: Duration) -> (Observed, Interpretation) {
+        let (sent, begun) = (clock::now(), clock::monotonic());
+        let stopped = || self.stop_of(action);
+        let answer = send(request, &Patience { timeout, stopped: &stopped });
+        let duration = DurationMs::from(clock::monotonic().since(begun));
+        let diagnosis = match &answer.outcome {
+            ExchangeOutcome::Answered(_) | ExchangeOutcome::Unsendable(_) | ExchangeOutcome::Stopped(_) => None,
+            ExchangeOutcome::Unanswered(_) | ExchangeOutcome::OutOfTime => {
+                Some(diagnose(self.course.request.plan, answer.resolution.as_ref(), &|| stopped().is_some()))
+            }
+        };
+        let exchange = Exchange { sent, duration, outcome: answer.outcome, diagnosis };
+        let interpretation = interpret_exchange(request, &exchange);
+        (Observed::Exchange(Box::new(exchange)), interpretation)
+    }
+
+    fn keep_look(
+        &mut self,
+        action: &Action,
+        attempt: u32,
+        ended: &Ended,
+        interpretation: &Interpretation,
+        observed: &Observed,
+    ) -> Result<Vec<EvidenceFile>, RunError> {
+        let facts = LookFacts { run_id: &self.course.run_id, action, ended, interpretation };
+        let names = LookFiles::of_attempt(action, attempt);
+        let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
+        match (&action.kind, observed, names) {
+            (ActionKind::FileValidation(validation), Observed::File(seen), Some(LookFiles::File(record))) => {
+                files.push((record, to_bytes(&file_record(facts, validation, seen))));
+            }
+            (ActionKind::HttpRequest(sent), Observed::Exchange(exchange), Some(LookFiles::Http { request, error, body })) => {
+                let bytes = exchange.answer().map(|answer| &answer.body).filter(|bytes| !bytes.is_empty());
+                let body_name = bytes.map(|_| body.name.clone());
+                let record = to_bytes(&exchange_record(facts, sent, exchange, body_name.as_deref()));
+                files.push((if exchange.answer().is_some() { request } else { error }, record));
+                files.extend(bytes.map(|bytes| (body, bytes.clone())));
+            }
+            _ => {}
+        }
+        let write = |(file, bytes): &(NamedFile, Vec<u8>)| {
+            self.directory.write(&file.name, bytes, file.kind, Some(&action.id)).map_err(RunError::Evidence)
+        };
+        files.iter().map(write).collect()
+    }
+}
+
+/// Returns the end of a look in the words of an end of a process: a synthetic exit code, 0 for what is as it must be (C66).
+fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> Ended {
+    let stage = StopStage::Sigterm;
+    let code = interpretation.category;
+    let end = if matches!(code, CategoryCode::FileValid | CategoryCode::AnswerValid) {
+        ActionEnd::Exited { code: 0 }
+    } else if code == CategoryCode::TimedOut {
+        ActionEnd::TimedOut { limit: LimitKind::Wall, stage, code: None, signal: None }
+    } else if code == CategoryCode::Stopped {
+        ActionEnd::Stopped { reason: stopped.unwrap_or(StopReason::Interrupted), stage }
+    } else {
+        ActionEnd::Exited { code: 1 }
+    };
+    Ended { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..not_a_process(end) }
+}
+
+/// The bytes are in evidence by now, or need not be: what is kept of them to the end of the run is what the report shows.
+fn without_bytes(action: &Action, observed: Observed) -> Observed {
+    match observed {
+        Observed::File(mut seen) => {
+            if let FileLook::Found(found) = &mut seen.look
+                && !action.capture.file_contents
+            {
+                found.content = None;
+            }
+            Observed::File(seen)
+        }
+        Observed::Exchange(mut exchange) => {
+            if let ExchangeOutcome::Answered(answer) = &mut exchange.outcome
+                && !action.capture.request_response
+            {
+                answer.body = Vec::new();
+            }
+            Observed::Exchange(exchange)
+        }
+        Observed::Nothing | Observed::Service(_) => observed,
+    }
+}

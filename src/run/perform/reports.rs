@@ -1,0 +1,49 @@
+//! The reports tools leave: where they lie, and how they are taken once nothing is alive that could change them (E12).
+
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{Artifact, OutputDirectory, Refused, take_artifact};
+use crate::model::ToolReport;
+use crate::tools::ReportRequest;
+
+/// A report a tool wrote is taken up to this size.
+const REPORT_CAP: u64 = 64 * 1024 * 1024;
+
+/// Returns where a report lies that the command names itself.
+pub(super) fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+    match request {
+        ReportRequest::Own { path } => Some(directory.join(path)),
+        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
+    }
+}
+
+/// Takes the report that was asked for.
+pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
+    match request {
+        ReportRequest::None => ToolReport::NotRequested,
+        ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
+            let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
+            as_report(output.take(name, REPORT_CAP))
+        }
+        ReportRequest::Own { path } => {
+            let full = directory.join(path);
+            let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
+                return ToolReport::Refused("its path names no file".to_owned());
+            };
+            as_report(take_artifact(base, Path::new(name), REPORT_CAP))
+        }
+    }
+}
+
+fn as_report(taken: Result<Artifact, Refused>) -> ToolReport {
+    match taken {
+        Ok(artifact) => ToolReport::Fresh(artifact.bytes),
+        Err(Refused::NotThere) => ToolReport::Missing,
+        Err(refused) => ToolReport::Refused(refused.to_string()),
+    }
+}
+
+/// Takes a report that lies in the project.
+pub(super) fn take_project_report(root: &Path, path: &Path) -> ToolReport {
+    as_report(take_artifact(root, path, REPORT_CAP))
+}

@@ -1,0 +1,130 @@
+//! What is there, asked with few calls. The rules name some two hundred places, most of which do not exist, and they are looked for
+//! between a save and its run: the names in a directory are read once, and where it really lies is found out once.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs::read_dir;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// A directory with more names than this is not read: asking for each place costs less then.
+const MOST_NAMES: usize = 1_000;
+
+/// Where a path really lies, and which file it is (device, inode).
+pub(super) type Found = (PathBuf, (u64, u64));
+
+/// What has been seen so far; for one look at the rules, since what is there changes.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    names: HashMap<PathBuf, Names>,
+    real: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+/// The names in a directory.
+#[derive(Debug)]
+enum Names {
+    /// All of them; none where there is no such directory.
+    Known(HashSet<OsString>),
+    /// Too many to be read, or they cannot be.
+    Unknown,
+}
+
+impl Sight {
+    /// Returns where a path really lies and which file it is; none where nothing is there.
+    pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
+        let real = self.directory(parent)?.join(name);
+        let metadata = real.symlink_metadata().ok()?;
+        if metadata.is_symlink() { whole(&real) } else { Some((real, (metadata.dev(), metadata.ino()))) }
+    }
+
+    /// Returns where a path really lies; none where nothing is there.
+    pub(super) fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        self.found(path).map(|(path, _identity)| path)
+    }
+
+    /// Returns what is found below a directory; most of the time the directory's names say that nothing is.
+    pub(super) fn found_below(&mut self, directory: &Path, path: &str) -> Option<Found> {
+        let Some(Component::Normal(first)) = Path::new(path).components().next() else { return None };
+        let names = self.names.entry(directory.to_owned()).or_insert_with(|| Names::read(directory));
+        match names {
+            Names::Known(names) if !names.contains(first) => None,
+            Names::Known(_) | Names::Unknown => self.found(&directory.join(path)),
+        }
+    }
+
+    /// Returns where a directory really lies: what is above it is asked for once, for all that lies there.
+    fn directory(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.real.get(path) {
+            return known.clone();
+        }
+        let real = self.real(path);
+        self.real.insert(path.to_owned(), real.clone());
+        real
+    }
+}
+
+impl Names {
+    fn read(directory: &Path) -> Self {
+        let Ok(entries) = read_dir(directory) else { return Self::Unknown };
+        let mut names = HashSet::new();
+        for entry in entries {
+            let Ok(entry) = entry else { return Self::Unknown };
+            if names.len() == MOST_NAMES {
+                return Self::Unknown;
+            }
+            names.insert(entry.file_name());
+        }
+        Self::Known(names)
+    }
+}
+
+fn whole(path: &Path) -> Option<Found> {
+    let metadata = path.metadata().ok()?;
+    Some((path.canonicalize().ok()?, (metadata.dev(), metadata.ino())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// What is asked of the system for each path on its own.
+    fn plainly(path: &Path) -> Option<Found> {
+        whole(path)
+    }
+
+    #[test]
+    fn it_sees_what_asking_for_each_path_on_its_own_shows() {
+        let home = TempDir::new().expect("a temporary directory");
+        let at = |name: &str| home.path().join(name);
+        fs::create_dir_all(at("d/e")).expect("a writable directory");
+        fs::File::create(at("d/e/file")).expect("a writable directory");
+        symlink("d/e", at("link")).expect("a writable directory");
+        symlink("nowhere", at("dangling")).expect("a writable directory");
+        symlink(at("link/file"), at("d/to-file")).expect("a writable directory");
+        let mut sight = Sight::default();
+        let names =
+            ["d", "d/e", "d/e/file", "link", "link/file", "link/../e", "dangling", "d/to-file", "d/none", "none/file", "d/e/.."];
+        for name in names {
+            assert_eq!(sight.found(&at(name)), plainly(&at(name)), "{name}");
+            assert_eq!(sight.found_below(home.path(), name), plainly(&at(name)), "{name}");
+        }
+        assert_eq!(sight.found(Path::new("/")), plainly(Path::new("/")));
+    }
+
+    #[test]
+    fn a_directory_with_many_names_and_one_that_is_not_there_are_asked_for_each() {
+        let home = TempDir::new().expect("a temporary directory");
+        for number in 0..=MOST_NAMES {
+            fs::File::create(home.path().join(number.to_string())).expect("a writable directory");
+        }
+        let mut sight = Sight::default();
+        assert!(sight.found_below(home.path(), "7").is_some() && sight.found_below(home.path(), "none").is_none());
+        assert!(sight.found_below(&home.path().join("none"), "7").is_none());
+    }
+}

@@ -1,0 +1,120 @@
+//! Runs of plans that no `proctor.toml` can say, carried out through the library as the program does.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use proctor::config;
+use proctor::ignore::MatcherSettings;
+use proctor::model::{
+    Action, ActionKind, Asker, FileCheck, FileValidation, HttpRequest, IsolationLevel, Plan, RoutingSettings, Trigger,
+    TriggerKind,
+};
+use proctor::process::{Control, ControlHandle, LauncherHandle};
+use proctor::report::to_bytes;
+use proctor::run::{
+    Carried, Checks, EnvironmentSettings, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace,
+};
+use proctor::spec::{self, DiskFiles};
+use proctor::tree::Hints;
+use serde_json::Value;
+
+use crate::common::{Project, fake_tool};
+
+/// Returns an action that looks at a file, in the place of another.
+pub(super) fn file(action: &Action, path: &str, check: FileCheck) -> Action {
+    let kind = ActionKind::FileValidation(FileValidation { path: path.to_owned(), check });
+    of_kind(action, kind, format!("looks at {path}"))
+}
+
+/// Returns an action that sends a request, in the place of another.
+pub(super) fn http(action: &Action, request: HttpRequest) -> Action {
+    let shown = request.shown();
+    of_kind(action, ActionKind::HttpRequest(Box::new(request)), shown)
+}
+
+fn of_kind(action: &Action, kind: ActionKind, display: String) -> Action {
+    let mut action = Action { kind, ..action.clone() };
+    action.command.argv.clear();
+    action.command.display = display;
+    action
+}
+
+/// Carries the plan of `proctor.toml` out as `shape` leaves it, and returns its report.
+#[track_caller]
+pub(super) fn carry_out(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
+    let (control, _handle) = Control::new().expect("pipes can be made");
+    carry_out_under(project, &control, shape, &mut |_| {})
+}
+
+/// Carries such a plan out, and asks for a stop when `when` is true of what is shown.
+#[track_caller]
+pub(super) fn carry_out_and_tell(
+    project: &Project,
+    shape: impl FnOnce(&mut Plan),
+    tell: &mut dyn FnMut(&Progress, &ControlHandle),
+) -> Value {
+    let (control, handle) = Control::new().expect("pipes can be made");
+    carry_out_under(project, &control, shape, &mut |progress| tell(&progress, &handle))
+}
+
+fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut Plan), show: &mut dyn FnMut(Progress)) -> Value {
+    let root = project.path();
+    let text = std::fs::read_to_string(root.join("proctor.toml")).expect("the project has settings");
+    let configuration = config::read(&text, "proctor.toml").expect("the settings are right");
+    let mut plan = spec::plan(&configuration, &DiskFiles::new(&root), "project").expect("there is a plan");
+    shape(&mut plan);
+    let settings = Settings {
+        matcher: MatcherSettings::default(),
+        routing: RoutingSettings::default(),
+        environment: EnvironmentSettings::default(),
+        sandbox: configuration.sandbox.clone(),
+        strongest_isolation: IsolationLevel::Namespace,
+        lock_wait: configuration.evidence.lock_wait,
+        queue: QueueSettings { max_parallel: 4, wait: configuration.queue.wait },
+        order: configuration.run.order,
+        link: None,
+    };
+    let tool = fake_tool();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", tool.parent().expect("it lies in a directory").display());
+    let ambient: BTreeMap<OsString, OsString> = BTreeMap::from([
+        ("PATH".into(), path.into()),
+        ("HOME".into(), project.root().join("home").into()),
+        ("PROCTOR_TEST_ROOT".into(), project.root().into()),
+    ]);
+    let launcher = LauncherHandle::execute(tool).expect("the launcher starts");
+    let state = project.root().join("state/proctor");
+    let mut workspace = Workspace::open(&state, tool, launcher, ambient, Arc::new(|_| {})).expect("the store opens");
+    let scope = register(&mut workspace, project, &plan, &settings);
+    let request = RunRequest {
+        plan: &plan,
+        settings: &settings,
+        scope: &scope,
+        checks: Checks::All,
+        phase: None,
+        trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
+        unless_tree: None,
+        hints: Hints::Everything,
+        lost_events: false,
+        control,
+    };
+    let carried = workspace.carry_out(&request, show).expect("nothing of proctor's own fails");
+    let (Carried::Judged(sealed) | Carried::Interrupted(sealed)) = carried else { panic!("{carried:?}") };
+    serde_json::from_slice(&to_bytes(&sealed.report)).expect("a report is JSON")
+}
+
+fn register(workspace: &mut Workspace, project: &Project, plan: &Plan, settings: &Settings) -> Scope {
+    let asker = Asker { pid: std::process::id(), uid: nix::unistd::getuid().as_raw(), executable: None, terminal: None };
+    match workspace.register(&project.path(), plan, settings, &asker, None).expect("it can be registered") {
+        Registration::Known(scope) | Registration::New { scope, .. } => scope,
+        Registration::Doubtful(doubt) => panic!("{doubt:?}"),
+    }
+}
+
+/// Reads a JSON file of the project's last run.
+#[track_caller]
+pub(super) fn evidence(project: &Project, name: &str) -> Value {
+    let path = project.store().run_directory("default").join(name);
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
+}
