@@ -34,7 +34,7 @@
 //! model                                → –
 //! ignore, condition, routing, config   → model
 //! tools                                → model
-//! spec                                 → model, config, tools
+//! spec                                 → model, config, condition, tools
 //! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report

@@ -32,6 +32,7 @@ mod run;
 mod service;
 mod signals;
 mod soak;
+mod specification;
 mod tdd;
 mod tree;
 mod watch_cli;

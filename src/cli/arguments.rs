@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
+use crate::cli::specification_arguments::{CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
 
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     Tree(TreeOptions),
     Why(WhyOptions),
+    Check(CheckOptions),
+    Schema(SchemaOptions),
+    Plan(PlanOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -335,9 +339,16 @@ impl Command {
             Self::Wait(options) => options.json,
             Self::List(options) => options.json,
             Self::Service(options) => options.json,
-            Self::Watch(_) | Self::Init(_) | Self::Log(_) | Self::Daemon(_) | Self::Add(_) | Self::Remove(_) | Self::Api(_) => {
-                false
-            }
+            Self::Check(options) => options.json,
+            Self::Plan(options) => options.json,
+            Self::Watch(_)
+            | Self::Init(_)
+            | Self::Log(_)
+            | Self::Daemon(_)
+            | Self::Add(_)
+            | Self::Remove(_)
+            | Self::Api(_)
+            | Self::Schema(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

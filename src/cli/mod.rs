@@ -20,6 +20,7 @@ mod service;
 mod service_arguments;
 mod setup;
 mod show_progress;
+mod specification_arguments;
 mod style;
 mod terminal;
 mod watch_screen;
@@ -75,6 +76,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
+        Command::Check(options) => commands::check::execute(&options, environment),
+        Command::Schema(_) => commands::schema::execute(),
+        Command::Plan(options) => commands::plan::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }
 }

@@ -74,7 +74,7 @@ fn refuse_masks(command: &CommandLine) -> Result<(), Wrong> {
 }
 
 /// Returns the script of a command whose program is a shell.
-fn script_of(argv: &[String]) -> Option<&str> {
+pub fn script_of(argv: &[String]) -> Option<&str> {
     let program = argv.first()?.rsplit('/').next()?;
     let flag = argv.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
     SHELLS.contains(&program).then(|| argv.get(flag + 1).map(String::as_str)).flatten()

@@ -21,7 +21,9 @@ mod shell;
 mod tests;
 mod values;
 
+pub use command::script_of;
 pub use duration::{duration_text, parse_duration};
+pub use nearest::nearest;
 pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
@@ -29,3 +31,4 @@ pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
     PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, WatchSettings,
 };
+pub use shell::{Construct, masking_pattern, shell_construct};

@@ -1,10 +1,10 @@
 //! The known word that is nearest to an unknown one, so that a typing error is answered with its correction (G4).
 
 /// Returns the nearest of `known`, the first of equals; none where every one differs in more than half of the longer word.
-pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
-        let distance = edit_distance(&word.to_lowercase(), candidate);
+        let distance = edit_distance(&word.to_lowercase(), &candidate.to_lowercase());
         let bearable = distance * 2 <= word.chars().count().max(candidate.chars().count());
         if bearable && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));

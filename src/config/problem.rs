@@ -43,7 +43,7 @@ pub struct Problem {
 
 impl Place {
     /// Returns the place of a byte offset. An offset within a character counts as the character's; one behind the end as the end.
-    pub(super) fn of(text: &str, offset: usize) -> Self {
+    pub fn of(text: &str, offset: usize) -> Self {
         let offset = text.floor_char_boundary(offset.min(text.len()));
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

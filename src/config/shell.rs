@@ -5,13 +5,13 @@
 
 /// Something of a command text that only a shell understands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Construct {
+pub struct Construct {
     /// What it is, for people: "a pipe".
-    pub(super) what: &'static str,
+    pub what: &'static str,
     /// As it is written.
-    pub(super) text: String,
+    pub text: String,
     /// Another way than a shell, if there is one.
-    pub(super) instead: Option<&'static str>,
+    pub instead: Option<&'static str>,
 }
 
 /// A piece of a shell text.
@@ -121,7 +121,7 @@ const MASKS: &[Mask] = &[
 ];
 
 /// Returns the first thing of a command text that needs a shell.
-pub(super) fn shell_construct(text: &str) -> Option<Construct> {
+pub fn shell_construct(text: &str) -> Option<Construct> {
     let mut constructs = Vec::new();
     let tokens = scan(text.trim(), &mut constructs);
     if let Some(first) = constructs.into_iter().next() {
@@ -136,7 +136,7 @@ pub(super) fn shell_construct(text: &str) -> Option<Construct> {
 }
 
 /// Returns the first pattern of a script that hides a failure, as it would be written, and what it does.
-pub(super) fn masking_pattern(script: &str) -> Option<(String, &'static str)> {
+pub fn masking_pattern(script: &str) -> Option<(String, &'static str)> {
     let tokens = scan(script.trim(), &mut Vec::new());
     if tokens.last() == Some(&Token::Operator("&")) {
         return Some(("&".to_owned(), "leaves the command running and reports success at once"));

@@ -14,6 +14,7 @@ mod package;
 mod policy;
 mod recognised;
 mod resolve;
+pub mod specification;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod api;
+pub(crate) mod check;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
 mod hand_over;
@@ -9,9 +10,11 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
 mod opening;
+pub(crate) mod plan;
 pub(crate) mod remove;
 pub(crate) mod request;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod status;

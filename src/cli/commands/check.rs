@@ -1,0 +1,221 @@
+//! `proctor check`: everything that is wrong with a project's specifications and its configuration. Nothing is run or recorded.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use serde::Serialize;
+
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup::{self, CONFIGURATION_FILE};
+use crate::cli::specification_arguments::CheckOptions;
+use crate::config::{self, Configuration, Problem};
+use crate::model::CommandExit;
+use crate::process::clock;
+use crate::run::RunError;
+use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
+use crate::spec::{self, DiskFiles};
+use crate::tree::Index;
+
+/// The most bytes of a file that are read: more than any reader below takes.
+const MOST_BYTES: u64 = (16 << 20) + 1;
+
+/// The document of `--json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckV1 {
+    schema: &'static str,
+    errors: usize,
+    notes: usize,
+    files: Vec<FileV1>,
+}
+
+/// What was found in one file.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileV1 {
+    file: String,
+    kind: FileKind,
+    /// Whether it has no error.
+    valid: bool,
+    /// The ids of its tasks; empty where it has an error.
+    tasks: Vec<String>,
+    /// Of a specification.
+    faults: Vec<SpecificationFault>,
+    /// Of a configuration.
+    problems: Vec<ProblemV1>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum FileKind {
+    Specification,
+    Configuration,
+}
+
+/// A problem of a configuration, which is always an error.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProblemV1 {
+    line: usize,
+    column: usize,
+    key_path: String,
+    message: String,
+    nearest: Option<String>,
+    hint: Option<String>,
+    #[serde(skip)]
+    text: String,
+}
+
+/// Carries the command out.
+pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let files = if options.files.is_empty() { check_project(&root)? } else { check_files(&root, &options.files, environment)? };
+    let errors = files.iter().map(FileV1::errors).sum();
+    let notes = files.iter().map(|file| file.faults.len() + file.problems.len()).sum::<usize>() - errors;
+    let document = CheckV1 { schema: "proctor-check-v1", errors, notes, files };
+    if options.json {
+        render::document(&document);
+    } else {
+        document.lines().iter().for_each(|line| render::line(line));
+    }
+    Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
+}
+
+/// Checks what belongs to the project: its configuration, and its specifications in the order of their paths.
+fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
+    let mut files = Vec::new();
+    let mut configuration = Configuration::default();
+    let path = root.join(CONFIGURATION_FILE);
+    match read_text(&path) {
+        Ok(text) => {
+            files.push(check_configuration(root, CONFIGURATION_FILE, &text));
+            configuration = config::read(&text, CONFIGURATION_FILE).unwrap_or_default();
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(unreadable(&path, &error)),
+    }
+    let matcher = opening::matcher(&configuration)?;
+    let index = Index::scan(root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
+    let mut names: Vec<String> = index
+        .named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()))
+        .into_iter()
+        .filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned))
+        .collect();
+    names.sort();
+    for name in names {
+        let path = root.join(&name);
+        let text = read_text(&path).map_err(|error| unreadable(&path, &error))?;
+        files.push(check_specification(root, &name, &text));
+    }
+    Ok(files)
+}
+
+fn check_files(root: &Path, files: &[PathBuf], environment: &Environment) -> Result<Vec<FileV1>, CommandError> {
+    let check = |file: &PathBuf| {
+        let path = environment.absolute(file);
+        let text = read_text(&path).map_err(|error| unreadable(file, &error))?;
+        let name = file.display().to_string();
+        let is_configuration = path.file_name().is_some_and(|name| name == CONFIGURATION_FILE);
+        Ok(if is_configuration { check_configuration(root, &name, &text) } else { check_specification(root, &name, &text) })
+    };
+    files.iter().map(check).collect()
+}
+
+fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
+    let reading = read_specification(text, name, Surroundings { project_root: root });
+    let tasks = reading.specification.iter().flat_map(|specification| specification.raw.tasks.keys().cloned());
+    FileV1 {
+        file: name.to_owned(),
+        kind: FileKind::Specification,
+        valid: reading.specification.is_some(),
+        tasks: tasks.collect(),
+        faults: reading.faults,
+        problems: Vec::new(),
+    }
+}
+
+fn check_configuration(root: &Path, name: &str, text: &str) -> FileV1 {
+    let planned = config::read(text, name)
+        .and_then(|configuration| spec::plan(&configuration, &DiskFiles::new(root), &setup::directory_name(root)));
+    let (tasks, problems) = match planned {
+        Ok(plan) => (vec![plan.task.to_string()], Vec::new()),
+        Err(problems) => (Vec::new(), problems.iter().map(ProblemV1::of).collect()),
+    };
+    let valid = problems.is_empty();
+    FileV1 { file: name.to_owned(), kind: FileKind::Configuration, valid, tasks, faults: Vec::new(), problems }
+}
+
+/// Reads a text without waiting for a writer of a FIFO. The readers say that a text is too long.
+fn read_text(path: &Path) -> io::Result<String> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    let hint = if error.kind() == ErrorKind::NotFound {
+        "name a file that is there, or none for every one of the project"
+    } else if error.kind() == ErrorKind::InvalidData {
+        "save the file in UTF-8"
+    } else {
+        "name a file you may read"
+    };
+    CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), error).hint(hint)
+}
+
+impl FileV1 {
+    fn errors(&self) -> usize {
+        self.problems.len() + self.faults.iter().filter(|fault| fault.is_hard()).count()
+    }
+}
+
+impl ProblemV1 {
+    fn of(problem: &Problem) -> Self {
+        Self {
+            line: problem.line,
+            column: problem.column,
+            key_path: problem.key_path.clone(),
+            message: problem.message.clone(),
+            nearest: problem.nearest.clone(),
+            hint: problem.hint.clone(),
+            text: problem.to_string(),
+        }
+    }
+}
+
+impl CheckV1 {
+    /// Returns the lines for people: every fault, then one line for each file, then the sum.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for file in &self.files {
+            lines.extend(file.faults.iter().map(ToString::to_string));
+            lines.extend(file.problems.iter().map(|problem| problem.text.clone()));
+        }
+        for file in &self.files {
+            let errors = file.errors();
+            let notes = file.faults.len() + file.problems.len() - errors;
+            let verdict = if file.valid { file.tasks.join(", ") } else { counted(errors, "error") };
+            let notes = if notes == 0 { String::new() } else { format!(", {}", counted(notes, "note")) };
+            lines.push(format!("{} {}: {verdict}{notes}", if file.valid { "✓" } else { "✗" }, file.file));
+        }
+        if self.files.is_empty() {
+            lines
+                .push(format!("no {CONFIGURATION_FILE} and no file whose name ends in {SPECIFICATION_SUFFIX}: nothing to check"));
+        }
+        lines
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,55 @@
+//! The arguments of the commands about what is checked: `check`, `schema`, `plan`. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run
+///
+/// Without FILE every `*test-specification.json` that belongs to the project's tree is read, and its `proctor.toml`. An error
+/// keeps a file from being run, a note does not.
+///
+/// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 4 if there is an error.
+///
+/// Examples:
+///   proctor check
+///   proctor check specs/T117-test-specification.json --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CheckOptions {
+    /// The files; `proctor.toml` by its name, anything else as a test specification
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print the JSON Schema of test specifications
+///
+/// It is that of schema version 2.0.0 with what proctor adds under the keys `proctor`, in draft 7.
+///
+/// Examples:
+///   proctor schema > schema-2.0.0.json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SchemaOptions {}
+
+/// Print what a run would do, in the order it would do it; nothing is run
+///
+/// Examples:
+///   proctor plan
+///   proctor plan fixtures/projects/quotes --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PlanOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,261 @@
+//! Rules of commands: run without a shell unless one is named, hide no failure, prove something.
+
+use std::collections::BTreeMap;
+
+use crate::config::{masking_pattern, script_of, shell_construct};
+use crate::model::{ActionPhase, ToolClass};
+use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
+use crate::tools::{recognise, recognise_script};
+
+/// First words of commands of servers, which go on until they are stopped.
+const SERVERS: &[&[&str]] = &[
+    &["npm", "run", "dev"],
+    &["npm", "run", "start"],
+    &["npm", "run", "serve"],
+    &["npm", "start"],
+    &["yarn", "dev"],
+    &["yarn", "start"],
+    &["pnpm", "dev"],
+    &["pnpm", "run", "dev"],
+    &["npx", "next", "dev"],
+    &["next", "dev"],
+    &["vite"],
+    &["npx", "vite"],
+    &["flask", "run"],
+    &["uvicorn"],
+    &["gunicorn"],
+    &["python", "-m", "http.server"],
+    &["python3", "-m", "http.server"],
+    &["python", "manage.py", "runserver"],
+    &["rails", "server"],
+    &["php", "artisan", "serve"],
+];
+
+/// Words after which such a program ends by itself.
+const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
+
+/// Programs that can only succeed.
+const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
+
+/// A command text, wherever it stands.
+struct CommandText<'s> {
+    pointer: String,
+    text: &'s str,
+    shell: Option<RawShell>,
+}
+
+/// A command needs a shell and names none.
+pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Finding> {
+    let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
+    let findings = plain.filter_map(|command| {
+        let construct = shell_construct(command.text)?;
+        let written = construct.text.escape_debug();
+        let message = format!("`{written}` is {} and needs a shell, but commands run without one", construct.what);
+        let hint = "add `\"shell\": \"bash\"` to the parameters, or say the words in `proctor.argv`";
+        Some(Finding::new(command.pointer, message).hint(hint))
+    });
+    findings.collect()
+}
+
+/// A script hides a failure.
+pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Finding> {
+    let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
+        Some(_) => Some((command.pointer, command.text.to_owned())),
+        // A shell of the command's own hides as well as one of ours.
+        None => Some((command.pointer, script_of(&shlex::split(command.text)?)?.to_owned())),
+    });
+    let words = subject.actions().filter_map(|action| {
+        let script = script_of(action.raw.proctor.as_ref()?.argv.as_deref()?)?.to_owned();
+        Some((format!("{}/proctor/argv", action.pointer), script))
+    });
+    let findings = texts.chain(words).filter_map(|(pointer, script)| {
+        let (pattern, why) = masking_pattern(&script)?;
+        let hint = "let the command's own exit status decide; what may fail is said by the validation policy";
+        Some(Finding::new(pointer, format!("`{pattern}` {why}")).hint(hint))
+    });
+    findings.collect()
+}
+
+/// A command has no words.
+pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Finding> {
+    let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
+    let findings = plain.filter_map(|command| match shlex::split(command.text) {
+        None => Some(Finding::new(command.pointer, "a quote is not closed").hint("close it")),
+        Some(words) if words.is_empty() => Some(Finding::new(command.pointer, "the command is empty").hint("say what to run")),
+        Some(_) => None,
+    });
+    findings.collect()
+}
+
+/// A command names a shell that Linux has not.
+pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Finding> {
+    let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
+    let findings = foreign.map(|(action, _)| {
+        action.finding("/parameters/shell", "this shell is not supported").hint("`bash` and `sh` are; most commands need none")
+    });
+    findings.collect()
+}
+
+/// A server is started as if it ended.
+pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Finding> {
+    let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
+    let servers = subject.commands().filter(|(action, command)| {
+        let is_service = action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some());
+        !is_service && (Some(command.command.as_str()) == known || is_server(&command.command))
+    });
+    let findings = servers.map(|(action, command)| {
+        let message = format!("`{}` goes on until it is stopped: as an action it can only time out", command.command);
+        action.finding("/parameters/command", message).hint(
+            "say it in `globalConfiguration.devServer`, or make the prerequisite a service: `\"proctor\": {\"version\": \"1.0.0\", \"service\": {\"ready\": {\"port\": 4173}}}`",
+        )
+    });
+    findings.collect()
+}
+
+/// A step can only succeed.
+pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Finding> {
+    let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
+    let idle = steps.filter(|(action, command)| {
+        let words = words_of(action, command);
+        words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
+    });
+    let findings = idle.map(|(action, command)| {
+        action.finding("/parameters/command", format!("`{}` can only succeed: the step proves nothing", command.command))
+    });
+    findings.collect()
+}
+
+/// More exit codes than 0 count as success.
+pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
+    let widened = subject.commands().filter_map(|(action, command)| {
+        let codes = command.expected_exit_codes.as_deref().unwrap_or_default();
+        let more: Vec<String> = codes.iter().filter(|code| **code != 0).map(ToString::to_string).collect();
+        (!more.is_empty()).then(|| (class_of(&action, command), more.join(", "), action))
+    });
+    let findings = widened.map(|(class, codes, action)| match class {
+        ToolClass::Generic => action
+            .finding("/parameters/expectedExitCodes", format!("exit codes {codes} count as success"))
+            .hint("leave out those that mean a failure"),
+        ToolClass::Test | ToolClass::Validation => action
+            .finding(
+                "/parameters/expectedExitCodes",
+                format!("exit codes {codes} are let through, but what the tool says decides"),
+            )
+            .hint("leave `expectedExitCodes` out: the tool's own report and exit code are judged"),
+    });
+    findings.collect()
+}
+
+/// No exit code is expected, or one that cannot be.
+pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = subject.commands().filter_map(|(action, command)| {
+        let codes = command.expected_exit_codes.as_ref()?;
+        let place = "/parameters/expectedExitCodes";
+        if codes.is_empty() {
+            return Some(action.finding(place, "without any code the action could never succeed").hint("leave it out for [0]"));
+        }
+        let wrong = codes.iter().find(|code| !(0..=255).contains(*code))?;
+        Some(action.finding(place, format!("{wrong} is no exit code")).hint("exit codes are 0 to 255"))
+    });
+    findings.collect()
+}
+
+/// `argv` or `tool` stands on an action that runs no command.
+pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for action in subject.actions() {
+        let Some(added) = &action.raw.proctor else { continue };
+        let (shell, is_command) = match &action.raw.parameters {
+            RawParameters::TerminalCommand(command) => (command.shell, true),
+            RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::CustomScript(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => (None, false),
+        };
+        let action_type = action.raw.parameters.action_type();
+        for (key, is_said) in [("argv", added.argv.is_some()), ("tool", added.tool.is_some())] {
+            if is_said && !is_command {
+                let finding =
+                    action.finding(&format!("/proctor/{key}"), format!("an action of type `{action_type}` has no `{key}`"));
+                findings.push(finding.hint("remove it, or make the action a TERMINAL_COMMAND"));
+            }
+        }
+        if added.argv.is_some() && shell.is_some() {
+            let finding = action.finding("/proctor/argv", "words are not read by a shell");
+            findings.push(finding.hint("leave out `argv`, or `parameters.shell`"));
+        }
+    }
+    findings
+}
+
+/// A variable's name is none.
+pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Finding> {
+    let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
+    let of_actions = subject.actions().filter_map(|action| {
+        let environment = match &action.raw.parameters {
+            RawParameters::TerminalCommand(command) => &command.environment,
+            RawParameters::CustomScript(script) => &script.environment,
+            RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => return None,
+        };
+        Some((format!("{}/parameters/environment", action.pointer), environment))
+    });
+    std::iter::once(global).chain(of_actions).flat_map(|(pointer, environment)| wrong_names(&pointer, environment)).collect()
+}
+
+fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Finding> {
+    let is_wrong = |name: &str, value: &str| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
+    let wrong = environment.iter().filter(|(name, value)| is_wrong(name, value));
+    let finding = |(name, _): (&String, &String)| {
+        let message = format!("`{}` cannot be a variable", name.escape_debug());
+        Finding::new(pointer, message).hint("a name is not empty and has no `=`, and neither name nor value has a NUL")
+    };
+    wrong.map(finding).collect()
+}
+
+/// Every text that is run: actions', checks of the workflow, and the development server's.
+fn command_texts<'s>(subject: &Subject<'s>) -> Vec<CommandText<'s>> {
+    let own_words = |action: &Action<'_>| action.raw.proctor.as_ref().is_some_and(|added| added.argv.is_some());
+    let actions = subject.commands().filter(|(action, _)| !own_words(action)).map(|(action, command)| CommandText {
+        pointer: format!("{}/parameters/command", action.pointer),
+        text: &command.command,
+        shell: command.shell,
+    });
+    let checks = subject.tasks().flat_map(|task| {
+        let workflow = task.raw.execution_workflow.as_ref();
+        let prerequisites = workflow.map(|workflow| workflow.prerequisites.as_slice()).unwrap_or_default();
+        prerequisites.iter().enumerate().filter_map(move |(index, prerequisite)| {
+            let pointer = task.pointer(&format!("/executionWorkflow/prerequisites/{index}/checkCommand"));
+            Some(CommandText { pointer, text: prerequisite.check_command.as_deref()?, shell: None })
+        })
+    });
+    let server = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
+    let server =
+        server.map(|text| CommandText { pointer: "/globalConfiguration/devServer/command".to_owned(), text, shell: None });
+    actions.chain(checks).chain(server).collect()
+}
+
+fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<String> {
+    let argv = action.raw.proctor.as_ref().and_then(|added| added.argv.clone());
+    argv.or_else(|| shlex::split(&command.command)).unwrap_or_default()
+}
+
+/// Returns what a command is taken for by its words.
+pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
+    let recognition =
+        if command.shell.is_some() { recognise_script(&command.command) } else { recognise(&words_of(action, command)) };
+    recognition.tool.class()
+}
+
+fn is_server(command: &str) -> bool {
+    let words = shlex::split(command).unwrap_or_default();
+    let ends = words.iter().any(|word| ENDING_WORDS.contains(&word.as_str()));
+    !ends
+        && SERVERS.iter().any(|server| words.len() >= server.len() && server.iter().zip(&words).all(|(want, word)| want == word))
+}

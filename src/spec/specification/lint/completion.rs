@@ -1,0 +1,129 @@
+//! Rules of completion: what a task asks of itself can be had, and lets no failing test through unsaid.
+
+use crate::model::ActionType;
+use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
+
+/// A pass rate below this lets failing steps through.
+const WHOLE: f64 = 100.0;
+
+/// The time of a whole run that says none, in milliseconds.
+const SUITE_TIMEOUT: u64 = 300_000;
+
+/// Failing steps are let through.
+pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let criteria = &task.raw.completion_criteria;
+        let place = task.pointer("/completionCriteria/allStepsMustPass");
+        match criteria.minimum_pass_rate {
+            _ if criteria.all_steps_must_pass => None,
+            None => Some(
+                Finding::new(place, "not every step must pass, and nothing says how many must: every one is taken")
+                    .hint("say `minimumPassRate`, or `\"allStepsMustPass\": true`"),
+            ),
+            Some(rate) if rate < WHOLE => Some(
+                Finding::new(task.pointer("/completionCriteria/minimumPassRate"), format!("{rate} % of the steps are enough"))
+                    .hint("a result that blocks still keeps the task from being complete"),
+            ),
+            Some(_) => None,
+        }
+    };
+    subject.tasks().filter_map(of_task).collect()
+}
+
+/// Required evidence that no action gives.
+pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let has = |action_type: ActionType| task.actions().any(|action| action.raw.parameters.action_type() == action_type);
+        let is_given = |kind: &RawEvidenceKind| match kind {
+            RawEvidenceKind::Screenshots => false,
+            RawEvidenceKind::ApiResponses => has(ActionType::HttpRequest),
+            RawEvidenceKind::TerminalOutput => has(ActionType::TerminalCommand) || has(ActionType::CustomScript),
+            RawEvidenceKind::TestExecutionLog | RawEvidenceKind::ErrorLogs | RawEvidenceKind::PerformanceMetrics => true,
+        };
+        let required = task.raw.completion_criteria.required_evidence.iter().enumerate();
+        let finding = |(index, _): (usize, &RawEvidenceKind)| {
+            let place = task.pointer(&format!("/completionCriteria/requiredEvidence/{index}"));
+            Finding::new(place, "no action of the task gives this evidence, so that it can never be complete")
+                .hint("leave it out, or add an action that gives it")
+        };
+        required.filter(|(_, kind)| !is_given(kind)).map(finding).collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// Pictures of a browser are wanted.
+pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = subject.actions().flat_map(|action| {
+        let capture = action.raw.evidence_capture.as_ref();
+        let pictures = [
+            ("screenshots", capture.and_then(|capture| capture.screenshots)),
+            ("domSnapshot", capture.and_then(|capture| capture.dom_snapshot)),
+        ];
+        let wanted = pictures.into_iter().filter(|(_, wanted)| *wanted == Some(true));
+        let finding = |(key, _): (&str, Option<bool>)| {
+            action.finding(&format!("/evidenceCapture/{key}"), "there is no browser, and nothing is captured of one")
+        };
+        wanted.map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
+/// The verdict's own ground is not wanted.
+pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = subject.actions().flat_map(|action| {
+        let capture = action.raw.evidence_capture.as_ref();
+        let grounds = [
+            ("exitCode", capture.and_then(|capture| capture.exit_code)),
+            ("duration", capture.and_then(|capture| capture.duration)),
+        ];
+        let unwanted = grounds.into_iter().filter(|(_, wanted)| *wanted == Some(false));
+        let finding = |(key, _): (&str, Option<bool>)| {
+            action
+                .finding(&format!("/evidenceCapture/{key}"), "the verdict rests on it, so that it is in the report all the same")
+        };
+        unwanted.map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
+/// `expectedFailingTests` where tests are to pass.
+pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let added = task.raw.proctor.as_ref()?;
+        let is_red = added.expected_outcome == Some(RawExpectedOutcome::Fail);
+        (!added.expected_failing_tests.is_empty() && !is_red).then(|| {
+            Finding::new(task.pointer("/proctor/expectedFailingTests"), "tests are expected to fail where the outcome is PASS")
+                .hint("add `\"expectedOutcome\": \"FAIL\"`, or remove them")
+        })
+    };
+    subject.tasks().filter_map(of_task).collect()
+}
+
+/// FAIL is expected of no test by name.
+pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let added = task.raw.proctor.as_ref()?;
+        let is_red = added.expected_outcome == Some(RawExpectedOutcome::Fail);
+        (is_red && added.expected_failing_tests.is_empty()).then(|| {
+            Finding::new(
+                task.pointer("/proctor/expectedOutcome"),
+                "no test is named that is expected to fail: a failure keeps its debt",
+            )
+            .hint("name the tests in `expectedFailingTests`")
+        })
+    };
+    subject.tasks().filter_map(of_task).collect()
+}
+
+/// The whole has less time than one of its actions.
+pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Finding> {
+    let whole = subject.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT);
+    let longer = subject.actions().filter(|action| action.raw.timeout.is_some_and(|timeout| timeout > whole));
+    let findings = longer.map(|action| {
+        action
+            .finding("/timeout", format!("the action may take longer than the whole, which has {whole} ms"))
+            .hint("raise `globalConfiguration.timeout`, or lower this one")
+    });
+    findings.collect()
+}

@@ -1,0 +1,84 @@
+//! Rules of `executionEngine`: which types of actions there are, and whose settings are whose.
+
+use serde_json::Value;
+
+use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::spec::specification::raw::RawParameters;
+
+const SETTINGS: &str = "/executionEngine/executorConfigurations";
+
+/// Wrong keys of settings, and the right ones.
+const MISPLACED: &[(&str, &str)] =
+    &[("terminalCommand", "TERMINAL_COMMAND"), ("httpRequest", "HTTP_REQUEST"), ("fileValidation", "FILE_VALIDATION")];
+
+/// An action's type is not in `availableActionTypes`.
+pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Finding> {
+    let available = &subject.raw.execution_engine.available_action_types;
+    let unavailable = subject.actions().filter(|action| !available.contains(&action.raw.parameters.action_type()));
+    let findings = unavailable.map(|action| {
+        let word = action.raw.parameters.action_type();
+        let message = format!("`{word}` is not among `executionEngine.availableActionTypes`");
+        action.finding("/type", message).hint(format!("add `{word}` there if such actions are meant to run"))
+    });
+    findings.collect()
+}
+
+/// An action is of a type that is not carried out.
+pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Finding> {
+    let unsupported = subject.actions().filter(|action| !action.raw.parameters.action_type().is_carried_out());
+    let findings = unsupported.map(|action| {
+        let message = format!("actions of type `{}` are not supported", action.raw.parameters.action_type());
+        action.finding("/type", message).hint("say it as a TERMINAL_COMMAND or a CUSTOM_SCRIPT, or take the action out")
+    });
+    findings.collect()
+}
+
+/// `mcpValidation` is enabled.
+pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Finding> {
+    let enabled = subject
+        .tasks()
+        .filter(|task| task.raw.mcp_validation.as_ref().is_some_and(|validation| validation.enabled == Some(true)));
+    let findings = enabled.map(|task| {
+        Finding::new(task.pointer("/mcpValidation/enabled"), "validation in a browser is not supported")
+            .hint("set it to false, and say what is to be seen as a step")
+    });
+    findings.collect()
+}
+
+/// Settings of an executor stand under a wrong key.
+pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Finding> {
+    let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
+    let found = MISPLACED.iter().filter(|(wrong, _)| settings.is_some_and(|settings| settings.contains_key(*wrong)));
+    let finding = |(wrong, right): &(&str, &str)| {
+        Finding::new(format!("{SETTINGS}/{wrong}"), format!("settings under `{wrong}` are nobody's, and none of them is applied"))
+            .nearest(Some(right))
+            .hint("`shell` is `defaultShell` there, and `timeout` is `defaultTimeout`")
+    };
+    found.map(finding).collect()
+}
+
+/// A default shell is set.
+pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Finding> {
+    let commands = subject.raw.execution_engine.executor_configurations.terminal_command.as_ref();
+    let is_set = commands.is_some_and(|commands| commands.default_shell.is_some());
+    let finding = || {
+        Finding::new(format!("{SETTINGS}/TERMINAL_COMMAND/defaultShell"), "commands run without a shell, whatever the default is")
+            .hint("an action that needs one says so itself: `\"shell\": \"bash\"`")
+    };
+    is_set.then(finding).into_iter().collect()
+}
+
+/// A script's interpreter is not in `allowedInterpreters`.
+pub(super) fn interpreters(subject: &Subject<'_>) -> Vec<Finding> {
+    let settings = subject.raw.execution_engine.executor_configurations.custom_script.as_ref();
+    let Some(allowed) = settings.and_then(|settings| settings.allowed_interpreters.as_ref()) else { return Vec::new() };
+    let forbidden = subject.actions().filter(
+        |action| matches!(&action.raw.parameters, RawParameters::CustomScript(script) if !allowed.contains(&script.interpreter)),
+    );
+    let findings = forbidden.map(|action| {
+        action
+            .finding("/parameters/interpreter", "the interpreter is not among `CUSTOM_SCRIPT.allowedInterpreters`")
+            .hint("add it there if it is meant to be used")
+    });
+    findings.collect()
+}

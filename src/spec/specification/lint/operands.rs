@@ -1,0 +1,137 @@
+//! Rules of what files and answers are compared with: it is there, it can be met, and it is used.
+
+use serde_json::Value;
+
+use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
+use crate::spec::specification::shape::{is_regular_expression, schema_problem};
+
+/// The operands of each kind of look, one of which there must be; none for a look that needs none.
+const OPERANDS: &[(RawValidationType, &[&str])] = &[
+    (RawValidationType::Exists, &[]),
+    (RawValidationType::ContentMatch, &["expectedContent", "contentRegex"]),
+    (RawValidationType::SchemaValid, &["schema"]),
+    (RawValidationType::HashMatch, &["expectedHash"]),
+    (RawValidationType::SizeCheck, &["minSize", "maxSize"]),
+];
+
+/// A look at a file lacks what it is compared with.
+pub(super) fn missing(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = files(subject).filter_map(|(action, file)| {
+        let needed = operands_of(file.validation_type);
+        let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
+        let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
+        (!is_there).then(|| action.finding("/parameters", message).hint("say it, or look only whether the file `EXISTS`"))
+    });
+    findings.collect()
+}
+
+/// A file is compared with what it can never be.
+pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (action, file) in files(subject) {
+        if let Some(hash) = &file.expected_hash
+            && !(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        {
+            let finding = action.finding("/parameters/expectedHash", "it is no SHA-256");
+            findings.push(finding.hint("64 hexadecimal digits are expected, as `sha256sum` prints them"));
+        }
+        if let (Some(least), Some(most)) = (file.min_size, file.max_size)
+            && least > most
+        {
+            let finding = action.finding("/parameters/minSize", format!("no file has at least {least} and at most {most} bytes"));
+            findings.push(finding.hint("make `minSize` the smaller one"));
+        }
+    }
+    findings
+}
+
+/// A look at a file names what it does not use.
+pub(super) fn idle(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = files(subject).flat_map(|(action, file)| {
+        let used = operands_of(file.validation_type);
+        let unused = said(file).into_iter().filter(|name| !used.contains(name));
+        let finding = |name: &str| {
+            action.finding(&format!("/parameters/{name}"), format!("`{name}` is not looked at by this `validationType`"))
+        };
+        unused.map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
+/// A regular expression cannot be used.
+pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Finding> {
+    let files =
+        files(subject).filter_map(|(action, file)| Some((action, "/parameters/contentRegex", file.content_regex.as_ref()?)));
+    let answers = requests(subject).filter_map(|(action, request)| {
+        let pattern = request.validate_response.as_ref()?.matches_regex.as_ref()?;
+        Some((action, "/parameters/validateResponse/matchesRegex", pattern))
+    });
+    let wrong = files.chain(answers).filter(|(_, _, pattern)| !is_regular_expression(pattern));
+    wrong
+        .map(|(action, place, _)| action.finding(place, "it is no regular expression").hint("mend it, or compare with a text"))
+        .collect()
+}
+
+/// A JSON Schema cannot be used.
+pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Finding> {
+    let files = files(subject).filter_map(|(action, file)| Some((action, "/parameters/schema", file.schema.clone()?)));
+    let answers = requests(subject).filter_map(|(action, request)| {
+        let schema = request.validate_response.as_ref()?.json_schema.clone()?;
+        Some((action, "/parameters/validateResponse/jsonSchema", schema))
+    });
+    let findings = files.chain(answers).filter_map(|(action, place, schema)| {
+        let problem = schema_problem(&Value::Object(schema))?;
+        Some(action.finding(place, format!("it is no JSON Schema: {problem}")).hint("mend it; `$ref` may only point into itself"))
+    });
+    findings.collect()
+}
+
+/// A request goes neither to `http` nor to `https`.
+pub(super) fn urls(subject: &Subject<'_>) -> Vec<Finding> {
+    let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+    let others = requests(subject).filter(|(_, request)| !is_http(&request.url));
+    others
+        .map(|(action, _)| action.finding("/parameters/url", "only `http` and `https` are spoken").hint("name such an address"))
+        .collect()
+}
+
+fn operands_of(kind: RawValidationType) -> &'static [&'static str] {
+    OPERANDS.iter().find(|(row, _)| *row == kind).map(|(_, names)| *names).unwrap_or_default()
+}
+
+fn said(file: &RawFileValidationParameters) -> Vec<&'static str> {
+    let all = [
+        ("expectedContent", file.expected_content.is_some()),
+        ("contentRegex", file.content_regex.is_some()),
+        ("schema", file.schema.is_some()),
+        ("expectedHash", file.expected_hash.is_some()),
+        ("minSize", file.min_size.is_some()),
+        ("maxSize", file.max_size.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
+}
+
+fn files<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawFileValidationParameters)> {
+    subject.actions().filter_map(|action| match &action.raw.parameters {
+        RawParameters::FileValidation(file) => Some((action, file)),
+        RawParameters::TerminalCommand(_)
+        | RawParameters::HttpRequest(_)
+        | RawParameters::CustomScript(_)
+        | RawParameters::DockerCommand(_)
+        | RawParameters::DatabaseQuery(_)
+        | RawParameters::McpBrowserCommand(_) => None,
+    })
+}
+
+fn requests<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawHttpRequestParameters)> {
+    subject.actions().filter_map(|action| match &action.raw.parameters {
+        RawParameters::HttpRequest(request) => Some((action, request)),
+        RawParameters::TerminalCommand(_)
+        | RawParameters::FileValidation(_)
+        | RawParameters::CustomScript(_)
+        | RawParameters::DockerCommand(_)
+        | RawParameters::DatabaseQuery(_)
+        | RawParameters::McpBrowserCommand(_) => None,
+    })
+}

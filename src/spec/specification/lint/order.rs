@@ -1,0 +1,244 @@
+//! Rules of ids and order: every action and task is named once, and nothing waits for itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::nearest;
+use crate::model::ActionPhase;
+use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+
+/// Two actions of a task have the same id.
+pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let mut seen: BTreeMap<&str, String> = BTreeMap::new();
+        let mut findings = Vec::new();
+        for action in task.actions() {
+            let id = action.raw.action_id.as_str();
+            match seen.get(id) {
+                Some(first) => findings.push(
+                    action
+                        .finding("/actionId", format!("`{id}` is the id of `{first}` already"))
+                        .hint("give each action of the task an id of its own"),
+                ),
+                None => {
+                    seen.insert(id, action.pointer);
+                }
+            }
+        }
+        findings
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// A task's id is not its key.
+pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Finding> {
+    let differing = subject.tasks().filter(|task| task.raw.task_id != task.key);
+    let finding = |task: Task<'_>| {
+        let message = format!("the task `{}` says that it is `{}`", task.key, task.raw.task_id);
+        Finding::new(task.pointer("/taskId"), message).hint("make `taskId` and the key of the task the same")
+    };
+    differing.map(finding).collect()
+}
+
+/// Tasks wait for each other.
+pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Finding> {
+    let edges: BTreeMap<&str, Vec<&str>> =
+        subject.tasks().map(|task| (task.key, task.raw.dependencies.iter().map(String::as_str).collect())).collect();
+    let circular = circular(edges);
+    let circular = subject.tasks().filter(|task| circular.contains(task.key));
+    let finding = |task: Task<'_>| {
+        Finding::new(task.pointer("/dependencies"), format!("`{}` waits for itself", task.key))
+            .hint("remove one of the dependencies")
+    };
+    circular.map(finding).collect()
+}
+
+/// A task depends on one of another file.
+pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let unknown = task.raw.dependencies.iter().enumerate().filter(|(_, id)| !subject.raw.tasks.contains_key(*id));
+        let finding = |(index, id): (usize, &String)| {
+            Finding::new(task.pointer(&format!("/dependencies/{index}")), format!("`{id}` is no task of this file"))
+                .hint("the task waits until one of that id is complete in another file of the project")
+        };
+        unknown.map(finding).collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// `executionOrder` names no action of the task.
+pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let ids: BTreeSet<&str> = task.actions().map(|action| action.raw.action_id.as_str()).collect();
+        let unknown = order_of(task).iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str()));
+        let finding = |(index, id): (usize, &String)| {
+            Finding::new(order_pointer(task, index), format!("`{id}` is no action of the task"))
+                .nearest(nearest(id, ids.iter().copied()))
+        };
+        unknown.map(finding).collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// `executionOrder` names an action twice.
+pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let order = order_of(task);
+        let mut seen = BTreeSet::new();
+        let repeated = order.iter().enumerate().filter(move |(_, id)| !seen.insert(*id));
+        let finding = |(index, id): (usize, &String)| {
+            Finding::new(order_pointer(task, index), format!("`{id}` stands in the order already"))
+                .hint("an action runs once; say `retryAttempts` to have it tried again")
+        };
+        repeated.map(finding).collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// `executionOrder` leaves the order of the phases.
+pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let phases: BTreeMap<&str, ActionPhase> =
+            task.actions().map(|action| (action.raw.action_id.as_str(), action.phase)).collect();
+        let mut latest = ActionPhase::Prerequisite;
+        let mut findings = Vec::new();
+        for (index, id) in order_of(task).iter().enumerate() {
+            let Some(phase) = phases.get(id.as_str()).copied() else { continue };
+            if phase < latest {
+                let message = format!("`{id}` is named behind an action of a later phase");
+                let finding = Finding::new(order_pointer(task, index), message);
+                findings.push(finding.hint("prerequisites run before the steps and cleanup after them, whatever the order says"));
+            }
+            latest = latest.max(phase);
+        }
+        findings
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// `executionOrder` leaves actions out.
+pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let order: BTreeSet<&str> = order_of(task).iter().map(String::as_str).collect();
+        let missing: Vec<&str> =
+            task.actions().map(|action| action.raw.action_id.as_str()).filter(|id| !order.contains(id)).collect();
+        let is_said = !order.is_empty() && !missing.is_empty();
+        let message = format!("the order leaves out {}", missing.join(", "));
+        is_said.then(|| {
+            Finding::new(task.pointer("/executionWorkflow/executionOrder"), message)
+                .hint("they run behind the others of their phase, in the order they are written")
+        })
+    };
+    subject.tasks().filter_map(of_task).collect()
+}
+
+/// `after` names no step of the task.
+pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let steps: BTreeSet<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();
+        let mut findings = Vec::new();
+        for action in task.actions() {
+            let after = action.raw.proctor.as_ref().map(|added| added.after.as_slice()).unwrap_or_default();
+            for (index, id) in after.iter().enumerate() {
+                let place = format!("/proctor/after/{index}");
+                if action.phase != ActionPhase::Step {
+                    let finding = action.finding(&place, "only a step can wait for another action");
+                    findings.push(finding.hint("prerequisites and cleanup run in the order they are written"));
+                } else if !steps.contains(id.as_str()) {
+                    let finding = action.finding(&place, format!("`{id}` is no step of the task"));
+                    findings.push(finding.nearest(nearest(id, steps.iter().copied())));
+                }
+            }
+        }
+        findings
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// Steps wait for each other.
+pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Finding> {
+    let of_task = |task: Task<'_>| {
+        let edges: BTreeMap<&str, Vec<&str>> = task
+            .actions()
+            .filter_map(|action| {
+                let after = &action.raw.proctor.as_ref()?.after;
+                Some((action.raw.action_id.as_str(), after.iter().map(String::as_str).collect()))
+            })
+            .collect();
+        let circular = circular(edges);
+        let circular = task.actions().filter(|action| circular.contains(action.raw.action_id.as_str()));
+        let findings = circular.map(|action| {
+            action.finding("/proctor/after", format!("`{}` waits for itself", action.raw.action_id)).hint("remove one of the ids")
+        });
+        findings.collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+fn order_of(task: Task<'_>) -> &[String] {
+    let workflow = task.raw.execution_workflow.as_ref();
+    workflow.and_then(|workflow| workflow.execution_order.as_deref()).unwrap_or_default()
+}
+
+fn order_pointer(task: Task<'_>, index: usize) -> String {
+    task.pointer(&format!("/executionWorkflow/executionOrder/{index}"))
+}
+
+/// Returns the nodes that wait for themselves, over however many others.
+fn circular<'e>(mut edges: BTreeMap<&'e str, Vec<&'e str>>) -> BTreeSet<&'e str> {
+    // Whoever waits for nobody that is left is in no circle. Of most files nothing is left then, and each node was looked at once.
+    let mut waiters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (node, targets) in &mut edges {
+        targets.sort_unstable();
+        targets.dedup();
+        targets.iter().for_each(|target| waiters.entry(target).or_default().push(node));
+    }
+    let mut left: BTreeMap<&str, usize> = edges.iter().map(|(node, targets)| (*node, targets.len())).collect();
+    let mut done: Vec<&str> = waiters.keys().copied().filter(|node| left.get(node).is_none_or(|count| *count == 0)).collect();
+    done.extend(left.iter().filter(|(node, count)| **count == 0 && !waiters.contains_key(*node)).map(|(node, _)| *node));
+    while let Some(node) = done.pop() {
+        left.remove(node);
+        for waiter in waiters.get(node).into_iter().flatten() {
+            if let Some(count) = left.get_mut(waiter) {
+                *count -= 1;
+                if *count == 0 {
+                    done.push(waiter);
+                }
+            }
+        }
+    }
+    left.into_keys().filter(|node| waits_for_itself(node, &edges)).collect()
+}
+
+fn waits_for_itself(start: &str, edges: &BTreeMap<&str, Vec<&str>>) -> bool {
+    let mut waiting: Vec<&str> = edges.get(start).cloned().unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    while let Some(next) = waiting.pop() {
+        if next == start {
+            return true;
+        }
+        if seen.insert(next) {
+            waiting.extend(edges.get(next).into_iter().flatten());
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_in_a_circle_are_told_from_those_that_wait_for_one() {
+        let edges = BTreeMap::from([
+            ("a", vec!["b", "b"]),
+            ("b", vec!["c"]),
+            ("c", vec!["b", "d"]),
+            ("d", vec!["unknown"]),
+            ("e", vec!["e"]),
+            ("f", vec!["a", "d"]),
+            ("g", vec![]),
+        ]);
+        assert_eq!(circular(edges), BTreeSet::from(["b", "c", "e"]));
+        assert_eq!(circular(BTreeMap::from([("a", vec!["b"]), ("b", vec!["c"]), ("c", vec![])])), BTreeSet::new());
+    }
+}

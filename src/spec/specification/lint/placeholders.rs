@@ -1,0 +1,126 @@
+//! Rules of placeholders that a generator has left behind: `{{NAME}}`, and `${NAME}` where nobody replaces it.
+
+use serde_json::Value;
+
+use crate::spec::specification::lint::paths::ROOT_WORD;
+use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::spec::specification::scan::member;
+
+/// Keys whose values are texts for people.
+const TEXTS: &[&str] = &[
+    "description",
+    "title",
+    "taskTitle",
+    "projectName",
+    "generatedBy",
+    "author",
+    "scenario",
+    "suggestedFix",
+    "validationPolicyRationale",
+    "references",
+];
+
+/// Keys whose values are commands: what `$` means there is the shell's, and whether there is one is another rule's.
+const COMMANDS: &[&str] = &["command", "checkCommand"];
+
+/// A placeholder stands in what is run or compared.
+pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Finding> {
+    let found = placeholders(subject).into_iter().filter(|placeholder| !placeholder.is_text);
+    let finding = |placeholder: Placeholder| {
+        Finding::new(placeholder.pointer, format!("`{}` is a placeholder that nobody replaces", placeholder.written))
+            .hint("write what it stands for")
+    };
+    found.map(finding).collect()
+}
+
+/// A placeholder stands in a text for people.
+pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Finding> {
+    let found = placeholders(subject).into_iter().filter(|placeholder| placeholder.is_text);
+    let finding =
+        |placeholder: Placeholder| Finding::new(placeholder.pointer, format!("`{}` is a placeholder", placeholder.written));
+    found.map(finding).collect()
+}
+
+struct Placeholder {
+    pointer: String,
+    written: String,
+    is_text: bool,
+}
+
+fn placeholders(subject: &Subject<'_>) -> Vec<Placeholder> {
+    let mut found = Vec::new();
+    walk(subject.document, &mut String::new(), Context::default(), &mut found);
+    found
+}
+
+/// Which keys lead to a value.
+#[derive(Clone, Copy, Default)]
+struct Context {
+    is_text: bool,
+    is_command: bool,
+}
+
+fn walk(value: &Value, pointer: &mut String, context: Context, found: &mut Vec<Placeholder>) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => {
+            if let Some(written) = placeholder(text, context.is_command) {
+                found.push(Placeholder { pointer: pointer.clone(), written, is_text: context.is_text });
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                within(pointer, &index.to_string(), |pointer| walk(item, pointer, context, found));
+            }
+        }
+        Value::Object(members) => {
+            for (key, item) in members {
+                let context = Context {
+                    is_text: context.is_text || TEXTS.contains(&key.as_str()),
+                    is_command: COMMANDS.contains(&key.as_str()),
+                };
+                within(pointer, key, |pointer| walk(item, pointer, context, found));
+            }
+        }
+    }
+}
+
+fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
+    let outer = pointer.len();
+    pointer.push_str(&member("", key));
+    look(pointer);
+    pointer.truncate(outer);
+}
+
+/// Returns the first placeholder of a text.
+fn placeholder(text: &str, is_command: bool) -> Option<String> {
+    let between = |open: &str, close: &str| {
+        // Beginnings may overlap: `{{{NAME}}}` has a brace of its own around the placeholder.
+        let starts = text.char_indices().map(|(start, _)| &text[start..]).filter(|rest| rest.starts_with(open));
+        let mut written = starts.filter_map(|rest| Some(&rest[..rest.find(close)? + close.len()]));
+        written.find(|written| is_name(&written[open.len()..written.len() - close.len()])).map(str::to_owned)
+    };
+    let variable = || between("${", "}").filter(|written| !is_command && written != ROOT_WORD);
+    between("{{", "}}").or_else(variable)
+}
+
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_told_from_what_only_looks_like_them() {
+        assert_eq!(placeholder("a {{ NAME }} b", false).as_deref(), Some("{{ NAME }}"));
+        assert_eq!(placeholder("{\"a\":{{{LIMIT}}}}", false).as_deref(), Some("{{LIMIT}}"));
+        assert_eq!(placeholder("${API_URL}/x", false).as_deref(), Some("${API_URL}"));
+        for text in ["{\"a\": {\"b\": {}}}", "{{}}", "{{a b}}", "${WORKSPACE_ROOT}/web", "$PATH", "${", "}}{{"] {
+            assert_eq!(placeholder(text, false), None, "{text}");
+        }
+        assert_eq!(placeholder("echo ${HOME}", true), None);
+    }
+}

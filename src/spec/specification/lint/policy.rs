@@ -1,0 +1,62 @@
+//! Rules of the validation policy: a tool and its category say the same, and a limit limits something.
+
+use serde_json::Value;
+
+use crate::spec::specification::lint::subject::{Finding, Subject};
+
+const POLICY: &str = "/globalConfiguration/validationPolicy";
+
+/// The values of `blockOn` under which a number of warnings changes nothing (C25).
+const WITHOUT_LIMIT: &[&str] = &["ERRORS_AND_WARNINGS", "WARN_ONLY", "NEVER"];
+
+/// One tool's policy as it is written.
+struct Tool<'s> {
+    pointer: String,
+    name: &'s str,
+    strategy: Option<&'s str>,
+    policy: &'s Value,
+}
+
+/// A tool's `blockOn` is not its category's strategy.
+pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = tools(subject).into_iter().filter_map(|tool| {
+        let strategy = tool.strategy?;
+        let block_on = tool.policy.get("blockOn")?.as_str()?;
+        let differs = strategy.strip_prefix("BLOCK_ON_").unwrap_or(strategy) != block_on;
+        let message = format!("`{}` follows its own `{block_on}`, not the category's `{strategy}`", tool.name);
+        differs.then(|| Finding::new(format!("{}/blockOn", tool.pointer), message))
+    });
+    findings.collect()
+}
+
+/// `maxWarnings` where it changes nothing.
+pub(super) fn limits(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = tools(subject).into_iter().filter_map(|tool| {
+        tool.policy.get("maxWarnings")?.as_u64()?;
+        let own = tool.policy.get("blockOn").and_then(Value::as_str);
+        let block_on = own.or_else(|| tool.strategy.map(|strategy| strategy.strip_prefix("BLOCK_ON_").unwrap_or(strategy)))?;
+        let message = format!("a number of warnings changes nothing under `{block_on}`");
+        let hint = "it does under `ERRORS_ONLY` and `ERRORS_ALWAYS`";
+        WITHOUT_LIMIT.contains(&block_on).then(|| Finding::new(format!("{}/maxWarnings", tool.pointer), message).hint(hint))
+    });
+    findings.collect()
+}
+
+fn tools<'s>(subject: &Subject<'s>) -> Vec<Tool<'s>> {
+    let categories = ["linting", "typeChecking"].into_iter().filter_map(|category| {
+        let pointer = format!("{POLICY}/{category}");
+        Some((subject.document.pointer(&pointer)?, pointer))
+    });
+    let of_category = |(category, pointer): (&'s Value, String)| {
+        let strategy = category.get("strategy").and_then(Value::as_str);
+        let tools = category.get("tools").and_then(Value::as_object);
+        let tool = move |(name, policy): (&'s String, &'s Value)| Tool {
+            pointer: format!("{pointer}/tools/{name}"),
+            name,
+            strategy,
+            policy,
+        };
+        tools.into_iter().flatten().map(tool).collect::<Vec<_>>()
+    };
+    categories.flat_map(of_category).collect()
+}

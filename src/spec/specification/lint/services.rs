@@ -1,0 +1,69 @@
+//! Rules of services: how one starts is known, how it is ready is known once, and it stands before the steps.
+
+use crate::model::{ActionPhase, ActionType, HealthUrl};
+use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::spec::specification::raw::RawReady;
+
+/// Nobody knows how the server starts or is ready.
+pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Finding> {
+    const SERVER: &str = "/globalConfiguration/devServer";
+    let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
+    let mut findings = Vec::new();
+    if server.command.is_none() {
+        findings
+            .push(Finding::new(SERVER, "nothing says how the server is started").hint("add `command`, or remove `devServer`"));
+    }
+    match &server.health_check_url {
+        None if server.port.is_none() => {
+            findings.push(Finding::new(SERVER, "nothing says when the server is ready").hint("add `healthCheckUrl` or `port`"))
+        }
+        Some(url) => {
+            findings.extend(wrong_url(url).map(|finding| Finding { pointer: format!("{SERVER}/healthCheckUrl"), ..finding }))
+        }
+        None => {}
+    }
+    findings
+}
+
+/// A service's `ready` is not exactly one look that can be taken.
+pub(super) fn ready(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for action in subject.actions() {
+        let Some(service) = action.raw.proctor.as_ref().and_then(|added| added.service.as_ref()) else { continue };
+        let place = "/proctor/service/ready";
+        if looks(&service.ready) != 1 {
+            let finding = action.finding(place, "exactly one of `url`, `port` and `command` says what to look at");
+            findings.push(finding.hint("for example `\"ready\": {\"port\": 4173}`"));
+        }
+        if let Some(finding) = service.ready.url.as_deref().and_then(wrong_url) {
+            findings.push(Finding { pointer: format!("{}{place}/url", action.pointer), ..finding });
+        }
+        if service.ready.command.as_ref().is_some_and(Vec::is_empty) {
+            findings.push(action.finding(&format!("{place}/command"), "the command is empty").hint("say its words"));
+        }
+    }
+    findings
+}
+
+/// A service is no prerequisite that runs a command.
+pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+    let services = subject.actions().filter(|action| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
+    let wrong = services.filter(|action| {
+        action.phase != ActionPhase::Prerequisite || action.raw.parameters.action_type() != ActionType::TerminalCommand
+    });
+    let findings = wrong.map(|action| {
+        action
+            .finding("/proctor/service", "only a prerequisite of type TERMINAL_COMMAND can go on while the steps run")
+            .hint("move the action to `prerequisites`")
+    });
+    findings.collect()
+}
+
+fn looks(ready: &RawReady) -> usize {
+    [ready.url.is_some(), ready.port.is_some(), ready.command.is_some()].into_iter().filter(|is_said| *is_said).count()
+}
+
+fn wrong_url(url: &str) -> Option<Finding> {
+    let error = HealthUrl::try_from(url).err()?;
+    Some(Finding::new("", format!("not a URL that can be asked: {error}")).hint("for example `http://127.0.0.1:4173/healthz`"))
+}

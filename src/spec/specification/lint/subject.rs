@@ -1,0 +1,128 @@
+//! What the rules look at, and what they find.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::model::ActionPhase;
+use crate::spec::specification::raw::{RawAction, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters};
+use crate::spec::specification::scan::member;
+
+/// A specification and its surroundings.
+pub(in crate::spec::specification) struct Subject<'s> {
+    /// What it says.
+    pub(super) raw: &'s RawSpecification,
+    /// The same as it is written, unknown keys left out.
+    pub(super) document: &'s Value,
+    /// The root of the project it belongs to.
+    pub(super) project_root: &'s Path,
+}
+
+/// A task with its pointer.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'s> {
+    /// Its key.
+    pub(super) key: &'s str,
+    /// The task.
+    pub(super) raw: &'s RawTask,
+}
+
+/// An action with its pointer.
+pub(super) struct Action<'s> {
+    /// The phase it belongs to.
+    pub(super) phase: ActionPhase,
+    /// Its pointer.
+    pub(super) pointer: String,
+    /// The action.
+    pub(super) raw: &'s RawAction,
+}
+
+/// What a rule found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::spec::specification) struct Finding {
+    /// The value it is about.
+    pub(in crate::spec::specification) pointer: String,
+    /// What is wrong: lower case, no final period.
+    pub(in crate::spec::specification) message: String,
+    /// The nearest right word.
+    pub(in crate::spec::specification) nearest: Option<String>,
+    /// What to do.
+    pub(in crate::spec::specification) hint: Option<String>,
+}
+
+impl<'s> Subject<'s> {
+    /// Returns the subject of a specification.
+    pub(in crate::spec::specification) fn new(raw: &'s RawSpecification, document: &'s Value, project_root: &'s Path) -> Self {
+        Self { raw, document, project_root }
+    }
+
+    /// Returns the tasks in the order of their keys.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = Task<'s>> {
+        self.raw.tasks.iter().map(|(key, raw)| Task { key, raw })
+    }
+
+    /// Returns the actions of all tasks; those of a browser validation are not among them.
+    pub(super) fn actions(&self) -> impl Iterator<Item = Action<'s>> {
+        self.tasks().flat_map(|task| task.actions())
+    }
+
+    /// Returns the actions that run a command, with their parameters.
+    pub(super) fn commands(&self) -> impl Iterator<Item = (Action<'s>, &'s RawTerminalCommandParameters)> {
+        self.actions().filter_map(|action| match &action.raw.parameters {
+            RawParameters::TerminalCommand(parameters) => Some((action, parameters)),
+            RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::CustomScript(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => None,
+        })
+    }
+}
+
+impl<'s> Task<'s> {
+    /// Returns the pointer of something of the task.
+    pub(super) fn pointer(&self, rest: &str) -> String {
+        format!("{}{rest}", member("/tasks", self.key))
+    }
+
+    /// Returns the task's actions in the order of the phases.
+    pub(super) fn actions(self) -> impl Iterator<Item = Action<'s>> {
+        let execution = &self.raw.test_execution;
+        let phases = [
+            (ActionPhase::Prerequisite, "prerequisites", &execution.prerequisites),
+            (ActionPhase::Step, "steps", &execution.steps),
+            (ActionPhase::Cleanup, "cleanup", &execution.cleanup),
+        ];
+        phases.into_iter().flat_map(move |(phase, name, actions)| {
+            actions.iter().enumerate().map(move |(index, raw)| {
+                let pointer = self.pointer(&format!("/testExecution/{name}/{index}"));
+                Action { phase, pointer, raw }
+            })
+        })
+    }
+}
+
+impl Action<'_> {
+    /// Returns a finding about something of the action.
+    pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Finding {
+        Finding::new(format!("{}{rest}", self.pointer), message)
+    }
+}
+
+impl Finding {
+    /// Returns a finding.
+    pub(super) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into(), nearest: None, hint: None }
+    }
+
+    /// Adds what to do.
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Adds the nearest right word.
+    pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
+        Self { nearest: nearest.map(str::to_owned), ..self }
+    }
+}

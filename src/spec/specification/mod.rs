@@ -1,0 +1,35 @@
+//! Test specifications, schema 2.0.0: from a text to tasks, or to everything that is wrong with it at once.
+//!
+//! Owns the wire types, the published JSON Schema, the reading and the lint. Reading has three parts: `scan` knows where things
+//! stand, `shape` holds the text to the schema, and `lint` holds what it means to rules of its own. May not open files or run
+//! anything; what a specification amounts to as a plan is made next door.
+
+mod fault;
+mod lint;
+mod raw;
+mod read;
+mod scan;
+mod schema;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use fault::{Gravity, SpecificationFault};
+pub use lint::{LINTS, LintRow};
+pub use raw::{
+    RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,
+    RawCapacityThresholds, RawCompilationPolicy, RawCompilationStrategy, RawCompletionCriteria, RawCondition,
+    RawCustomScriptConfig, RawCustomScriptParameters, RawDatabaseQueryConfig, RawDatabaseQueryParameters, RawDebtCategory,
+    RawDebtConfiguration, RawDebtExpectations, RawDevServer, RawDockerCommandConfig, RawDockerCommandParameters, RawDockerVerb,
+    RawEvidenceCapture, RawEvidenceKind, RawExecutionEngine, RawExecutionWorkflow, RawExecutorConfigurations, RawExpectedOutcome,
+    RawExpectedOutput, RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig,
+    RawHttpRequestParameters, RawInterpreter, RawLikelyFailure, RawLintBlockOn, RawLintToolPolicy, RawLintTools,
+    RawLintingPolicy, RawLintingStrategy, RawMcpValidation, RawMetadata, RawMethod, RawMisplacedExecutorConfig, RawParameters,
+    RawPriority, RawQueryType, RawReady, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification, RawTask,
+    RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawToolName, RawTypeCheckBlockOn,
+    RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy, RawValidateResponse,
+    RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
+    RawWorkflowPrerequisiteType,
+};
+pub use read::{Reading, SPECIFICATION_SUFFIX, Specification, Surroundings, read_specification};
+pub use schema::SCHEMA_TEXT;

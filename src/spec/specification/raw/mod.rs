@@ -1,0 +1,43 @@
+//! The wire types of test specification 2.0.0, and ours beside it: what a file may say, in the order it says it.
+//!
+//! Every field is here, with its name, its kind and its range; the published JSON Schema is generated from these types, their doc
+//! comments included. Unknown keys are refused everywhere. May not judge what a value means: that is the lint's, next door.
+
+mod action;
+mod criteria;
+mod document;
+mod engine;
+mod extension;
+mod parameters;
+mod policy;
+mod task;
+
+pub use action::{RawAction, RawEvidenceCapture};
+pub use criteria::{
+    RawCompletionCriteria, RawCondition, RawDebtCategory, RawDebtExpectations, RawEvidenceKind, RawExpectedOutput,
+    RawLikelyFailure, RawValidationCriteria,
+};
+pub use document::{
+    RawCapacityThresholds, RawDebtConfiguration, RawDevServer, RawGlobalConfiguration, RawMetadata, RawRoutingStrategy,
+    RawSeverity, RawSpecification,
+};
+pub use engine::{
+    RawBrowserConfig, RawBrowserType, RawCustomScriptConfig, RawDatabaseQueryConfig, RawDockerCommandConfig, RawExecutionEngine,
+    RawExecutorConfigurations, RawFileValidationConfig, RawHttpRequestConfig, RawMisplacedExecutorConfig,
+    RawTerminalCommandConfig,
+};
+pub use extension::{RawActionExtension, RawExpectedOutcome, RawReady, RawService, RawTaskExtension, RawToolName};
+pub use parameters::{
+    RawBrowserAction, RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
+    RawDockerVerb, RawFileValidationParameters, RawHttpRequestParameters, RawInterpreter, RawMethod, RawParameters, RawQueryType,
+    RawShell, RawTerminalCommandParameters, RawValidateResponse, RawValidateResults, RawValidationType,
+};
+pub use policy::{
+    RawCompilationPolicy, RawCompilationStrategy, RawLintBlockOn, RawLintToolPolicy, RawLintTools, RawLintingPolicy,
+    RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy,
+    RawTypeCheckingStrategy, RawValidationPolicy,
+};
+pub use task::{
+    RawExecutionWorkflow, RawMcpValidation, RawPriority, RawTask, RawTestExecution, RawWorkflowPrerequisite,
+    RawWorkflowPrerequisiteType,
+};

@@ -1,0 +1,184 @@
+//! `validationPolicy`: which findings of which tool block.
+
+use serde::Deserialize;
+
+/// Which findings block, by category.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawValidationPolicy {
+    /// Of linters and formatters.
+    pub linting: Option<RawLintingPolicy>,
+    /// Of type checkers.
+    pub type_checking: Option<RawTypeCheckingPolicy>,
+    /// Of compilers.
+    pub compilation: Option<RawCompilationPolicy>,
+}
+
+/// The policy of linters and formatters.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintingPolicy {
+    /// What holds where a tool says nothing; BLOCK_ON_ERRORS_ONLY unless said.
+    pub strategy: Option<RawLintingStrategy>,
+    /// The policy of single tools.
+    #[serde(default)]
+    pub tools: RawLintTools,
+}
+
+/// The policies of single linters and formatters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintTools {
+    /// ESLint.
+    pub eslint: Option<RawLintToolPolicy>,
+    /// Prettier.
+    pub prettier: Option<RawLintToolPolicy>,
+    /// Pylint.
+    pub pylint: Option<RawLintToolPolicy>,
+    /// Flake8.
+    pub flake8: Option<RawLintToolPolicy>,
+}
+
+/// The policy of type checkers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckingPolicy {
+    /// What holds where a tool says nothing; BLOCK_ON_ERRORS_ALWAYS unless said.
+    pub strategy: Option<RawTypeCheckingStrategy>,
+    /// The policy of single tools.
+    #[serde(default)]
+    pub tools: RawTypeCheckTools,
+}
+
+/// The policies of single type checkers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckTools {
+    /// The TypeScript compiler as a type checker.
+    pub typescript: Option<RawTypeCheckToolPolicy>,
+    /// mypy.
+    pub mypy: Option<RawTypeCheckToolPolicy>,
+}
+
+/// The policy of compilers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawCompilationPolicy {
+    /// What holds; BLOCK_ON_ERRORS_ALWAYS unless said.
+    pub strategy: Option<RawCompilationStrategy>,
+}
+
+/// When findings of linters block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawLintingStrategy {
+    /// Any error, as CRITICAL.
+    BlockOnErrorsAlways,
+    /// Errors; warnings do not.
+    BlockOnErrorsOnly,
+    /// Errors and warnings.
+    BlockOnErrorsAndWarnings,
+    /// Never; everything is reported.
+    WarnOnly,
+    /// Never; nothing is reported.
+    Never,
+}
+
+/// When findings of type checkers block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawTypeCheckingStrategy {
+    /// Any error, as CRITICAL.
+    BlockOnErrorsAlways,
+    /// Errors; warnings do not.
+    BlockOnErrorsOnly,
+    /// Never; everything is reported.
+    WarnOnly,
+    /// Never; nothing is reported.
+    Never,
+}
+
+/// When findings of compilers block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawCompilationStrategy {
+    /// Any error, as CRITICAL.
+    BlockOnErrorsAlways,
+    /// Never; nothing is reported.
+    Never,
+}
+
+/// When the findings of one linter block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawLintBlockOn {
+    /// Any error, as CRITICAL.
+    ErrorsAlways,
+    /// Errors; warnings do not.
+    ErrorsOnly,
+    /// Errors and warnings.
+    ErrorsAndWarnings,
+    /// Never; everything is reported.
+    WarnOnly,
+    /// Never; nothing is reported.
+    Never,
+}
+
+/// When the findings of one type checker block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawTypeCheckBlockOn {
+    /// Any error, as CRITICAL.
+    ErrorsAlways,
+    /// Errors; warnings do not.
+    ErrorsOnly,
+    /// Never; everything is reported.
+    WarnOnly,
+    /// Never; nothing is reported.
+    Never,
+}
+
+/// The policy of one linter or formatter.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintToolPolicy {
+    /// Whether it is judged at all; true unless said.
+    pub enabled: Option<bool>,
+    /// When its findings block.
+    pub block_on: Option<RawLintBlockOn>,
+    /// Whether every warning counts as an error; false unless said.
+    pub treat_warnings_as_errors: Option<bool>,
+    /// More warnings than this block; null or absent: no limit.
+    pub max_warnings: Option<u32>,
+    /// Rules whose findings are dropped.
+    pub ignored_rules: Option<Vec<String>>,
+    /// Rules whose findings count as errors.
+    pub error_on_rules: Option<Vec<String>>,
+}
+
+/// The policy of one type checker.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckToolPolicy {
+    /// Whether it is judged at all; true unless said.
+    pub enabled: Option<bool>,
+    /// When its findings block.
+    pub block_on: Option<RawTypeCheckBlockOn>,
+    /// Whether the project is expected to be checked strictly; true unless said.
+    pub strict_mode: Option<bool>,
+    /// Whether the project may leave types implicit; false unless said.
+    pub allow_implicit_any: Option<bool>,
+}

@@ -1,0 +1,158 @@
+//! Holds a document to the published JSON Schema, and says what is wrong in the words of ajv, as seed 004 shows them.
+
+use std::sync::LazyLock;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::{Value, json};
+
+use crate::config::nearest;
+use crate::spec::specification::scan::member;
+use crate::spec::specification::schema::SCHEMA_TEXT;
+
+/// One fault of a document's shape.
+#[derive(Debug)]
+pub(super) struct ShapeFault {
+    /// The value it is about.
+    pub(super) instance_path: String,
+    /// Where the rule stands, with `#`.
+    pub(super) schema_path: String,
+    /// The rule's keyword.
+    pub(super) keyword: String,
+    /// What the rule asks for.
+    pub(super) params: Value,
+    /// What is wrong.
+    pub(super) message: String,
+    /// The nearest right word.
+    pub(super) nearest: Option<String>,
+    /// What to do.
+    pub(super) hint: Option<String>,
+    /// The pointer of the key that is unknown.
+    pub(super) unknown: Option<String>,
+}
+
+/// How ajv reports a keyword: the name of its parameter, and its message with `{}` for the keyword's value in the schema.
+struct Keyword {
+    name: &'static str,
+    param: &'static str,
+    message: &'static str,
+}
+
+/// The keywords whose report follows from their value alone.
+const KEYWORDS: &[Keyword] = &[
+    Keyword { name: "const", param: "allowedValue", message: "must be equal to constant" },
+    Keyword { name: "enum", param: "allowedValues", message: "must be equal to one of the allowed values" },
+    Keyword { name: "format", param: "format", message: "must match format {}" },
+    Keyword { name: "maximum", param: "limit", message: "must be <= {}" },
+    Keyword { name: "maxLength", param: "limit", message: "must NOT have more than {} characters" },
+    Keyword { name: "minimum", param: "limit", message: "must be >= {}" },
+    Keyword { name: "minItems", param: "limit", message: "must NOT have fewer than {} items" },
+    Keyword { name: "minLength", param: "limit", message: "must NOT have fewer than {} characters" },
+    Keyword { name: "minProperties", param: "limit", message: "must NOT have fewer than {} properties" },
+    Keyword { name: "pattern", param: "pattern", message: "must match pattern {}" },
+    Keyword { name: "type", param: "type", message: "must be {}" },
+];
+
+/// The comparison ajv names beside the limit of a number.
+const COMPARISONS: &[(&str, &str)] = &[("maximum", "<="), ("minimum", ">=")];
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).expect("a test reads the schema"));
+
+static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
+    let options = jsonschema::draft7::options().should_validate_formats(true);
+    options.build(&SCHEMA).expect("a test builds the validator")
+});
+
+/// Returns every fault of a document's shape, in the order of the schema.
+pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
+    VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
+}
+
+/// Returns whether a text is a regular expression that can be matched with.
+pub(super) fn is_regular_expression(pattern: &str) -> bool {
+    jsonschema::draft7::options().build(&json!({ "pattern": pattern })).is_ok()
+}
+
+/// Returns what is wrong with a JSON Schema; none where documents can be held to it.
+pub(super) fn schema_problem(schema: &Value) -> Option<String> {
+    jsonschema::validator_for(schema).err().map(|error| error.to_string())
+}
+
+fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {
+    let schema_path = error.schema_path().to_string();
+    let keyword = error.kind().keyword().to_owned();
+    let fault = ShapeFault {
+        instance_path: error.instance_path().to_string(),
+        schema_path: format!("#{schema_path}"),
+        keyword: keyword.clone(),
+        params: json!({}),
+        message: error.to_string(),
+        nearest: None,
+        hint: None,
+        unknown: None,
+    };
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds are of keywords that our schema does not have")]
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            unexpected.iter().map(|key| unknown_key(&fault, &schema_path, key)).collect()
+        }
+        ValidationErrorKind::Required { property } => vec![ShapeFault {
+            params: json!({ "missingProperty": property }),
+            message: format!("must have required property '{}'", property.as_str().unwrap_or_default()),
+            ..fault
+        }],
+        ValidationErrorKind::UniqueItems => vec![unique_items(fault, error.instance())],
+        _ => vec![by_table(fault, &schema_path, error.instance())],
+    }
+}
+
+fn unknown_key(fault: &ShapeFault, schema_path: &str, key: &str) -> ShapeFault {
+    let object = schema_path.strip_suffix("/additionalProperties").unwrap_or(schema_path);
+    let properties = SCHEMA.pointer(&format!("{object}/properties")).and_then(Value::as_object);
+    let known = properties.into_iter().flatten().map(|(name, _)| name.as_str());
+    ShapeFault {
+        instance_path: fault.instance_path.clone(),
+        schema_path: fault.schema_path.clone(),
+        keyword: fault.keyword.clone(),
+        params: json!({ "additionalProperty": key }),
+        message: format!("must NOT have additional properties: `{key}` is unknown"),
+        nearest: nearest(key, known.clone()).map(str::to_owned),
+        hint: known.clone().next().map(|_| format!("known here: {}", known.collect::<Vec<_>>().join(", "))),
+        unknown: Some(member(&fault.instance_path, key)),
+    }
+}
+
+fn unique_items(fault: ShapeFault, items: &Value) -> ShapeFault {
+    let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
+    let second = (0..items.len()).find(|index| items[..*index].contains(&items[*index])).unwrap_or_default();
+    let first = items.iter().position(|item| Some(item) == items.get(second)).unwrap_or_default();
+    ShapeFault {
+        params: json!({ "i": second, "j": first }),
+        message: format!("must NOT have duplicate items (items ## {first} and {second} are identical)"),
+        ..fault
+    }
+}
+
+fn by_table(fault: ShapeFault, schema_path: &str, instance: &Value) -> ShapeFault {
+    let Some(keyword) = KEYWORDS.iter().find(|row| row.name == fault.keyword) else { return fault };
+    let asked = SCHEMA.pointer(schema_path).cloned().unwrap_or_default();
+    let shown = match &asked {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+        Value::String(word) if keyword.name == "type" => word.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => asked.to_string(),
+    };
+    let words = || asked.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let (near, hint) = match keyword.name {
+        "enum" => (
+            nearest(instance.as_str().unwrap_or_default(), words()).map(str::to_owned),
+            Some(format!("one of {}", words().collect::<Vec<_>>().join(", "))),
+        ),
+        "const" => (None, Some(format!("it is {shown}"))),
+        _ => (None, None),
+    };
+    let mut params = json!({ keyword.param: &asked });
+    if let Some((_, comparison)) = COMPARISONS.iter().find(|(name, _)| *name == keyword.name) {
+        params["comparison"] = json!(comparison);
+    }
+    ShapeFault { params, message: keyword.message.replace("{}", &shown), nearest: near, hint, ..fault }
+}

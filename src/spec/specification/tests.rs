@@ -1,0 +1,148 @@
+//! Reading specifications: whole files with the reasons they are expected to have, faults in ajv's form, and limits.
+
+mod mutations;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::proptest;
+use serde_json::{Value, json};
+
+use crate::spec::specification::{Gravity, Reading, SpecificationFault, Surroundings, read_specification};
+
+/// A specification that has no fault but a few soft ones.
+const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
+
+fn read(text: &str) -> Reading {
+    read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/billing-core") })
+}
+
+fn said(faults: &[SpecificationFault]) -> String {
+    faults.iter().map(|fault| format!("{fault}\n")).collect()
+}
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/specifications")
+}
+
+/// Returns `FILE` lines and below each its faults: gravity, code, pointer.
+fn reasons() -> String {
+    let mut names: Vec<String> = fs::read_dir(fixtures())
+        .expect("the fixtures are part of the repository")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".json"))
+        .collect();
+    names.sort();
+    let mut reasons = String::new();
+    for name in names {
+        let text = fs::read_to_string(fixtures().join(&name)).expect("a fixture is text");
+        let reading = read_specification(&text, &name, Surroundings { project_root: Path::new("/srv/billing-core") });
+        let verdict = if reading.specification.is_some() { "runs" } else { "is refused" };
+        reasons.push_str(&format!("{name} {verdict}\n"));
+        for fault in &reading.faults {
+            let word = if fault.gravity == Gravity::Hard { "hard" } else { "soft" };
+            let keyword = if fault.code == "SCHEMA" { format!(" {}", fault.keyword) } else { String::new() };
+            let pointer = if fault.instance_path.is_empty() { "(the document)" } else { &fault.instance_path };
+            reasons.push_str(&format!("  {word} {}{keyword} {pointer}\n", fault.code));
+        }
+    }
+    reasons
+}
+
+#[test]
+fn every_file_has_the_reasons_that_were_written_by_reading_it() {
+    let expected = fs::read_to_string(fixtures().join("expected.txt")).expect("the reasons are part of the repository");
+    assert_eq!(reasons(), expected, "found (left), expected (right)");
+}
+
+#[test]
+fn a_fault_of_the_shape_has_the_form_of_the_seed() {
+    let text = fs::read_to_string(fixtures().join("shapes.json")).expect("a fixture is text");
+    let faults = read(&text).faults;
+    let of = |pointer: &str| {
+        let fault = faults.iter().find(|fault| fault.instance_path == pointer).unwrap_or_else(|| panic!("{pointer}"));
+        let mut value = serde_json::to_value(fault).expect("a fault is JSON");
+        let keys = ["instancePath", "schemaPath", "keyword", "params", "message"];
+        Value::from_iter(keys.map(|key| (key, value[key].take())))
+    };
+    let action = "/tasks/T117/testExecution/prerequisites/0";
+    assert_eq!(
+        of(&format!("{action}/parameters/validationType")),
+        json!({
+            "instancePath": format!("{action}/parameters/validationType"),
+            "schemaPath": "#/definitions/FileValidationParameters/properties/validationType/enum",
+            "keyword": "enum",
+            "params": { "allowedValues": ["EXISTS", "CONTENT_MATCH", "SCHEMA_VALID", "HASH_MATCH", "SIZE_CHECK"] },
+            "message": "must be equal to one of the allowed values"
+        })
+    );
+    assert_eq!(
+        of("/tasks/T117/testExecution/steps/0/timeout"),
+        json!({
+            "instancePath": "/tasks/T117/testExecution/steps/0/timeout",
+            "schemaPath": "#/definitions/Action/properties/timeout/minimum",
+            "keyword": "minimum",
+            "params": { "comparison": ">=", "limit": 1000 },
+            "message": "must be >= 1000"
+        })
+    );
+    assert_eq!(of("/tasks/T117")["params"], json!({ "missingProperty": "title" }));
+    assert_eq!(of("/tasks/T117")["message"], "must have required property 'title'");
+    assert_eq!(of("/tasks/T117/testExecution/steps/1/timeout")["message"], "must be integer");
+    assert_eq!(of("/tasks/T117/dependencies")["params"], json!({ "i": 1, "j": 0 }));
+    assert_eq!(of("/tasks/T117/description")["message"], "must NOT have fewer than 50 characters");
+    assert_eq!(of("/metadata/generatedAt")["message"], "must match format \"date-time\"");
+    assert_eq!(of("/executionEngine/availableActionTypes")["message"], "must NOT have fewer than 1 items");
+}
+
+#[test]
+fn texts_for_people_name_the_place_and_the_next_step() {
+    let text = fs::read_to_string(fixtures().join("shapes.json")).expect("a fixture is text");
+    insta::assert_snapshot!("shapes", said(&read(&text).faults));
+    let text = fs::read_to_string(fixtures().join("generated-contract.json")).expect("a fixture is text");
+    insta::assert_snapshot!("generated_contract", said(&read(&text).faults));
+    insta::assert_snapshot!("rounding", said(&read(ROUNDING).faults));
+}
+
+#[test]
+fn what_is_no_specification_says_what_it_is() {
+    let first = |text: &str| said(&read(text).faults);
+    assert_eq!(
+        first("{\n  \"a\": 1,\n}"),
+        "a.json:3:1: error[SYNTAX]: not valid JSON: trailing comma\n  mend the text there; JSON has no comments and no trailing commas\n"
+    );
+    assert!(first("").starts_with("a.json:1:0: error[SYNTAX]: not valid JSON: EOF"), "{}", first(""));
+    assert!(first("[]").starts_with("a.json:1:1: error[SCHEMA]: must be object"), "{}", first("[]"));
+    let old = first("{\"testPlanVersion\": \"3.0.0\", \"tasks\": {}}");
+    assert!(
+        old.starts_with("a.json:1:21: error[FORMAT_VERSION] /testPlanVersion: the file is a test plan of the family"),
+        "{old}"
+    );
+    assert!(first(&" ".repeat((16 << 20) + 1)).contains("is longer than 16777216 bytes"));
+}
+
+#[test]
+fn a_value_that_only_the_types_refuse_is_a_fault_too() {
+    let text = ROUNDING.replacen("\"timeout\": 90000", "\"timeout\": 90000.0", 1);
+    let reading = read(&text);
+    assert!(reading.specification.is_none());
+    assert!(said(&reading.faults).contains("error[SCHEMA]"), "{}", said(&reading.faults));
+}
+
+#[test]
+fn an_unknown_key_does_not_hide_what_the_lint_has_to_say() {
+    let text = ROUNDING.replacen("\"taskId\": \"T117\"", "\"taskId\": \"T118\", \"titel\": \"a\"", 1);
+    let faults = read(&text).faults;
+    let codes: Vec<&str> = faults.iter().filter(|fault| fault.is_hard()).map(|fault| fault.code.as_str()).collect();
+    assert_eq!(codes, ["TASK_ID_DIFFERS", "SCHEMA"]);
+    assert_eq!(faults.iter().find(|fault| fault.code == "SCHEMA").and_then(|fault| fault.nearest.as_deref()), Some("title"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in ".*", offset in 0..ROUNDING.len(), put in "[{}\\[\\]\",:a1]{0,3}") {
+        let _ = read(&text);
+        let offset = ROUNDING.floor_char_boundary(offset);
+        let _ = read(&format!("{}{put}{}", &ROUNDING[..offset], &ROUNDING[offset..]));
+    }
+}
