@@ -90,7 +90,9 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     }
     ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
-            exited.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default()
+            // npm tells of its own new versions last.
+            let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
+            exited.stderr.lines().rfind(is_word).unwrap_or_default()
         } else {
             exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
         };
