@@ -28,6 +28,7 @@ mod recognise;
 mod script;
 mod service;
 mod signals;
+mod subcommands;
 mod tsc;
 
 pub use file_validation::interpret_file;
