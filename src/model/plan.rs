@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{
-    ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskId, Tool, ToolClass, ToolPolicy,
-};
+use crate::model::{ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskId, Tool, ToolClass, ToolPolicy};
 
 /// The phase of a run an action belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
