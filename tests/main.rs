@@ -28,6 +28,7 @@ mod process;
 mod pytest_scenarios;
 mod readme;
 mod real_tools;
+mod real_tools_judged;
 mod run;
 mod service;
 mod signals;

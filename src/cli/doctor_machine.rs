@@ -357,12 +357,7 @@ fn sysctl(name: &str, value: u64) -> String {
 }
 
 fn tool_word(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Pytest => "pytest",
-        Tool::Tsc => "tsc",
-        Tool::Eslint => "eslint",
-        Tool::Generic => "command",
-    }
+    if tool == Tool::Generic { "command" } else { tool.word() }
 }
 
 fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {

@@ -13,8 +13,15 @@ use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisit
 use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
 use crate::model::{ByteSize, CheckOrder, CoverageTarget, OnSurvivors, Once, Reuse, Tool};
 
-const TOOLS: &[(&str, Tool)] =
-    &[("pytest", Tool::Pytest), ("tsc", Tool::Tsc), ("eslint", Tool::Eslint), ("generic", Tool::Generic)];
+const TOOLS: &[(&str, Tool)] = &{
+    let mut words = [("", Tool::Generic); Tool::ALL.len()];
+    let mut place = 0;
+    while place < words.len() {
+        words[place] = (Tool::ALL[place].word(), Tool::ALL[place]);
+        place += 1;
+    }
+    words
+};
 
 const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), ("fail", OnSurvivors::Fail)];
 

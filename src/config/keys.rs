@@ -131,25 +131,34 @@ pub(super) const TABLES: &[KnownTable] = &[
     KnownTable { name: "sandbox", keys: &["mode", "writable", "sockets", "visible", "home", "memory", "processes"] },
     KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"] },
     KnownTable { name: "routing", keys: &["collection_error"] },
-    KnownTable { name: "policy", keys: &["linting", "type_checking", "eslint", "tsc"] },
+    KnownTable { name: "policy", keys: POLICY_TABLES },
+    KnownTable { name: "policy.mypy", keys: POLICY_KEYS },
     KnownTable { name: "policy.eslint", keys: POLICY_KEYS },
+    KnownTable { name: "policy.ruff", keys: POLICY_KEYS },
+    KnownTable { name: "policy.flake8", keys: POLICY_KEYS },
+    KnownTable { name: "policy.pylint", keys: POLICY_KEYS },
+    KnownTable { name: "policy.prettier", keys: POLICY_KEYS },
+    KnownTable { name: "policy.compile", keys: POLICY_KEYS },
     KnownTable { name: "policy.tsc", keys: &["enabled", "block_on"] },
 ];
+
+const POLICY_TABLES: &[&str] =
+    &["linting", "type_checking", "compilation", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile"];
 
 const POLICY_KEYS: &[&str] =
     &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
 
-const ESLINT_ONLY: Option<&str> = Some("is a setting of eslint alone: tsc reports errors only and has no rules by name");
-const USE_BLOCK_ON: Option<&str> = Some("write it under `[policy.eslint]`, or choose a `block_on` for tsc");
+const LINTERS_ONLY: Option<&str> = Some("is a setting of linters: tsc reports errors only and has no rules by name");
+const USE_BLOCK_ON: Option<&str> = Some("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for tsc");
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
 /// Keys people write that are not there.
 pub(super) const STRANGERS: &[Stranger] = &[
-    Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "max_warnings", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "ignored_rules", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "error_on_rules", message: ESLINT_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "max_warnings", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "ignored_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
+    Stranger { table: "policy.tsc", key: "error_on_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
     Stranger { table: "policy", key: "typescript", message: None, nearest: Some("tsc"), hint: None },
     Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },

@@ -3,7 +3,7 @@
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings};
 use crate::config::values::{boolean, choice, count, filled_text, list};
-use crate::model::BlockOn;
+use crate::model::{BlockOn, Tool, ToolClass};
 
 /// The strategies of seed 004 by the words that stand in the file.
 const STRATEGIES: &[(&str, BlockOn)] = &[
@@ -23,12 +23,18 @@ pub fn strategy_word(block_on: BlockOn) -> &'static str {
 /// Reads `[policy]`.
 pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {
     let section = top.table(document, "policy");
+    let judged = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Validation);
     PolicySettings {
         linting: section.optional(document, "linting", choice(STRATEGIES)),
         type_checking: section.optional(document, "type_checking", choice(STRATEGIES)),
-        eslint: read_override(&section.table(document, "eslint"), document),
-        tsc: read_tsc(&section.table(document, "tsc"), document),
+        compilation: section.optional(document, "compilation", choice(STRATEGIES)),
+        tools: judged.map(|tool| (tool, read_tool(tool, &section, document))).collect(),
     }
+}
+
+fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
+    let section = section.table(document, tool.word());
+    if tool == Tool::Tsc { read_tsc(&section, document) } else { read_override(&section, document) }
 }
 
 /// Reads what is said about one tool or one check. Which keys suit a check's tool is known only once the tool is.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::problem::Placed;
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, Reuse, RoutingSettings, Service,
-    Tool,
+    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory, Reuse,
+    RoutingSettings, Service, Tool,
 };
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
@@ -227,10 +227,26 @@ pub struct PolicySettings {
     pub linting: Option<Placed<BlockOn>>,
     /// The strategy of type checkers that do not say their own (C23).
     pub type_checking: Option<Placed<BlockOn>>,
-    /// `[policy.eslint]`.
-    pub eslint: PolicyOverride,
-    /// `[policy.tsc]`.
-    pub tsc: PolicyOverride,
+    /// The strategy of compilers and builds that do not say their own (C23).
+    pub compilation: Option<Placed<BlockOn>>,
+    /// `[policy.eslint]` and its like, for every tool that a policy judges.
+    pub tools: BTreeMap<Tool, PolicyOverride>,
+}
+
+impl PolicySettings {
+    /// Returns what is said of a tool; none for tools that no policy judges.
+    pub fn of(&self, tool: Tool) -> Option<&PolicyOverride> {
+        self.tools.get(&tool)
+    }
+
+    /// Returns the strategy of a category, where it is said.
+    pub fn of_category(&self, category: PolicyCategory) -> Option<&Placed<BlockOn>> {
+        match category {
+            PolicyCategory::Linting => self.linting.as_ref(),
+            PolicyCategory::TypeChecking => self.type_checking.as_ref(),
+            PolicyCategory::Compilation => self.compilation.as_ref(),
+        }
+    }
 }
 
 /// What is said about one tool's policy, for all its checks or for one. Unsaid in both: see [`PolicySettings`] and C20.

@@ -184,8 +184,8 @@ mod messages {
     #[test]
     fn a_setting_of_eslint_is_refused_for_tsc() {
         assert_snapshot!(problems("[policy.tsc]\nmax_warnings = 2\nblock_on = \"error-only\"\n"), @r#"
-        proctor.toml:2:1: policy.tsc.max_warnings: `max_warnings` is a setting of eslint alone: tsc reports errors only and has no rules by name
-          write it under `[policy.eslint]`, or choose a `block_on` for tsc
+        proctor.toml:2:1: policy.tsc.max_warnings: `max_warnings` is a setting of linters: tsc reports errors only and has no rules by name
+          write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for tsc
         proctor.toml:3:12: policy.tsc.block_on: expected one of "errors-always", "errors-only", "errors-and-warnings", "warn-only", "never"
           did you mean `errors-only`?
         "#);
@@ -230,7 +230,7 @@ mod messages {
         proctor.toml:3:1: watch.bel: unknown key `bel`
           did you mean `bell`?
         proctor.toml:4:10: a value is missing
-        proctor.toml:6:8: check[1].tool: expected one of "pytest", "tsc", "eslint", "generic"
+        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile", "generic"
           did you mean `pytest`?
         proctor.toml:8:8: evidence.link: the link is one visible name in the project's root
           for example `link = "evidence"`
@@ -258,8 +258,10 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (SandboxMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
     assert_eq!(defaults.routing, RoutingSettings::default());
-    assert_eq!(defaults.policy.tsc.block_on, Some(Placed::unwritten(BlockOn::ErrorsAlways)));
-    assert_eq!(defaults.policy.eslint.block_on, Some(Placed::unwritten(BlockOn::ErrorsOnly)));
+    for tool in Tool::ALL {
+        let stated = defaults.policy.of(tool).and_then(|said| said.block_on.clone());
+        assert_eq!(stated, tool.default_strategy().map(Placed::unwritten), "{tool:?}");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod run;
 mod service;
 mod size;
 mod time;
+mod tool;
 mod tree;
 mod watch;
 
@@ -65,7 +66,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use plan::{
     Action, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote,
-    PlanOrigin, Reuse, Tool, ToolClass,
+    PlanOrigin, Reuse,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{
@@ -80,5 +81,6 @@ pub use run::{Trigger, TriggerKind};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use size::ByteSize;
 pub use time::{DurationMs, Timestamp};
+pub use tool::{PolicyCategory, Tool, ToolClass};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

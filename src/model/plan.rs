@@ -6,33 +6,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, ToolPolicy};
-
-/// A tool whose reports proctor can read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tool {
-    /// pytest.
-    Pytest,
-    /// The TypeScript compiler, as a type checker.
-    Tsc,
-    /// ESLint.
-    Eslint,
-    /// Any other command: judged by its exit code alone.
-    Generic,
-}
-
-/// What an action's outcome means (E2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ToolClass {
-    /// Runs tests; feeds the router.
-    Test,
-    /// Looks for issues in the code; judged by a policy.
-    Validation,
-    /// Neither is known.
-    Generic,
-}
+use crate::model::{
+    ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+};
 
 /// The phase of a run an action belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -267,27 +243,6 @@ impl Reuse {
     /// Returns whether an earlier verdict never stands for the check.
     pub fn is_off(&self) -> bool {
         *self == Self::Off
-    }
-}
-
-impl Tool {
-    /// Returns the tool's name as seed 004 writes it (`typescript` for tsc).
-    pub fn report_name(self) -> &'static str {
-        match self {
-            Self::Pytest => "pytest",
-            Self::Tsc => "typescript",
-            Self::Eslint => "eslint",
-            Self::Generic => "generic",
-        }
-    }
-
-    /// Returns the class a tool belongs to.
-    pub fn class(self) -> ToolClass {
-        match self {
-            Self::Pytest => ToolClass::Test,
-            Self::Tsc | Self::Eslint => ToolClass::Validation,
-            Self::Generic => ToolClass::Generic,
-        }
     }
 }
 

@@ -22,10 +22,18 @@ struct Slugs {
 }
 
 /// Tool to slugs. Seed 004's own example names are those of the tests below.
-const SLUGS: [Slugs; 4] = [
+const SLUGS: [Slugs; 12] = [
     Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
+    Slugs { tool: Tool::Jest, log: "jest", findings: Some("test-results.json"), tool_report: Some("jest-report.json") },
+    Slugs { tool: Tool::Vitest, log: "vitest", findings: Some("test-results.json"), tool_report: Some("vitest-report.json") },
     Slugs { tool: Tool::Tsc, log: "typescript-compilation", findings: Some("typescript-diagnostics.json"), tool_report: None },
     Slugs { tool: Tool::Eslint, log: "eslint", findings: Some("eslint-report.json"), tool_report: None },
+    Slugs { tool: Tool::Mypy, log: "mypy", findings: Some("mypy-diagnostics.json"), tool_report: None },
+    Slugs { tool: Tool::Ruff, log: "ruff", findings: Some("ruff-report.json"), tool_report: None },
+    Slugs { tool: Tool::Flake8, log: "flake8", findings: Some("flake8-report.json"), tool_report: None },
+    Slugs { tool: Tool::Pylint, log: "pylint", findings: Some("pylint-report.json"), tool_report: None },
+    Slugs { tool: Tool::Prettier, log: "prettier", findings: Some("prettier-report.json"), tool_report: None },
+    Slugs { tool: Tool::Compile, log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
     Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
 ];
 
@@ -220,7 +228,7 @@ mod tests {
 
     #[test]
     fn all_files_of_an_action_have_different_names_and_are_known_by_them() {
-        for tool in [Tool::Pytest, Tool::Tsc, Tool::Eslint, Tool::Generic] {
+        for tool in Tool::ALL {
             let files = ActionFiles::of(&action(ActionPhase::Step, 1, tool));
             let of_tool = [files.findings, files.tool_report, files.coverage_report].into_iter().flatten();
             let all: Vec<_> = [files.log, files.frames, files.record].into_iter().chain(of_tool).collect();

@@ -31,8 +31,9 @@ pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<Str
     match tool {
         Tool::Pytest => python_package("pytest", place),
         Tool::Tsc => node_package("typescript", place),
-        Tool::Eslint => node_package("eslint", place),
-        Tool::Generic => None,
+        Tool::Eslint | Tool::Prettier | Tool::Jest | Tool::Vitest => node_package(tool.word(), place),
+        Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint => python_package(tool.word(), place),
+        Tool::Compile | Tool::Generic => None,
     }
 }
 

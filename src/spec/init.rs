@@ -7,7 +7,6 @@ use crate::model::{
     Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
     Tool, ToolPolicy,
 };
-use crate::spec::discover::tool_word;
 
 /// Returns the text of a `proctor.toml` that says what a plan does; `notes` stand at its top as comments.
 ///
@@ -40,7 +39,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     let defaults = Configuration::default().defaults;
     line(text, "name", quoted(&action.name));
     if is_check {
-        line(text, "tool", quoted(tool_word(action.tool)));
+        line(text, "tool", quoted(action.tool.word()));
     }
     command_lines(text, &action.command);
     if !action.directory.as_os_str().is_empty() {
@@ -121,7 +120,7 @@ fn command_lines(text: &mut String, command: &CommandLine) {
 
 fn policy_lines(text: &mut String, tool: Tool, policy: &ToolPolicy) {
     let reason = match &policy.source {
-        PolicySource::Default => format!("the default for {}", tool_word(tool)),
+        PolicySource::Default => format!("the default for {}", tool.word()),
         PolicySource::Configured(place) => format!("so says {place}"),
         PolicySource::Disabled(place) => format!("switched off by {place}"),
     };

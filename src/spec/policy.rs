@@ -15,11 +15,7 @@ pub(super) fn resolve_policy(
     found: Option<&FoundPolicy>,
 ) -> Option<ToolPolicy> {
     let settings = &configuration.policy;
-    let (own, category) = match tool {
-        Tool::Tsc => (&settings.tsc, settings.type_checking.as_ref()),
-        Tool::Eslint => (&settings.eslint, settings.linting.as_ref()),
-        Tool::Pytest | Tool::Generic => return None,
-    };
+    let (own, category) = (settings.of(tool)?, settings.of_category(tool.policy_category()?));
     let nearest = Nearest { check, own };
     let (block_on, source) = block_on(configuration, nearest, category, found);
     let limit = nearest.written(|said| said.max_warnings.as_ref()).map(|placed| placed.value);
@@ -36,11 +32,8 @@ pub(super) fn resolve_policy(
 /// Returns what a person should know about the settings of a policy that have no effect (C23, C25).
 pub(super) fn policy_notes(tool: Tool, configuration: &Configuration, name: &str, policy: &ToolPolicy) -> Vec<PlanNote> {
     let settings = &configuration.policy;
-    let (own, category, key) = match tool {
-        Tool::Tsc => (&settings.tsc, settings.type_checking.as_ref(), "type_checking"),
-        Tool::Eslint => (&settings.eslint, settings.linting.as_ref(), "linting"),
-        Tool::Pytest | Tool::Generic => return Vec::new(),
-    };
+    let (Some(own), Some(category)) = (settings.of(tool), tool.policy_category()) else { return Vec::new() };
+    let (category, key) = (settings.of_category(category), category.key());
     let mut notes = Vec::new();
     let own_word = own.block_on.as_ref().filter(|placed| placed.is_written());
     if let (Some(own), Some(category)) = (own_word, category)

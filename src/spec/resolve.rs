@@ -9,7 +9,7 @@ use crate::model::{
     Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
-use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings, tool_word};
+use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings};
 use crate::spec::files::ProjectFiles;
 use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
@@ -88,7 +88,7 @@ pub fn plan_command(
     let mut resolver = Resolver::new(configuration, files);
     let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
     let said = recognised(&command, files, "", PLACE);
-    let name = if said.tool == Tool::Generic { "command" } else { tool_word(said.tool) };
+    let name = if said.tool == Tool::Generic { "command" } else { said.tool.word() };
     resolver.note(name, said.note);
     let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
     let step = resolver.judged(action, None, said.policy.as_ref());
@@ -131,11 +131,14 @@ impl<'c> Resolver<'c> {
         let line = command.place.map_or(0, |place| place.line);
         let place = format!("{}:{line}", self.configuration.file);
         let recognised = recognised(&command.value, self.files, directory, &place);
-        let tool = said.unwrap_or(recognised.tool);
+        // What is said of exit codes holds for a build too: it was not asked to be judged as a compilation.
+        let is_plain = recognised.tool == Tool::Compile && settings.expected_exit_codes.is_some();
+        let seen = if is_plain { Tool::Generic } else { recognised.tool };
+        let tool = said.unwrap_or(seen);
         if said.is_none() {
             self.note(&settings.name.value, recognised.note);
-        } else if recognised.tool != Tool::Generic && recognised.tool != tool {
-            let (said, seen) = (tool_word(tool), tool_word(recognised.tool));
+        } else if !matches!(seen, Tool::Generic | Tool::Compile) && seen != tool {
+            let (said, seen) = (tool.word(), seen.word());
             self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
         }
         if !self.files.exists(directory) {
@@ -151,7 +154,7 @@ impl<'c> Resolver<'c> {
 
     /// Finds the command of a check that names its tool only.
     fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f Findings) -> Option<&'f Found> {
-        let word = tool_word(tool);
+        let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
         let of_tool: Vec<&Found> = findings.found.iter().filter(|found| found.tool == tool).collect();
         let wanted: Vec<&Found> =
@@ -176,13 +179,14 @@ impl<'c> Resolver<'c> {
 
     /// Adds what only a check has, and refuses what its tool cannot use.
     fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
-        let word = tool_word(action.tool);
+        let word = action.tool.word();
         if check.policy.is_written() && action.class != ToolClass::Validation {
-            let hint = "a policy judges the findings of eslint or tsc: remove it, or say which `tool` it is";
+            let hint =
+                "a policy judges the findings of linters, type checkers and compilers: remove it, or say which `tool` it is";
             self.problem(check, "policy", format!("{word} has no policy"), hint);
         }
         if let (Tool::Tsc, [key, ..]) = (action.tool, &check.policy.value.linter_keys()[..]) {
-            let message = "is a setting of eslint alone: tsc reports errors only and has no rules by name";
+            let message = "is a setting of linters: tsc reports errors only and has no rules by name";
             self.problem(check, &format!("policy.{key}"), format!("`{key}` {message}"), "choose a `block_on` instead");
         }
         if check.coverage.is_some() && action.tool != Tool::Pytest {

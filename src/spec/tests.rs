@@ -91,6 +91,40 @@ fn each_kind_of_project_is_found() {
             &[("web/.eslintrc", ""), ("web/package.json", WEB_SCRIPTS), ("node_modules/.bin/eslint", "")],
             &["web*$ ../node_modules/.bin/eslint --ext .ts src"],
         ),
+        (
+            &[("package.json", r#"{"scripts": {"test": "jest --ci --config jest.unit.js"}}"#), ("node_modules/.bin/jest", "")],
+            &["*$ ./node_modules/.bin/jest --ci --config jest.unit.js"],
+        ),
+        (
+            &[
+                (
+                    "package.json",
+                    r#"{"scripts": {"test": "NODE_OPTIONS=--experimental-vm-modules jest", "dev": "jest --watch"}}"#,
+                ),
+                ("node_modules/.bin/jest", ""),
+            ],
+            &["*$ npm run test"],
+        ),
+        (&[("package.json", r#"{"jest": {}}"#), ("node_modules/.bin/jest", "")], &["*$ ./node_modules/.bin/jest"]),
+        (
+            &[("web/package.json", r#"{"scripts": {"test": "vitest"}}"#), ("node_modules/.bin/vitest", "")],
+            &["web*$ ../node_modules/.bin/vitest run"],
+        ),
+        (
+            &[
+                ("vitest.config.ts", ""),
+                ("package.json", r#"{"scripts": {"test": "tsc && vitest run", "unit": "vitest run src"}}"#),
+                ("node_modules/.bin/vitest", ""),
+            ],
+            &["*$ ./node_modules/.bin/vitest run src"],
+        ),
+        (
+            &[("pyproject.toml", "[tool.mypy]\nstrict = true\n[tool.ruff]\n"), (".venv/bin/mypy", ""), (".venv/bin/ruff", "")],
+            &["*$ .venv/bin/mypy .", "*$ .venv/bin/ruff check ."],
+        ),
+        (&[("api/mypy.ini", "[mypy]\nfiles = src\n"), ("venv/bin/mypy", "")], &["api*$ ../venv/bin/mypy"]),
+        (&[("setup.cfg", "[mypy]\n"), (".venv/bin/mypy", "")], &["*$ .venv/bin/mypy ."]),
+        (&[("ruff.toml", ""), (".venv/bin/ruff", "")], &["*$ .venv/bin/ruff check ."]),
     ];
     for (files, expected) in table {
         let plan = found(&FakeFiles::of(files));
@@ -109,6 +143,10 @@ fn what_only_looks_like_a_project_is_none() {
         vec![("docs/test_example.py", "")],
         vec![("tsconfig.json", "{}")],
         vec![("eslint.config.js", "")],
+        vec![("jest.config.js", "")],
+        vec![("package.json", r#"{"scripts": {"test": "vitest --watch"}}"#), ("node_modules/.bin/vitest", "")],
+        vec![("package.json", r#"{"devDependencies": {"jest": "30"}}"#), ("node_modules/.bin/jest", "")],
+        vec![("pyproject.toml", "[tool.ruff]\n[tool.mypy]")],
         vec![("node_modules/x/tsconfig.json", ""), ("node_modules/.bin/tsc", "")],
         vec![("a/b/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
     ] {
@@ -118,13 +156,16 @@ fn what_only_looks_like_a_project_is_none() {
 
 #[test]
 fn what_is_missing_is_said_with_the_next_step() {
-    let files = FakeFiles::of(&[("tsconfig.json", "{}"), ("web/eslint.config.js", "")]);
+    let files =
+        FakeFiles::of(&[("tsconfig.json", "{}"), ("web/eslint.config.js", ""), ("ruff.toml", ""), ("jest.config.ts", "")]);
     let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
     assert_snapshot!(problems[0], @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
       write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      jest: `jest.config.ts` is there, but no `node_modules/.bin/jest` beside or above it: install the project's packages, or jest with `npm install --save-dev jest`
       tsc: `tsconfig.json` is there, but no `node_modules/.bin/tsc` beside or above it: install the project's packages, or TypeScript with `npm install --save-dev typescript`
       eslint: `web/eslint.config.js` is there, but no `node_modules/.bin/eslint` beside or above it: install the project's packages, or eslint with `npm install --save-dev eslint`
+      ruff: `ruff.toml` is there, but no `.venv/bin/ruff` beside or above it: install ruff in the project's environment
     "#);
 }
 
@@ -180,7 +221,7 @@ fn a_configured_check_is_recognised_and_a_named_tool_holds() {
             (Tool::Eslint, false),
             (Tool::Tsc, true),
             (Tool::Pytest, false),
-            (Tool::Generic, false),
+            (Tool::Compile, false),
             (Tool::Eslint, true)
         ]
     );
@@ -195,12 +236,12 @@ fn what_a_tool_cannot_use_is_refused_and_everything_is_said_at_once() {
     let text = "[[check]]\nname = \"tests\"\ncommand = \"pytest\"\nexpected_exit_codes = [0, 1]\npolicy = { block_on = \"never\" }\n[[check]]\nname = \"types\"\ntool = \"tsc\"\npolicy = { max_warnings = 2 }\n[[check]]\nname = \"other\"\ncommand = \"make\"\ncoverage = { minimum = 80, report = \"c.json\" }\n[[check]]\nname = \"lint\"\ntool = \"eslint\"\ndirectory = \"api\"\n";
     assert_snapshot!(refused(text, &quotes()), @r#"
     proctor.toml:2:8: check[1].policy: pytest has no policy
-      a policy judges the findings of eslint or tsc: remove it, or say which `tool` it is
+      a policy judges the findings of linters, type checkers and compilers: remove it, or say which `tool` it is
     proctor.toml:2:8: check[1].expected_exit_codes: pytest is not judged by expected exit codes
       remove it: a recognised tool says more than its exit code, and another code than 0 is no success of it
-    proctor.toml:7:8: check[2].policy.max_warnings: `max_warnings` is a setting of eslint alone: tsc reports errors only and has no rules by name
+    proctor.toml:7:8: check[2].policy.max_warnings: `max_warnings` is a setting of linters: tsc reports errors only and has no rules by name
       choose a `block_on` instead
-    proctor.toml:11:8: check[3].coverage: generic has no coverage
+    proctor.toml:11:8: check[3].coverage: compile has no coverage
       coverage is required of a pytest check: move it there, or say `tool = "pytest"`
     proctor.toml:15:8: check[4].command: no eslint was found in `api`
       write what to run, for example `command = ["make", "check"]`

@@ -5,110 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::model::{ActionEnd, CategoryCode, CoverageTarget, Diagnostic, DiagnosticSummary, Interpretation, Tool, ToolReport};
+use crate::model::{ActionEnd, CoverageTarget, Diagnostic, DiagnosticSummary, Interpretation, Tool, ToolClass, ToolReport};
+use crate::tools::fixture_claims::{CLAIMS, Claim};
 use crate::tools::samples::{Returned, stream};
 
 const NO_LINE_END: &str = "\n<<< no line end >>>\n";
-
-/// What a fixture is expected to amount to: its path, its category, three counts, and a part of its reason.
-///
-/// The counts are passed, failed and skipped tests, or errors, warnings and files of diagnostics.
-struct Claim(&'static str, CategoryCode, [u64; 3], &'static str);
-
-#[rustfmt::skip]
-const CLAIMS: &[Claim] = &[
-    Claim("eslint/10.15.0/bad-option.txt", CategoryCode::UsageError, [0, 0, 0], "Invalid option '--nope'"),
-    Claim("eslint/10.15.0/broken-config.txt", CategoryCode::UsageError, [0, 0, 0], "Configuration for rule"),
-    Claim("eslint/10.15.0/clean-json.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("eslint/10.15.0/clean.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("eslint/10.15.0/fatal-json.txt", CategoryCode::Findings, [1, 0, 1], "bad.js:1 Parsing error"),
-    Claim("eslint/10.15.0/findings-json.txt", CategoryCode::Findings, [4, 1, 2], "a.js:1 'x' is assigned"),
-    Claim("eslint/10.15.0/findings.txt", CategoryCode::Findings, [4, 1, 2], "a.js:1 'x' is assigned"),
-    Claim("eslint/10.15.0/format-unix.txt", CategoryCode::UsageError, [0, 0, 0], "unix formatter"),
-    Claim("eslint/10.15.0/missing-plugin.txt", CategoryCode::UsageError, [0, 0, 0], "Cannot find package 'eslint-plugin-nope'"),
-    Claim("eslint/10.15.0/no-config.txt", CategoryCode::UsageError, [0, 0, 0], "couldn't find an eslint.config"),
-    Claim("eslint/10.15.0/no-files.txt", CategoryCode::UsageError, [0, 0, 0], "No files matching"),
-    Claim("eslint/10.15.0/rule-crashes.txt", CategoryCode::InternalError, [0, 0, 0], "TypeError: boom"),
-    Claim("eslint/10.15.0/syntax-error-in-config.txt", CategoryCode::UsageError, [0, 0, 0], "SyntaxError"),
-    Claim("eslint/10.15.0/too-many-warnings.txt", CategoryCode::Findings, [0, 1, 1], "1 warning(s)"),
-    Claim("eslint/10.15.0/warnings-json.txt", CategoryCode::Findings, [0, 1, 1], "warn.js:1 Unexpected console"),
-    Claim("eslint/10.15.0/warnings.txt", CategoryCode::Findings, [0, 1, 1], "warn.js:1 Unexpected console"),
-    Claim("eslint/9.39.5/bad-option.txt", CategoryCode::UsageError, [0, 0, 0], "Invalid option '--nope'"),
-    Claim("eslint/9.39.5/broken-config.txt", CategoryCode::UsageError, [0, 0, 0], "Configuration for rule"),
-    Claim("eslint/9.39.5/clean-json.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("eslint/9.39.5/clean.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("eslint/9.39.5/fatal-json.txt", CategoryCode::Findings, [1, 0, 1], "bad.js:1 Parsing error"),
-    Claim("eslint/9.39.5/findings-json.txt", CategoryCode::Findings, [4, 1, 2], "a.js:1 'x' is assigned"),
-    Claim("eslint/9.39.5/findings.txt", CategoryCode::Findings, [4, 1, 2], "a.js:1 'x' is assigned"),
-    Claim("eslint/9.39.5/format-unix.txt", CategoryCode::UsageError, [0, 0, 0], "unix formatter"),
-    Claim("eslint/9.39.5/missing-plugin.txt", CategoryCode::UsageError, [0, 0, 0], "Cannot find package 'eslint-plugin-nope'"),
-    Claim("eslint/9.39.5/no-config.txt", CategoryCode::UsageError, [0, 0, 0], "couldn't find an eslint.config"),
-    Claim("eslint/9.39.5/no-files.txt", CategoryCode::UsageError, [0, 0, 0], "No files matching"),
-    Claim("eslint/9.39.5/rule-crashes.txt", CategoryCode::InternalError, [0, 0, 0], "TypeError: boom"),
-    Claim("eslint/9.39.5/syntax-error-in-config.txt", CategoryCode::UsageError, [0, 0, 0], "SyntaxError"),
-    Claim("eslint/9.39.5/too-many-warnings.txt", CategoryCode::Findings, [0, 1, 1], "1 warning(s)"),
-    Claim("eslint/9.39.5/warnings-json.txt", CategoryCode::Findings, [0, 1, 1], "warn.js:1 Unexpected console"),
-    Claim("eslint/9.39.5/warnings.txt", CategoryCode::Findings, [0, 1, 1], "warn.js:1 Unexpected console"),
-    Claim("eslint/absent/npx.txt", CategoryCode::ToolNotFound, [0, 0, 0], "npm ci"),
-    Claim("pytest/7.4.4/async-without-plugin.txt", CategoryCode::NoTestsExecuted, [0, 0, 1], "1 skipped"),
-    Claim("pytest/7.4.4/conftest-import-error.txt", CategoryCode::ConftestError, [0, 0, 0], "conftest.py': ModuleNotFoundError: No module named 'not_there'"),
-    Claim("pytest/7.4.4/fail.txt", CategoryCode::TestsFailed, [1, 1, 0], "test_a::test_bad: assert 1 == 2"),
-    Claim("pytest/7.4.4/failure-and-teardown-error.txt", CategoryCode::TestsFailed, [0, 1, 0], "1 of 1 tests failed"),
-    Claim("pytest/7.4.4/missing-module.txt", CategoryCode::CollectionError, [0, 1, 0], "No module named 'not_there'"),
-    Claim("pytest/7.4.4/setup-plan.txt", CategoryCode::NoTestsExecuted, [0, 0, 0], "--setup-plan"),
-    Claim("pytest/7.4.4/sigint.txt", CategoryCode::Interrupted, [1, 0, 0], "1 cut off"),
-    Claim("pytest/7.4.4/subtest.txt", CategoryCode::TestsFailed, [0, 1, 0], "1 == 1"),
-    Claim("pytest/7.4.4/sys-exit-at-import.txt", CategoryCode::CollectionError, [0, 1, 0], "SystemExit: 0"),
-    Claim("pytest/7.4.4/teardown-error.txt", CategoryCode::TestsFailed, [0, 1, 0], "failed on teardown"),
-    Claim("pytest/9.2.0/all-skipped.txt", CategoryCode::NoTestsExecuted, [0, 0, 2], "2 skipped"),
-    Claim("pytest/9.2.0/collect-only.txt", CategoryCode::NoTestsExecuted, [0, 0, 0], "--collect-only"),
-    Claim("pytest/9.2.0/conftest-import-error.txt", CategoryCode::ConftestError, [0, 0, 0], "conftest.py': ModuleNotFoundError: No module named 'not_there'"),
-    Claim("pytest/9.2.0/conftest-in-subdirectory.txt", CategoryCode::CollectionError, [0, 1, 0], "sub: ModuleNotFoundError"),
-    Claim("pytest/9.2.0/conftest-syntax-error.txt", CategoryCode::ConftestError, [0, 0, 0], "conftest.py': SyntaxError"),
-    Claim("pytest/9.2.0/continue-on-collection-errors.txt", CategoryCode::CollectionError, [1, 1, 0], "1 other test(s) passed"),
-    Claim("pytest/9.2.0/exit-status-forged.txt", CategoryCode::Inconsistent, [0, 1, 0], "changes the exit status"),
-    Claim("pytest/9.2.0/fail.txt", CategoryCode::TestsFailed, [1, 1, 0], "test_a::test_bad: assert 1 == 2"),
-    Claim("pytest/9.2.0/failure-and-teardown-error.txt", CategoryCode::TestsFailed, [0, 1, 0], "1 of 1 tests failed"),
-    Claim("pytest/9.2.0/fixture-error.txt", CategoryCode::TestsFailed, [0, 1, 0], "RuntimeError: fx"),
-    Claim("pytest/9.2.0/internal-error.txt", CategoryCode::InternalError, [0, 1, 0], "RuntimeError: no"),
-    Claim("pytest/9.2.0/max-warnings.txt", CategoryCode::MaxWarnings, [1, 0, 0], "--max-warnings"),
-    Claim("pytest/9.2.0/missing-fixture.txt", CategoryCode::TestsFailed, [0, 1, 0], "fixture 'no_such_fixture' not found"),
-    Claim("pytest/9.2.0/missing-module.txt", CategoryCode::CollectionError, [0, 1, 0], "No module named 'not_there'"),
-    Claim("pytest/9.2.0/no-tests.txt", CategoryCode::NoTestsCollected, [0, 0, 0], "collected no test"),
-    Claim("pytest/9.2.0/os-exit-0.txt", CategoryCode::ReportMissing, [0, 0, 0], "without a test report"),
-    Claim("pytest/9.2.0/pass.txt", CategoryCode::TestsPassed, [1, 0, 0], "1 passed"),
-    Claim("pytest/9.2.0/pytest-exit-0.txt", CategoryCode::ReportIncomplete, [1, 0, 0], "cut short"),
-    Claim("pytest/9.2.0/sessionfinish-raises.txt", CategoryCode::FailedOutsideTests, [1, 0, 0], "RuntimeError: no"),
-    Claim("pytest/9.2.0/setup-plan.txt", CategoryCode::NoTestsExecuted, [0, 0, 0], "--setup-plan"),
-    Claim("pytest/9.2.0/sigint.txt", CategoryCode::Interrupted, [1, 0, 0], "1 cut off"),
-    Claim("pytest/9.2.0/subtest.txt", CategoryCode::TestsFailed, [0, 1, 0], "1 == 1"),
-    Claim("pytest/9.2.0/syntax-error.txt", CategoryCode::CollectionError, [0, 1, 0], "SyntaxError: invalid syntax"),
-    Claim("pytest/9.2.0/unknown-option.txt", CategoryCode::UsageError, [0, 0, 0], "unrecognized arguments: --no-such-option"),
-    Claim("pytest/9.2.0/xpass.txt", CategoryCode::TestsPassed, [1, 0, 0], "1 passed"),
-    Claim("pytest/absent/python-m.txt", CategoryCode::ToolNotFound, [0, 0, 0], "No module named pytest"),
-    Claim("pytest/plugins/coverage-below.txt", CategoryCode::CoverageBelowTarget, [1, 0, 0], "66.67 %, below the required 90 %"),
-    Claim("pytest/plugins/coverage-met.txt", CategoryCode::TestsPassed, [1, 0, 0], "1 passed"),
-    Claim("pytest/plugins/coverage-without-tests.txt", CategoryCode::NoTestsCollected, [0, 0, 0], "coverage is below its target"),
-    Claim("pytest/plugins/rerun-passes.txt", CategoryCode::TestsPassed, [1, 0, 0], "1 passed"),
-    Claim("pytest/plugins/xdist-worker-crash.txt", CategoryCode::TestsFailed, [2, 1, 0], "worker 'gw"),
-    Claim("tsc/5.9.3/clean.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("tsc/5.9.3/findings-pretty.txt", CategoryCode::Findings, [5, 0, 1], "a.ts:2 TS2322"),
-    Claim("tsc/5.9.3/findings.txt", CategoryCode::Findings, [5, 0, 1], "a.ts:2 TS2322"),
-    Claim("tsc/5.9.3/help.txt", CategoryCode::UsageError, [0, 0, 0], "printed its help"),
-    Claim("tsc/5.9.3/missing-project.txt", CategoryCode::UsageError, [1, 0, 0], "TS5058"),
-    Claim("tsc/5.9.3/no-inputs.txt", CategoryCode::UsageError, [1, 0, 0], "TS18003"),
-    Claim("tsc/5.9.3/unknown-option.txt", CategoryCode::UsageError, [1, 0, 0], "TS5023"),
-    Claim("tsc/5.9.3/unknown-setting.txt", CategoryCode::UsageError, [1, 0, 1], "TS5023"),
-    Claim("tsc/7.0.2/clean.txt", CategoryCode::Clean, [0, 0, 0], "found nothing"),
-    Claim("tsc/7.0.2/findings-pretty.txt", CategoryCode::Findings, [5, 0, 1], "a.ts:2 TS2322"),
-    Claim("tsc/7.0.2/findings.txt", CategoryCode::Findings, [5, 0, 1], "a.ts:2 TS2322"),
-    Claim("tsc/7.0.2/help.txt", CategoryCode::UsageError, [0, 0, 0], "printed its help"),
-    Claim("tsc/7.0.2/missing-project.txt", CategoryCode::UsageError, [1, 0, 0], "TS5058"),
-    Claim("tsc/7.0.2/no-inputs.txt", CategoryCode::UsageError, [1, 0, 0], "TS18003"),
-    Claim("tsc/7.0.2/unknown-option.txt", CategoryCode::UsageError, [1, 0, 0], "TS5023"),
-    Claim("tsc/7.0.2/unknown-setting.txt", CategoryCode::UsageError, [1, 0, 1], "TS5023"),
-    Claim("tsc/absent/npx.txt", CategoryCode::ToolNotFound, [0, 0, 0], "npm ci"),
-];
 
 struct Fixture {
     tool: Tool,
@@ -141,12 +42,7 @@ fn read(path: &str) -> Fixture {
     };
     let line = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
     Fixture {
-        tool: match path.split('/').next() {
-            Some("pytest") => Tool::Pytest,
-            Some("tsc") => Tool::Tsc,
-            Some("eslint") => Tool::Eslint,
-            other => panic!("{other:?} is no tool"),
-        },
+        tool: Tool::ALL.into_iter().find(|tool| path.starts_with(&format!("{}/", tool.word()))).expect("a folder for each tool"),
         command: line("command").expect("a fixture names its command"),
         code: line("exit").and_then(|code| code.parse().ok()).expect("a fixture names its exit code"),
         stdout: section("stdout").unwrap_or_default(),
@@ -164,7 +60,7 @@ fn interpret(path: &str) -> Interpretation {
     returned.end = ActionEnd::Exited { code: fixture.code };
     returned.stdout = stream(&fixture.stdout);
     returned.stderr = stream(&fixture.stderr);
-    if fixture.tool == Tool::Pytest {
+    if fixture.tool.class() == ToolClass::Test {
         returned.report = fresh(&fixture.report);
         returned.channel = Some("argument");
     }
@@ -298,4 +194,89 @@ fn both_forms_of_eslint_say_the_same() {
         assert_eq!(json.iter().filter(|found| found.fixable == Some(true)).count(), 1, "{version}");
         assert!(json[1].fix.as_ref().is_some_and(|fix| fix.automated), "{version}");
     }
+}
+
+#[test]
+fn both_forms_of_ruff_say_the_same_in_every_version() {
+    for version in ["0.1.15", "0.4.10", "0.17.6"] {
+        let printed = interpret(&format!("ruff/{version}/findings.txt")).diagnostics;
+        let json = interpret(&format!("ruff/{version}/findings-json.txt")).diagnostics;
+        let bare: Vec<Diagnostic> =
+            json.iter().map(|found| Diagnostic { end_line: None, end_column: None, fix: None, ..found.clone() }).collect();
+        assert_eq!(printed, bare, "{version}");
+        assert!(json[0].fix.as_ref().is_some_and(|fix| fix.automated && fix.suggestion.contains("Remove unused import")));
+        assert_eq!(
+            (json[2].rule_id.as_deref(), json[2].fixable),
+            (Some("F841"), Some(false)),
+            "an unsafe fix is not made by itself"
+        );
+    }
+}
+
+#[test]
+fn the_forms_of_mypy_say_the_same() {
+    let of = |name: &str| interpret(&format!("mypy/2.4.1/{name}.txt")).diagnostics;
+    let (columns, json) = (of("findings-columns"), of("findings-json"));
+    assert_eq!(columns, of("findings-columns-pretty"));
+    let places = |found: &[Diagnostic]| {
+        let place =
+            |found: &Diagnostic| (found.file.clone(), found.line, found.column, found.rule_id.clone(), found.message.clone());
+        found.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(places(&columns), places(&json));
+    assert_eq!((columns[2].column, columns[2].rule_id.as_deref()), (Some(3), Some("arg-type")));
+    let notes: Vec<_> = columns[2].related_information.iter().map(|note| note.message.as_str()).collect();
+    assert!(
+        matches!(notes[..], [first, "Consider using \"Sequence\" instead, which is covariant"] if first.contains("invariant"))
+    );
+    assert_eq!(interpret("mypy/2.4.1/broken-config.txt").warnings.len(), 1, "what mypy leaves out is said");
+}
+
+#[test]
+fn the_forms_of_pylint_say_the_same_and_have_levels() {
+    let json = interpret("pylint/4.1.4/findings-json.txt").diagnostics;
+    let parseable = interpret("pylint/4.1.4/findings-parseable.txt").diagnostics;
+    let names = |found: &[Diagnostic]| {
+        found.iter().map(|found| (found.line, found.code.clone(), found.rule_id.clone(), found.severity)).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&json), names(&parseable));
+    let error = json.iter().find(|found| found.code.as_deref() == Some("E0602")).expect("the error");
+    assert_eq!((error.line, error.column, error.rule_id.as_deref()), (Some(4), Some(12), Some("undefined-variable")));
+}
+
+#[test]
+fn a_failed_node_test_says_where_it_failed_and_what_was_expected() {
+    for (path, line) in [
+        ("jest/27.5.1/fail.txt", 4),
+        ("jest/29.7.0/fail.txt", 4),
+        ("jest/30.5.2/fail.txt", 4),
+        ("vitest/2.1.9/fail.txt", 5),
+        ("vitest/3.2.7/fail.txt", 5),
+        ("vitest/4.1.12/fail.txt", 5),
+    ] {
+        let interpretation = interpret(path);
+        let results = interpretation.test_results.expect("a report");
+        let [failure] = results.failures.as_slice() else { panic!("{path}: {:?}", results.failures) };
+        assert_eq!((failure.test_file.as_deref(), failure.line), (Some("a.test.js"), Some(line)), "{path}");
+        assert_eq!(failure.test_name, "quotes answers 200", "{path}");
+        if path.starts_with("jest") {
+            assert_eq!((failure.expected.as_deref(), failure.received.as_deref()), (Some("200"), Some("404")), "{path}");
+        }
+        assert_eq!(interpretation.cases.len(), 5, "{path}");
+    }
+}
+
+#[test]
+fn modules_that_node_tests_miss_are_named() {
+    for version in ["jest/27.5.1", "jest/29.7.0", "jest/30.5.2", "vitest/1.6.1", "vitest/2.1.9", "vitest/3.2.7", "vitest/4.1.12"]
+    {
+        let interpretation = interpret(&format!("{version}/missing-module.txt"));
+        assert_eq!(interpretation.missing_modules, ["./nope"], "{version}");
+        assert!(interpretation.only_missing_modules, "{version}");
+        assert!(!interpret(&format!("{version}/syntax-error.txt")).only_missing_modules, "{version}");
+    }
+    let focused = interpret("jest/30.5.2/only-hides-a-failure.txt").warnings;
+    assert!(focused[0].contains(".only"), "{focused:?}");
+    let coverage = interpret("jest/30.5.2/coverage-below.txt").coverage.expect("the line was read");
+    assert_eq!((coverage.percent, coverage.required), (50.0, 90.0));
 }

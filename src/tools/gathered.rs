@@ -12,6 +12,9 @@ const LISTED_TEXT: usize = 1024 * 1024;
 /// What follows in a longer line is not read: it is no place, level or rule.
 const LONGEST_LINE: usize = 64 * 1024;
 
+/// How many findings a reason names.
+const NAMED: usize = 3;
+
 /// The diagnostics that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
@@ -78,11 +81,32 @@ impl Gathered {
         self.listed_files.union(&self.other_files).count() as u64
     }
 
+    /// Returns the first findings in words, errors before warnings, for the end of a sentence; empty where there is none.
+    pub(super) fn named(&self) -> String {
+        let of_level = |level| self.listed.iter().filter(move |found: &&Diagnostic| found.severity == level);
+        let both = of_level(FindingLevel::Error).chain(of_level(FindingLevel::Warning));
+        let texts: Vec<String> = both.take(NAMED).map(in_words).collect();
+        let all = self.count(FindingLevel::Error) + self.count(FindingLevel::Warning);
+        let more = match all.saturating_sub(NAMED as u64) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
+    }
+
     /// Ends the gathering.
     pub(super) fn finish(mut self) -> (Vec<Diagnostic>, Unlisted) {
         self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
         (self.listed, self.unlisted)
     }
+}
+
+// `a.js:1 Unexpected var (no-var)`; what has no file is its message alone.
+fn in_words(found: &Diagnostic) -> String {
+    let line = found.line.map_or_else(String::new, |line| format!(":{line}"));
+    let place = found.file.as_ref().map_or_else(String::new, |file| format!("{file}{line} "));
+    let rule = found.rule_id.as_ref().map_or_else(String::new, |rule| format!(" ({rule})"));
+    format!("{place}{}{rule}", found.message.lines().next().unwrap_or_default().trim_end_matches('.'))
 }
 
 /// Returns the lines of a tool's output, endless ones cut.

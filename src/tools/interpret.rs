@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
-use crate::tools::{eslint, generic, pytest, service, signals, tsc};
+use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, service, signals, tsc};
 
 /// Everything that is known of an action that is over.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,8 @@ pub(super) struct Exited<'a> {
     pub(super) stderr: String,
     /// Whether all of standard output is in `stdout`.
     pub(super) stdout_is_complete: bool,
+    /// Whether all of standard error is in `stderr`.
+    pub(super) stderr_is_complete: bool,
     /// What the tool's relative paths are relative to.
     pub(super) place: Place<'a>,
 }
@@ -70,7 +72,17 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     let readable = |stream: &StreamExcerpt| match input.action.tool {
-        Tool::Pytest | Tool::Tsc | Tool::Eslint => plain_text(stream),
+        Tool::Pytest
+        | Tool::Jest
+        | Tool::Vitest
+        | Tool::Tsc
+        | Tool::Mypy
+        | Tool::Eslint
+        | Tool::Ruff
+        | Tool::Flake8
+        | Tool::Pylint
+        | Tool::Prettier
+        | Tool::Compile => plain_text(stream),
         // Judged by its exit code; making megabytes readable would take several times their memory for nothing.
         Tool::Generic => plain_text(&stream.shortened()),
     };
@@ -80,12 +92,16 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         stdout: readable(input.stdout),
         stderr: readable(input.stderr),
         stdout_is_complete: input.stdout.is_complete(),
+        stderr_is_complete: input.stderr.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
     };
     match input.action.tool {
         Tool::Pytest => pytest::interpret(&exited, input.report, input.coverage, input.report_channel),
         Tool::Tsc => tsc::interpret(&exited),
         Tool::Eslint => eslint::interpret(&exited),
+        Tool::Jest | Tool::Vitest => node_tests::interpret(&exited, input.report),
+        Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier => linter::interpret(&exited),
+        Tool::Compile => compile::interpret(&exited),
         Tool::Generic => generic::interpret(&exited),
     }
 }
@@ -112,10 +128,8 @@ fn signalled(signal: i32) -> Interpretation {
 fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
     let reason = limit_reason(input.action, limit, stage.signal_name());
     // What was tested before the stop helps to find out why, and proves nothing.
-    let before = match input.action.tool {
-        Tool::Pytest => pytest::before_the_stop(input.report),
-        Tool::Tsc | Tool::Eslint | Tool::Generic => None,
-    };
+    // The other tools write their reports at the end, or none.
+    let before = if input.action.tool == Tool::Pytest { pytest::before_the_stop(input.report) } else { None };
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
 }
 

@@ -15,11 +15,13 @@ enum Codes {
 #[derive(Clone, Copy)]
 enum For {
     Pytest,
+    Python,
     Node,
     All,
 }
 
-/// What a line of standard error or output says when a wrapper did not find the tool. `%` stands for the tool's program.
+/// What a line of standard error or output says when a wrapper did not find the tool. In words and advice `%` stands for the tool's
+/// program.
 struct Row {
     codes: Codes,
     tools: For,
@@ -33,18 +35,20 @@ const fn missing(tools: For, words: &'static [&'static str], advice: &'static st
     Row { codes: Codes::AnyFailure, tools, words, category: CategoryCode::ToolNotFound, advice }
 }
 
+/// Tools that are installed as Python packages.
+const PYTHON_TOOLS: &[Tool] = &[Tool::Pytest, Tool::Mypy, Tool::Ruff, Tool::Flake8, Tool::Pylint];
+
+/// Tools that are installed as Node packages.
+const NODE_TOOLS: &[Tool] = &[Tool::Tsc, Tool::Eslint, Tool::Prettier, Tool::Jest, Tool::Vitest];
+
 const INSTALL_PACKAGE: &str = "install the project's packages, for example by `npm ci`";
 
 const ROWS: &[Row] = &[
     missing(For::Pytest, &["'pytest' is a package and cannot be directly executed"], "rename the project's directory `pytest`"),
-    missing(For::Pytest, &[": No module named pytest"], "install pytest for the interpreter the check names"),
-    missing(For::Pytest, &["Command not found: pytest"], "add pytest to the project's dependencies and install them"),
-    missing(For::Pytest, &["Failed to spawn: `pytest`"], "add pytest to the project's dependencies and install them"),
-    missing(
-        For::Pytest,
-        &["the command pytest", "could not be found"],
-        "add pytest to the project's dependencies and install them",
-    ),
+    missing(For::Python, &[": No module named %"], "install % for the interpreter the check names"),
+    missing(For::Python, &["Command not found: %"], "add % to the project's dependencies and install them"),
+    missing(For::Python, &["Failed to spawn: `%`"], "add % to the project's dependencies and install them"),
+    missing(For::Python, &["the command %", "could not be found"], "add % to the project's dependencies and install them"),
     missing(For::Node, &["This is not the tsc command you are looking for"], "install the package `typescript`"),
     missing(For::Node, &["npx canceled due to missing packages"], INSTALL_PACKAGE),
     missing(For::Node, &["could not determine executable to run"], INSTALL_PACKAGE),
@@ -86,12 +90,15 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     }
     ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
-            exited.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default()
+            // npm tells of its own new versions last.
+            let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
+            exited.stderr.lines().rfind(is_word).unwrap_or_default()
         } else {
             exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
         };
         let seen = if seen.is_empty() { String::new() } else { format!(" and said: {}", seen.trim()) };
-        let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {}", exited.code, row.advice);
+        let advice = row.advice.replace('%', program(exited.action.tool));
+        let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {advice}", exited.code);
         Some(Interpretation::plain(row.category, reason))
     })
 }
@@ -103,9 +110,11 @@ impl Row {
             Codes::Only(code) => code == exited.code,
         };
         code_fits
-            && match (self.tools, exited.action.tool) {
-                (For::All, _) | (For::Pytest, Tool::Pytest) | (For::Node, Tool::Tsc | Tool::Eslint) => true,
-                (For::Pytest | For::Node, Tool::Pytest | Tool::Tsc | Tool::Eslint | Tool::Generic) => false,
+            && match self.tools {
+                For::All => true,
+                For::Pytest => exited.action.tool == Tool::Pytest,
+                For::Python => PYTHON_TOOLS.contains(&exited.action.tool),
+                For::Node => NODE_TOOLS.contains(&exited.action.tool),
             }
     }
 
@@ -115,12 +124,7 @@ impl Row {
 }
 
 fn program(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Pytest => "pytest",
-        Tool::Tsc => "tsc",
-        Tool::Eslint => "eslint",
-        Tool::Generic => "",
-    }
+    if matches!(tool, Tool::Compile | Tool::Generic) { "" } else { tool.word() }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::model::Tool;
 use crate::tools::recognise::CommandForm;
 use crate::tools::script::{is_assignment, simple_commands};
+use crate::tools::subcommands::is_a_check;
 
 /// The tools' own programs.
 const PROGRAMS: &[(&str, Tool)] = &[
@@ -12,6 +13,28 @@ const PROGRAMS: &[(&str, Tool)] = &[
     ("tsc.js", Tool::Tsc),
     ("eslint", Tool::Eslint),
     ("eslint.js", Tool::Eslint),
+    ("jest", Tool::Jest),
+    ("jest.js", Tool::Jest),
+    ("vitest", Tool::Vitest),
+    ("vitest.mjs", Tool::Vitest),
+    ("prettier", Tool::Prettier),
+    ("prettier.cjs", Tool::Prettier),
+    ("mypy", Tool::Mypy),
+    ("ruff", Tool::Ruff),
+    ("flake8", Tool::Flake8),
+    ("pylint", Tool::Pylint),
+    ("make", Tool::Compile),
+    ("gmake", Tool::Compile),
+    ("cargo", Tool::Compile),
+    ("go", Tool::Compile),
+    ("javac", Tool::Compile),
+    ("rustc", Tool::Compile),
+    ("gcc", Tool::Compile),
+    ("g++", Tool::Compile),
+    ("cc", Tool::Compile),
+    ("c++", Tool::Compile),
+    ("clang", Tool::Compile),
+    ("clang++", Tool::Compile),
 ];
 
 /// A program that starts another program with the rest of its arguments, unchanged.
@@ -90,6 +113,9 @@ const SCRIPT_RUNNERS: &[&str] = &[
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
+/// Tools that `python -m` runs.
+const PYTHON_MODULES: &[Tool] = &[Tool::Pytest, Tool::Mypy, Tool::Ruff, Tool::Flake8, Tool::Pylint];
+
 /// Options of `python` that take the next word as their value.
 const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 
@@ -118,7 +144,7 @@ pub(super) fn locate(argv: &[String]) -> Located {
     // Every turn either returns or moves `at` forward, so the loop ends with the vector.
     while let Some(word) = argv.get(at) {
         let name = program_name(word);
-        if let Some(tool) = tool_named(name) {
+        if let Some(tool) = tool_named(name).filter(|_| is_a_check(name, &argv[at + 1..])) {
             return direct(tool, argv, at + 1);
         }
         if SHELLS.contains(&name) {
@@ -148,6 +174,10 @@ pub(super) fn locate(argv: &[String]) -> Located {
 pub(super) fn locate_in_script(script: &str) -> Located {
     let mut candidates: Vec<Located> =
         simple_commands(script).iter().map(|command| locate(command)).filter(|found| found.tool != Tool::Generic).collect();
+    // What is built before something else is checked is a means to that.
+    if candidates.iter().any(|found| found.tool != Tool::Compile) {
+        candidates.retain(|found| found.tool != Tool::Compile);
+    }
     let (Some(found), true) = (candidates.pop(), candidates.is_empty()) else {
         let note = (!candidates.is_empty()).then(|| {
             "the script runs several tools, so it is judged by its exit code alone; make a check of each of them".to_owned()
@@ -237,13 +267,14 @@ fn run_module(argv: &[String], at: usize) -> Step {
 }
 
 fn module_step(module: &str, argv: &[String], after: usize) -> Step {
-    match module {
-        "pytest" | "py.test" => Step::Done(Box::new(direct(Tool::Pytest, argv, after))),
-        "coverage" => LAUNCHERS
+    let tool = tool_named(module).filter(|tool| PYTHON_MODULES.contains(tool) && is_a_check(module, &argv[after..]));
+    match (tool, module) {
+        (Some(tool), _) => Step::Done(Box::new(direct(tool, argv, after))),
+        (None, "coverage") => LAUNCHERS
             .iter()
             .find(|launcher| launcher.program == "coverage")
             .map_or(Step::Unknown, |launcher| step_launcher(launcher, argv, after)),
-        _ => Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
+        (None, _) => Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
     }
 }
 
@@ -283,6 +314,30 @@ fn wrapped(note: Option<String>) -> Located {
 
 fn tool_named(name: &str) -> Option<Tool> {
     PROGRAMS.iter().find(|(program, _)| *program == name).map(|(_, tool)| *tool)
+}
+
+/// Returns what has to stand before arguments that a script runner is to hand on to the script it runs; none for other commands.
+pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
+    let name = program_name(argv.first()?);
+    let mut words = argv[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-') || *word == "--");
+    let verb = words.next()?;
+    let runs_script = match verb {
+        "run" | "run-script" => words.next().is_some_and(|script| script != "--"),
+        "test" | "t" | "tst" => true,
+        _ => name == "yarn" || name == "pnpm",
+    };
+    match name {
+        "npm" if runs_script => Some(if argv.iter().any(|word| word == "--") { &[] } else { &["--"] }),
+        "yarn" | "pnpm" | "bun" if runs_script => Some(&[]),
+        _ => None,
+    }
+}
+
+/// Returns whether arguments written behind a script reach its tool, which must be the last command of it.
+pub(super) fn ends_with(script: &str, tool: Tool) -> bool {
+    let last = simple_commands(script).last().map(|command| locate(command));
+    let is_open = !script.trim_end().ends_with([')', '}', ';', '&', '|', '`', '#']);
+    is_open && last.is_some_and(|found| found.tool == tool && found.form == CommandForm::Direct)
 }
 
 fn is_python(name: &str) -> bool {

@@ -1,13 +1,14 @@
 //! Recognises the tools whose reports proctor can read, prepares their commands, and interprets what came back.
 //!
-//! Owns everything that is known about pytest, tsc, ESLint and plain commands: how a command is recognised (E2), what is added to
+//! Owns everything that is known about test runners, linters, type checkers, compilers and plain commands: how a command is recognised (E2), what is added to
 //! it so that it leaves a report (E5, E6), which signals stop it (E10), and what exit status, output and report amount to
 //! (E3, E4). All of it is pure: nothing here spawns a process or reads a file; `run/` does both and hands over bytes.
 //!
-//! To add a tool: a row in `launchers.rs` for its program, an arm in [`prepare`], [`stop_ladder`] and [`interpret`], a file
-//! that reads its output, and captured outputs under `fixtures/tools/`.
+//! To add a tool: its row in `model/tool.rs`, a row in `launchers.rs` for its program, an arm in [`prepare`] and [`interpret`], a
+//! file that reads its output (a linter: a row in `linter/rows.rs`), and captured outputs under `fixtures/tools/`.
 
 mod ansi;
+mod compile;
 mod eslint;
 mod file_validation;
 mod gathered;
@@ -17,6 +18,9 @@ mod interpret;
 mod json_schema;
 mod launch_failure;
 mod launchers;
+mod linter;
+mod located;
+mod node_tests;
 mod places;
 mod prepare;
 mod pytest;
@@ -24,6 +28,7 @@ mod recognise;
 mod script;
 mod service;
 mod signals;
+mod subcommands;
 mod tsc;
 
 pub use file_validation::interpret_file;
@@ -33,6 +38,8 @@ pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 
+#[cfg(test)]
+mod fixture_claims;
 #[cfg(test)]
 mod fixture_tests;
 #[cfg(test)]

@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::model::{Action, StopStage, Tool};
-use crate::tools::launchers::{Located, locate};
+use crate::tools::launchers::{Located, hand_on, locate};
 use crate::tools::recognise::CommandForm;
+
+/// The name of a JSON report in the directory given to [`prepare`].
+const JSON_NAME: &str = "report.json";
 
 /// The name of the JUnit report in the directory given to [`prepare`].
 const JUNIT_NAME: &str = "junit.xml";
@@ -15,6 +18,11 @@ const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
 
 /// Both spellings of pytest's option.
 const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
+
+const RUFF_FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
+
+/// Where Jest and Vitest are told to write a report by the command itself.
+const OUTPUT_FILE_OPTIONS: &[&str] = &["--outputFile", "--outputFile.json"];
 
 const ESLINT_FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
 
@@ -72,17 +80,16 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
     match action.tool {
         Tool::Pytest => ask_pytest(action, &located, &output_directory.join(JUNIT_NAME), link, &mut preparation),
         Tool::Eslint => ask_eslint(action, &located, &mut preparation),
-        Tool::Tsc | Tool::Generic => {}
+        Tool::Ruff => ask_ruff(action, &located, &mut preparation),
+        Tool::Jest | Tool::Vitest => ask_node_tests(action, &located, &output_directory.join(JSON_NAME), &mut preparation),
+        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Generic => {}
     }
     preparation
 }
 
 /// Returns the signals that stop a tool, in order, before SIGKILL (E10): pytest still writes its report after SIGINT.
 pub fn stop_ladder(tool: Tool) -> Vec<StopStage> {
-    match tool {
-        Tool::Pytest => vec![StopStage::Sigint, StopStage::Sigterm],
-        Tool::Tsc | Tool::Eslint | Tool::Generic => vec![StopStage::Sigterm],
-    }
+    if tool == Tool::Pytest { vec![StopStage::Sigint, StopStage::Sigterm] } else { vec![StopStage::Sigterm] }
 }
 
 impl ReportRequest {
@@ -149,6 +156,60 @@ fn ask_eslint(action: &Action, located: &Located, preparation: &mut Preparation)
     if asks_for_json(action, located) {
         insert_options(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
     }
+}
+
+/// Returns whether [`prepare`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
+pub(super) fn asks_ruff_for_json(action: &Action) -> bool {
+    is_ruff_asked(action, &locate(&action.command.argv))
+}
+
+fn is_ruff_asked(action: &Action, located: &Located) -> bool {
+    let is_ours = action.command_is_ours && located.tool == Tool::Ruff && located.form == CommandForm::Direct;
+    // Only the linter has a format; the formatter's check has none in older versions.
+    let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
+    is_ours && is_linter && option_value(&located.arguments, RUFF_FORMAT_OPTIONS).is_none()
+}
+
+fn ask_ruff(action: &Action, located: &Located, preparation: &mut Preparation) {
+    if is_ruff_asked(action, located) {
+        insert_options(&mut preparation.argv, located.arguments_from, ["--output-format=json".to_owned()]);
+    }
+}
+
+/// Asks Jest or Vitest for a JSON report beside what they print. Neither changes what is tested or how the run ends: tried with
+/// Jest 27, 29 and 30 and Vitest 1 to 4.
+fn ask_node_tests(action: &Action, located: &Located, path: &Path, preparation: &mut Preparation) {
+    let own = if located.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
+    let is_vitest = action.tool == Tool::Vitest;
+    let mut options = if is_vitest { vitest_reporters(&located.arguments) } else { vec!["--json".to_owned()] };
+    preparation.report = match own {
+        Some(own) => ReportRequest::Own { path: PathBuf::from(own) },
+        None => {
+            let option = if is_vitest { "--outputFile.json" } else { "--outputFile" };
+            options.push(format!("{option}={}", path.to_string_lossy()));
+            ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" }
+        }
+    };
+    if located.tool == action.tool && located.form == CommandForm::Direct {
+        insert_options(&mut preparation.argv, located.arguments_from, options);
+    } else if let Some(separator) = hand_on(&preparation.argv) {
+        preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));
+    } else {
+        // Nothing can be added that would reach the tool, so the report will be missing, and the interpreter says what to do.
+        preparation.report = ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" };
+    }
+}
+
+// Reporters that are named replace the default, so it is named too where the command names none.
+fn vitest_reporters(arguments: &[String]) -> Vec<String> {
+    let names_json = |at: usize, word: &str| {
+        word == "--reporter=json" || (word == "--reporter" && arguments.get(at + 1).is_some_and(|next| next == "json"))
+    };
+    if arguments.iter().enumerate().any(|(at, word)| names_json(at, word)) {
+        return Vec::new();
+    }
+    let names: &[&str] = if option_value(arguments, &["--reporter"]).is_some() { &["json"] } else { &["default", "json"] };
+    names.iter().map(|name| format!("--reporter={name}")).collect()
 }
 
 fn colour(action: &Action) -> Vec<(String, String)> {
@@ -274,6 +335,57 @@ mod tests {
         assert_eq!(prepare(&tsc, Path::new("/out"), None).environment, [("NO_COLOR".to_owned(), "1".to_owned())]);
         tsc.environment.insert("NO_COLOR".to_owned(), String::new());
         assert_eq!(prepare(&tsc, Path::new("/out"), None).environment, []);
+    }
+
+    #[test]
+    fn jest_and_vitest_are_asked_for_a_report_that_is_ours_or_keep_their_own() {
+        for (tool, command, expected, own) in [
+            (Tool::Jest, "jest", "jest --json --outputFile=/out/report.json", None),
+            (Tool::Jest, "npx jest --ci -- a.test.js", "npx jest --ci --json --outputFile=/out/report.json -- a.test.js", None),
+            (Tool::Jest, "jest --outputFile=own.json", "jest --outputFile=own.json --json", Some("own.json")),
+            (Tool::Jest, "npm test", "npm test -- --json --outputFile=/out/report.json", None),
+            (Tool::Jest, "npm run unit -- --ci", "npm run unit -- --ci --json --outputFile=/out/report.json", None),
+            (Tool::Jest, "yarn unit", "yarn unit --json --outputFile=/out/report.json", None),
+            (Tool::Jest, "make check", "make check", None),
+            (
+                Tool::Vitest,
+                "vitest run",
+                "vitest run --reporter=default --reporter=json --outputFile.json=/out/report.json",
+                None,
+            ),
+            (
+                Tool::Vitest,
+                "vitest run --reporter json --outputFile=own.json",
+                "vitest run --reporter json --outputFile=own.json",
+                Some("own.json"),
+            ),
+            (
+                Tool::Vitest,
+                "pnpm vitest run --reporter=verbose",
+                "pnpm vitest run --reporter=verbose --reporter=json --outputFile.json=/out/report.json",
+                None,
+            ),
+        ] {
+            let preparation = prepare(&action(tool, command), Path::new("/out"), None);
+            assert_eq!(argv(&preparation), expected);
+            let path = own.map_or_else(|| PathBuf::from("/out/report.json"), PathBuf::from);
+            assert_eq!(preparation.report.path(), Some(path.as_path()), "{command}");
+            assert_eq!(preparation.report.channel(), Some(if own.is_some() { "own" } else { "argument" }), "{command}");
+        }
+    }
+
+    #[test]
+    fn only_a_ruff_check_of_ours_is_asked_for_json() {
+        for (command, ours, expected) in [
+            ("ruff check .", true, "ruff check . --output-format=json"),
+            ("ruff check --output-format=concise .", true, "ruff check --output-format=concise ."),
+            ("ruff format --check .", true, "ruff format --check ."),
+            ("ruff check .", false, "ruff check ."),
+        ] {
+            let mut ruff = action(Tool::Ruff, command);
+            ruff.command_is_ours = ours;
+            assert_eq!(argv(&prepare(&ruff, Path::new("/out"), None)), expected);
+        }
     }
 
     #[test]

@@ -3,10 +3,8 @@
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
 use proptest::sample::select;
 
-use crate::model::{CategoryCode, Tool, ToolReport};
+use crate::model::{CategoryCode, Tool, ToolClass, ToolReport};
 use crate::tools::samples::{Returned, stream};
-
-const TOOLS: [Tool; 4] = [Tool::Pytest, Tool::Tsc, Tool::Eslint, Tool::Generic];
 
 /// Pieces of real outputs: put together at random they come nearer to the readers' branches than random bytes do.
 const PIECES: &[&str] = &[
@@ -35,6 +33,24 @@ const PIECES: &[&str] = &[
     "[{\"filePath\":\"/project/a.js\",\"messages\":[]}]",
     "[{\"filePath\":",
     "[]",
+    "a.py:1:2: error: m  [code]\n",
+    "a.py:1: note: m\n",
+    "a.py:1:2: F401 [*] m\n",
+    "a.py:1:2: E0602: m (symbol)\n",
+    "F401 [*] m\n --> a.py:1:2\n",
+    "error[E0308]: m\n  --> src/main.rs:2:5\n",
+    "a.c:1:2: warning: m [-Wx]\n",
+    "Found 2 errors in 1 file (checked 1 source file)\n",
+    "[warn] a.js\n",
+    "[error] a.js: SyntaxError: m (1:7)\n",
+    "[error] No files matching the pattern were found: \"x\".\n",
+    "[{\"code\":\"F401\",\"filename\":\"a.py\",\"message\":\"m\",\"location\":{\"row\":1,\"column\":2}}]",
+    "{\"numTotalTests\":1,\"numFailedTests\":0,\"success\":true,\"testResults\":[",
+    "{\"numTotalTests\":0,\"numFailedTests\":0,\"success\":true,\"testResults\":[]}",
+    "{\"name\":\"/project/a.js\",\"status\":\"passed\",\"assertionResults\":[{\"ancestorTitles\":[],\"title\":\"t\",\"status\":\"passed\"}]}",
+    "]}",
+    "No tests found, exiting with code 1\n",
+    "Jest: Coverage for lines (1%) does not meet \"global\" threshold (9%)\n",
     "1 passed, 2 warnings in 0.1s\n",
     "FAIL Required test coverage of 9% not reached. Total coverage: 1%\n",
     "\u{1b}[31m",
@@ -64,7 +80,7 @@ fn holds(bytes: &[u8], needle: &str) -> bool {
 proptest! {
     #[test]
     fn no_input_is_too_strange_and_none_is_a_success_without_its_proof(
-        tool in select(&TOOLS[..]),
+        tool in select(&Tool::ALL[..]),
         code in prop_oneof![Just(0), Just(1), Just(2), any::<i32>()],
         stdout in text(),
         stderr in text(),
@@ -81,12 +97,15 @@ proptest! {
         let interpretation = returned.interpret();
         let category = interpretation.category;
         if category == CategoryCode::TestsPassed {
-            let has_test = matches!(&report, ToolReport::Fresh(bytes) if holds(bytes, "<testcase classname"));
-            prop_assert!(tool == Tool::Pytest && code == 0 && has_test);
+            let words = if tool == Tool::Pytest { "<testcase classname" } else { "\"status\":\"passed\"" };
+            let has_test = matches!(&report, ToolReport::Fresh(bytes) if holds(bytes, words));
+            prop_assert!(tool.class() == ToolClass::Test && code == 0 && has_test);
             let counts = interpretation.test_results.expect("a report was read").counts;
             prop_assert!(counts.passed > 0 && counts.failed == 0);
         }
-        prop_assert!(category != CategoryCode::Clean || (code == 0 && !cut));
+        // A compilation is judged by how it ended, so what was not read of its output could only add warnings.
+        prop_assert!(category != CategoryCode::Clean || (code == 0 && (!cut || tool == Tool::Compile)));
+        prop_assert!(category != CategoryCode::Findings || tool.class() == ToolClass::Validation);
         prop_assert!(category != CategoryCode::ExpectedExit || (tool == Tool::Generic && code == 0));
         prop_assert!(!interpretation.reason.is_empty());
     }

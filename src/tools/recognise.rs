@@ -1,7 +1,7 @@
 //! Says which tool a command runs, before it is run (E2).
 
 use crate::model::{Tool, ToolClass};
-use crate::tools::launchers::{Located, locate, locate_in_script};
+use crate::tools::launchers::{Located, ends_with, locate, locate_in_script};
 
 /// How a command reaches its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,13 +30,29 @@ pub struct Recognition {
 /// A shell's script (`bash -o pipefail -c SCRIPT`) is looked into; what `npm run`, make or tox would run is not known here: hand
 /// the script's text to [`recognise_script`].
 pub fn recognise(argv: &[String]) -> Recognition {
-    of(locate(argv))
+    let located = locate(argv);
+    let hides_its_report = located.form == CommandForm::Wrapped && is_asked_by_argument(located.tool);
+    of(if hides_its_report { without_report(located) } else { located })
 }
 
 /// Recognises the one tool that a script's text runs, for example a script of `package.json`. Several tools are none.
 pub fn recognise_script(script_text: &str) -> Recognition {
-    let located = locate_in_script(script_text);
-    of(Located { form: CommandForm::Wrapped, ..located })
+    let located = Located { form: CommandForm::Wrapped, ..locate_in_script(script_text) };
+    let hides_its_report = is_asked_by_argument(located.tool) && !ends_with(script_text, located.tool);
+    of(if hides_its_report { without_report(located) } else { located })
+}
+
+// Unlike pytest, neither reads arguments from the environment: where none can be added, there is no report to judge by (E3).
+fn is_asked_by_argument(tool: Tool) -> bool {
+    matches!(tool, Tool::Jest | Tool::Vitest)
+}
+
+fn without_report(located: Located) -> Located {
+    let note = format!(
+        "{} cannot be asked for its report in there, so the exit code alone decides; let the check run it directly",
+        located.tool.word()
+    );
+    Located { tool: Tool::Generic, note: Some(note), ..located }
 }
 
 fn of(located: Located) -> Recognition {
@@ -97,6 +113,34 @@ mod tests {
         ("npm run lint", Tool::Generic, WRAPPED),
         ("npm test", Tool::Generic, WRAPPED),
         ("make test", Tool::Generic, WRAPPED),
+        ("make", Tool::Compile, DIRECT),
+        ("make -C lib -j4 all CC=clang", Tool::Compile, DIRECT),
+        ("cargo +nightly build --release", Tool::Compile, DIRECT),
+        ("cargo test", Tool::Generic, DIRECT),
+        ("go build ./...", Tool::Compile, DIRECT),
+        ("go test ./...", Tool::Generic, DIRECT),
+        ("gcc -Wall -c a.c", Tool::Compile, DIRECT),
+        ("javac -d out A.java", Tool::Compile, DIRECT),
+        ("bash -c 'cargo build && pytest'", Tool::Pytest, WRAPPED),
+        ("npx jest --ci", Tool::Jest, DIRECT),
+        ("node_modules/.bin/jest", Tool::Jest, DIRECT),
+        ("node --experimental-vm-modules node_modules/jest/bin/jest.js", Tool::Jest, DIRECT),
+        ("sh -c 'cd web && jest'", Tool::Generic, WRAPPED),
+        ("pnpm vitest run", Tool::Vitest, DIRECT),
+        ("vitest bench", Tool::Generic, DIRECT),
+        ("npx prettier --check .", Tool::Prettier, DIRECT),
+        ("prettier --write .", Tool::Generic, DIRECT),
+        ("prettier --check --write .", Tool::Generic, DIRECT),
+        ("python -m mypy src", Tool::Mypy, DIRECT),
+        ("uv run mypy .", Tool::Mypy, DIRECT),
+        ("ruff check .", Tool::Ruff, DIRECT),
+        ("uvx ruff format --check", Tool::Ruff, DIRECT),
+        ("ruff format .", Tool::Generic, DIRECT),
+        ("python3 -m ruff check", Tool::Ruff, DIRECT),
+        ("ruff clean", Tool::Generic, DIRECT),
+        ("poetry run flake8", Tool::Flake8, DIRECT),
+        ("python -m pylint src", Tool::Pylint, DIRECT),
+        ("python -m eslint", Tool::Generic, DIRECT),
         ("tox -e py", Tool::Generic, WRAPPED),
         ("bash -o pipefail -c 'cd web && npx tsc --noEmit'", Tool::Tsc, WRAPPED),
         ("sh -c 'pytest -q | tee log'", Tool::Pytest, WRAPPED),
@@ -124,7 +168,7 @@ mod tests {
         let found = recognise_script("tsc --noEmit && eslint .");
         assert_eq!((found.tool, found.class), (Tool::Generic, ToolClass::Generic));
         assert!(found.note.expect("a note").contains("several tools"));
-        assert!(recognise(&["make".to_owned()]).note.expect("a note").contains("`make`"));
+        assert!(recognise(&["make".to_owned(), "lint".to_owned()]).note.expect("a note").contains("`make`"));
     }
 
     #[test]
@@ -132,6 +176,19 @@ mod tests {
         let found = recognise_script("NODE_ENV=test eslint --max-warnings 0 .");
         assert_eq!((found.tool, found.form, found.note), (Tool::Eslint, WRAPPED, None));
         assert_eq!(recognise_script("vite build").tool, Tool::Generic);
+        for (script, tool) in [
+            ("jest", Tool::Jest),
+            ("NODE_ENV=test cross-env jest --ci", Tool::Generic),
+            ("tsc -b && jest --ci", Tool::Generic),
+            ("make build && jest --ci", Tool::Jest),
+            ("jest --ci || true", Tool::Generic),
+            ("vitest run | tee log", Tool::Generic),
+            ("(jest)", Tool::Generic),
+        ] {
+            let found = recognise_script(script);
+            assert_eq!((found.tool, found.form), (tool, WRAPPED), "{script}");
+        }
+        assert!(recognise_script("jest; true").note.expect("a note").contains("asked for its report"));
     }
 
     proptest! {

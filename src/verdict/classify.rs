@@ -232,7 +232,7 @@ fn mark_validation(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
 fn of_findings(facts: &ActionFacts<'_>) -> Outcome {
     let tool = facts.action.tool.report_name();
     let words = words_for(tool);
-    let judged = judge_findings(facts.interpretation, &policy_of(facts.action), tool, facts.end.exit_code());
+    let judged = judge_findings(facts.interpretation, &policy_of(facts.action), words, facts.end.exit_code());
     let has_errors = judged.summary.errors > 0;
     let remains = has_errors || judged.summary.warnings > 0;
     let reason = match (judged.result == ResultType::Success, has_errors, judged.blocking) {

@@ -4,7 +4,7 @@ use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
     ToolPolicy, Unlisted,
 };
-use crate::verdict::wording::plural;
+use crate::verdict::wording::{WarningsExit, Words, plural};
 
 /// What the policy makes of a tool's findings.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,14 +95,15 @@ const TABLE: [Row; 5] = [
 pub(in crate::verdict) fn judge_findings(
     interpretation: &Interpretation,
     policy: &ToolPolicy,
-    tool: &str,
+    words: &Words,
     exit_code: Option<i32>,
 ) -> Judged {
     let raw = raw_summary(interpretation);
     let (diagnostics, summary) = apply_rules(interpretation, policy);
-    let tool_refused_warnings = raw.errors == 0 && exit_code != Some(0);
+    let failed = words.warnings_exit == WarningsExit::Refuses && exit_code != Some(0);
+    let tool_refused_warnings = raw.errors == 0 && failed;
     let cell = choose(policy, summary, tool_refused_warnings);
-    let reason = fill(cell.reason, tool, summary, policy.max_warnings);
+    let reason = fill(cell.reason, words.report_name, summary, policy.max_warnings);
     let applied = PolicyApplied::of(policy.block_on, policy.source.clone(), cell.blocking, reason);
     Judged {
         result: cell.result,

@@ -8,7 +8,7 @@ use crate::verdict::agent::AgentWord;
 /// How one tool's findings are spoken of.
 #[derive(Debug)]
 pub(in crate::verdict) struct Words {
-    report_name: &'static str,
+    pub(in crate::verdict) report_name: &'static str,
     /// The tool's name as people write it.
     pub(in crate::verdict) display: &'static str,
     /// What one error is called in a title.
@@ -23,9 +23,20 @@ pub(in crate::verdict) struct Words {
     pub(in crate::verdict) agent: AgentWord,
     /// The option that lets the tool mend findings by itself.
     pub(in crate::verdict) fix_option: Option<&'static str>,
+    /// What a failing exit code says of a run that found warnings only.
+    pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 
-const TABLE: [Words; 2] = [
+/// What a failing exit code says of a run of a tool that found warnings only (C28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verdict) enum WarningsExit {
+    /// That they are more than the tool was told to allow.
+    Refuses,
+    /// That there are some, and nothing else: the tool has a bit for each kind of message.
+    Tells,
+}
+
+const TABLE: [Words; 8] = [
     Words {
         report_name: "typescript",
         display: "TypeScript",
@@ -37,6 +48,7 @@ const TABLE: [Words; 2] = [
         debt: DebtCategory::ValidationMissing,
         agent: AgentWord::FixTypes,
         fix_option: None,
+        warnings_exit: WarningsExit::Refuses,
     },
     Words {
         report_name: "eslint",
@@ -49,8 +61,45 @@ const TABLE: [Words; 2] = [
         debt: DebtCategory::Refactor,
         agent: AgentWord::FixCode,
         fix_option: Some("--fix"),
+        warnings_exit: WarningsExit::Refuses,
+    },
+    Words { report_name: "mypy", display: "mypy", debt: DebtCategory::ValidationMissing, ..TYPES },
+    Words { report_name: "ruff", display: "Ruff", fix_option: Some("--fix"), ..LINT },
+    Words { report_name: "flake8", display: "Flake8", ..LINT },
+    Words { report_name: "pylint", display: "Pylint", warnings_exit: WarningsExit::Tells, ..LINT },
+    Words {
+        report_name: "prettier",
+        display: "Prettier",
+        error: "Formatting Issue",
+        errors: "formatting issues",
+        error_issue: "FORMAT_ERROR",
+        warning_issue: "FORMAT_WARNING",
+        fix_option: Some("--write"),
+        ..LINT
+    },
+    Words {
+        report_name: "compilation",
+        display: "Compilation",
+        error: "Compilation Error",
+        error_issue: "COMPILATION_ERROR",
+        warning_issue: "COMPILATION_WARNING",
+        blocks_compilation: true,
+        ..ANY
     },
 ];
+
+/// What type checkers have in common; their errors are found before the code runs, and keep nothing from being compiled.
+const TYPES: Words = Words {
+    error: "Type Error",
+    errors: "type errors",
+    error_issue: "TYPE_ERROR",
+    warning_issue: "TYPE_WARNING",
+    agent: AgentWord::FixTypes,
+    ..ANY
+};
+
+/// What linters have in common (C40).
+const LINT: Words = Words { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
 
 /// For a validation tool nobody wrote words for.
 const ANY: Words = Words {
@@ -64,6 +113,7 @@ const ANY: Words = Words {
     debt: DebtCategory::ValidationMissing,
     agent: AgentWord::FixCode,
     fix_option: None,
+    warnings_exit: WarningsExit::Refuses,
 };
 
 /// Returns the words for a tool, by its name in reports.

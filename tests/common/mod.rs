@@ -32,6 +32,7 @@ pub(crate) use sources::{SourceFile, production_lines, repository, source_files}
 pub(crate) use supervised::{Job, LEVELS, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use terminal::Terminal;
 pub(crate) use tools::{
-    PYTEST_COV_VERSION, PYTEST_VERSION, node_modules, python_parallel, python_plain, python_plugins, vitest_modules,
+    PYTEST_COV_VERSION, PYTEST_VERSION, jest_modules, node_modules, python_checkers, python_parallel, python_plain,
+    python_plugins, vitest_modules,
 };
 pub(crate) use watch::Watch;

@@ -15,10 +15,21 @@ pub(crate) const PYTEST_COV_VERSION: &str = "7.1.0";
 /// What pytest needs, at the versions it was tried with: a plugin or dependency that moves would move the tests.
 const PYTEST_DEPENDENCIES: &[&str] = &["iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "Pygments==2.21.0"];
 
+/// What mypy needs, likewise.
+const MYPY_DEPENDENCIES: &[&str] =
+    &["ast_serialize==0.13.1", "librt==0.16.0", "mypy_extensions==1.2.0", "pathspec==1.1.1", "typing_extensions==4.16.0"];
+
 /// Returns the interpreter of an environment with pytest and nothing else, installing it if need be.
 #[track_caller]
 pub(crate) fn python_plain() -> PathBuf {
     python("python", &[format!("pytest=={PYTEST_VERSION}")])
+}
+
+/// Returns the interpreter of an environment with mypy and Ruff.
+#[track_caller]
+pub(crate) fn python_checkers() -> PathBuf {
+    let packages = ["mypy==2.4.1", "ruff==0.17.6"].into_iter().chain(MYPY_DEPENDENCIES.iter().copied());
+    install_python(Path::new("python3"), "python-checkers", &packages.collect::<Vec<_>>())
 }
 
 /// Returns the interpreter of an environment with pytest and pytest-cov; a plugin changes what pytest does, so it is apart.
@@ -48,6 +59,12 @@ pub(crate) fn python_parallel() -> PathBuf {
 #[track_caller]
 pub(crate) fn node_modules() -> PathBuf {
     packages_of("node", "fixtures/projects/quotes")
+}
+
+/// Returns the `node_modules` with jest and prettier, installing them if need be.
+#[track_caller]
+pub(crate) fn jest_modules() -> PathBuf {
+    packages_of("jest", "fixtures/packages/jest")
 }
 
 /// Returns the `node_modules` with vitest, installing it if need be.
@@ -82,6 +99,11 @@ fn python(name: &str, packages: &[String]) -> PathBuf {
 #[track_caller]
 fn python_by(interpreter: &Path, name: &str, packages: &[String]) -> PathBuf {
     let packages: Vec<&str> = packages.iter().map(String::as_str).chain(PYTEST_DEPENDENCIES.iter().copied()).collect();
+    install_python(interpreter, name, &packages)
+}
+
+#[track_caller]
+fn install_python(interpreter: &Path, name: &str, packages: &[&str]) -> PathBuf {
     let directory = install_once(name, &packages.join("\n"), |directory| {
         expect_to_work(
             Command::new(interpreter).args(["-m", "venv"]).arg(directory),
@@ -89,7 +111,7 @@ fn python_by(interpreter: &Path, name: &str, packages: &[String]) -> PathBuf {
             "Python package index",
         );
         let mut pip = Command::new(directory.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(&packages);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(packages);
         expect_to_work(&mut pip, &packages.join(", "), "Python package index");
     });
     directory.join("bin/python")

@@ -4,7 +4,9 @@
 //! a tool counts as there when its program is.
 
 mod eslint;
+mod node_tests;
 mod pytest;
+mod python;
 mod tsc;
 
 use crate::model::{BlockOn, PlanNote, Tool};
@@ -66,7 +68,15 @@ pub(super) enum Looked {
 }
 
 /// The tools that are looked for, in the order their checks run.
-const FINDERS: &[Finder] = &[pytest::find, tsc::find, eslint::find];
+const FINDERS: &[Finder] = &[
+    pytest::find,
+    node_tests::find_jest,
+    node_tests::find_vitest,
+    tsc::find,
+    python::find_mypy,
+    eslint::find,
+    python::find_ruff,
+];
 
 /// Looks for the checks of a project.
 pub(super) fn findings(files: &dyn ProjectFiles) -> Findings {
@@ -84,7 +94,7 @@ pub(super) fn findings(files: &dyn ProjectFiles) -> Findings {
 
 impl Findings {
     fn note(&mut self, tool: Tool, message: String) {
-        self.notes.push(PlanNote { subject: tool_word(tool).to_owned(), message });
+        self.notes.push(PlanNote { subject: tool.word().to_owned(), message });
     }
 
     fn add(&mut self, found: Found, reason: &str) {
@@ -102,16 +112,6 @@ impl FoundPolicy {
             0 => Self { block_on: Some(BlockOn::ErrorsAndWarnings), max_warnings: None, place },
             _ => Self { block_on: None, max_warnings: Some(limit), place },
         })
-    }
-}
-
-/// Returns the word a tool goes by in `proctor.toml`.
-pub(super) fn tool_word(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Pytest => "pytest",
-        Tool::Tsc => "tsc",
-        Tool::Eslint => "eslint",
-        Tool::Generic => "generic",
     }
 }
 

@@ -1,8 +1,7 @@
 //! pytest: a configuration of it, or files it would collect; run by the project's own interpreter.
 
-use toml::de::DeTable;
-
 use crate::model::Tool;
+use crate::spec::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
 use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
 use crate::spec::files::{ProjectFiles, within};
 
@@ -17,9 +16,6 @@ const TEST_DIRECTORIES: &[&str] = &["tests", "test"];
 
 /// Files that make a directory below the root a Python package of its own.
 const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
-
-/// Virtual environments of a project, the usual one first.
-const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
 struct Manager {
     /// The lock file that shows the manager is used.
@@ -55,12 +51,12 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
     if let Some(name) = CONFIGURATIONS.iter().find(|name| files.exists(&within(package, name))) {
         return Some(quoted(name));
     }
-    if has_pyproject_table(files, package) {
+    // `[tool.pytest]` itself is a configuration since pytest 9; before, only its table `ini_options` was, which implies it.
+    if has_pyproject_table(files, package, "pytest") {
         return Some(format!("pytest's table in {}", quoted("pyproject.toml")));
     }
     for (name, section) in SECTIONS {
-        let text = files.read(&within(package, name)).unwrap_or_default();
-        if String::from_utf8_lossy(&text).lines().any(|line| line.trim() == *section) {
+        if has_section(files, package, name, section) {
             return Some(format!("`{section}` in {}", quoted(name)));
         }
     }
@@ -71,15 +67,6 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
     let directory = TEST_DIRECTORIES.iter().find_map(|directory| test_below(files, &within(package, directory), 2));
     let test = directory.or_else(|| test_in(files, package));
     test.map(|path| format!("`{path}`"))
-}
-
-fn has_pyproject_table(files: &dyn ProjectFiles, package: &str) -> bool {
-    let Some(bytes) = files.read(&within(package, "pyproject.toml")) else { return false };
-    let text = String::from_utf8_lossy(&bytes);
-    let (table, _) = DeTable::parse_recoverable(&text);
-    let tool = table.get_ref().get("tool").and_then(|tool| tool.get_ref().as_table());
-    // `[tool.pytest]` itself is a configuration since pytest 9; before, only its table `ini_options` was, which implies it.
-    tool.and_then(|tool| tool.get("pytest")).is_some_and(|pytest| pytest.get_ref().is_table())
 }
 
 fn test_below(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {

@@ -6,7 +6,7 @@
 mod json;
 mod stylish;
 
-use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
@@ -22,9 +22,6 @@ const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 /// What ESLint prints when a rule fails inside itself. Everything else that gives exit code 2 is the command line or configuration:
 /// a broken configuration file prints a stack too.
 const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
-
-/// How many findings a reason names.
-const NAMED_FINDINGS: usize = 3;
 
 /// What was read of the output.
 #[derive(Debug, Default)]
@@ -115,13 +112,13 @@ fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
 fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (CategoryCode, String) {
     let DiagnosticSummary { errors, warnings, .. } = counts;
     let findings = || {
-        let named = named(output);
+        let named = output.diagnostics.named();
         (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
     };
     match exited.code {
         0 if errors > 0 => (
             CategoryCode::Inconsistent,
-            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", named(output)),
+            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", output.diagnostics.named()),
         ),
         0 if warnings > 0 => findings(),
         0 if !exited.stdout_is_complete => (
@@ -157,24 +154,6 @@ fn words(exited: &Exited<'_>) -> String {
         .map(str::trim)
         .find(is_news)
         .map_or_else(String::new, |line| format!(": {}", line.trim_end_matches('.')))
-}
-
-fn named(output: &Output) -> String {
-    let one = |diagnostic: &Diagnostic| {
-        let file = diagnostic.file.as_deref().unwrap_or_default();
-        let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
-        let rule = diagnostic.rule_id.as_ref().map_or_else(String::new, |rule| format!(" ({rule})"));
-        format!("{file}{line} {}{rule}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
-    };
-    let first = |level| output.diagnostics.listed.iter().filter(move |diagnostic: &&Diagnostic| diagnostic.severity == level);
-    let texts: Vec<String> =
-        first(FindingLevel::Error).chain(first(FindingLevel::Warning)).take(NAMED_FINDINGS).map(one).collect();
-    let counted = output.counted();
-    let more = match (counted.errors + counted.warnings).saturating_sub(NAMED_FINDINGS as u64) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
 }
 
 #[cfg(test)]

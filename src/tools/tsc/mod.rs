@@ -8,6 +8,7 @@ mod output;
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::places::Place;
 use crate::tools::{launch_failure, signals};
 
 /// tsc's documented failures: diagnostics with (1) or without (2) skipped output, an invalid project, a reference cycle.
@@ -21,6 +22,11 @@ const HELP_WORDS: &[&str] = &["tsc: The TypeScript Compiler", "COMMON COMMANDS"]
 
 /// How many findings a reason names.
 const NAMED_FINDINGS: usize = 3;
+
+/// Returns the diagnostics of tsc's that stand in a text, as many as are kept.
+pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
+    output::parse(text, place).diagnostics.finish().0
+}
 
 /// Judges a tsc run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {

@@ -1,8 +1,8 @@
 //! Table R3 and the order of C24.
 
 use crate::model::{
-    ActionPhase, BlockOn, Blocking, CategoryCode, DiagnosticSummary, FindingLevel, Fix, Interpretation, PolicySource, ResultType,
-    Severity, Tool, ToolPolicy, UnlistedCount,
+    ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    PolicySource, ResultType, Severity, Tool, ToolPolicy, UnlistedCount,
 };
 use crate::verdict::Outcome;
 use crate::verdict::tests::{action, exited, findings, judge, policy, with_policy};
@@ -147,6 +147,53 @@ fn warnings_the_tool_itself_refused_block_unless_nothing_may() {
     assert_eq!(outcome.debt.title.as_deref(), Some("ESLint Warnings: 2 warnings across 2 files"));
     assert_eq!(refused(BlockOn::WarnOnly).blocking, Blocking::Allowed);
     assert_eq!(refused(BlockOn::Never).blocking, Blocking::Allowed);
+}
+
+#[test]
+fn the_bits_of_pylint_tell_of_warnings_and_refuse_none() {
+    let advised = |block_on| judge(&with_policy(Tool::Pylint, policy(block_on)), &exited(16), &findings(0, 2));
+    let outcome = advised(BlockOn::ErrorsOnly);
+    assert_eq!(
+        (outcome.blocking, outcome.debt.severity),
+        (Blocking::Allowed, Some(Severity::Medium)),
+        "C28: the adapter explains it"
+    );
+    assert_eq!(advised(BlockOn::ErrorsAndWarnings).blocking, Blocking::Blocks);
+    let limited = judge(&with_policy(Tool::Pylint, limited(BlockOn::ErrorsOnly)), &exited(16), &findings(0, 2));
+    assert_eq!(limited.blocking, Blocking::Blocks);
+}
+
+#[test]
+fn c40_c45_debt_of_each_tool_under_its_default_policy() {
+    use DebtCategory::{Refactor, ValidationMissing};
+    use Severity::{Critical, High, Low};
+    for (tool, category, severity, blocking, issue, compiles) in [
+        (Tool::Tsc, ValidationMissing, Critical, Blocking::Blocks, "TYPE_ERROR", true),
+        (Tool::Mypy, ValidationMissing, Critical, Blocking::Blocks, "TYPE_ERROR", false),
+        (Tool::Compile, ValidationMissing, Critical, Blocking::Blocks, "COMPILATION_ERROR", true),
+        (Tool::Eslint, Refactor, High, Blocking::Blocks, "LINT_ERROR", false),
+        (Tool::Ruff, Refactor, High, Blocking::Blocks, "LINT_ERROR", false),
+        (Tool::Flake8, Refactor, High, Blocking::Blocks, "LINT_ERROR", false),
+        (Tool::Pylint, Refactor, High, Blocking::Blocks, "LINT_ERROR", false),
+        (Tool::Prettier, Refactor, Low, Blocking::Allowed, "FORMAT_ERROR", false),
+    ] {
+        let policy = policy(tool.default_strategy().expect("a policy judges it"));
+        let outcome = judge(&with_policy(tool, policy), &exited(1), &findings(1, 0));
+        let classification = &outcome.classification;
+        assert_eq!(classification.category, ResultType::ValidationFailure, "{tool:?}");
+        assert_eq!(
+            (outcome.debt.category, outcome.debt.severity, outcome.blocking),
+            (Some(category), Some(severity), blocking),
+            "{tool:?}"
+        );
+        assert_eq!(
+            (classification.issue_type.as_deref(), classification.blocks_compilation),
+            (Some(issue), Some(compiles)),
+            "{tool:?}"
+        );
+        assert_eq!(classification.validation_tool.as_deref(), Some(tool.report_name()));
+        assert!(outcome.debt.title.is_some_and(|title| !title.contains("Validation")), "{tool:?} has words of its own");
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn action_phases() -> impl Strategy<Value = ActionPhase> {
 }
 
 fn tools() -> impl Strategy<Value = Tool> {
-    select(&[Tool::Pytest, Tool::Tsc, Tool::Eslint, Tool::Generic][..])
+    select(&Tool::ALL[..])
 }
 
 fn outcomes() -> impl Strategy<Value = (ActionPhase, Outcome)> {

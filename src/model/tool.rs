@@ -1,0 +1,181 @@
+//! The tools whose outcome proctor can read: one row each, with what every other folder needs to know of them by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::BlockOn;
+
+/// A tool whose reports proctor can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tool {
+    /// pytest.
+    Pytest,
+    /// Jest.
+    Jest,
+    /// Vitest.
+    Vitest,
+    /// The TypeScript compiler, as a type checker.
+    Tsc,
+    /// mypy.
+    Mypy,
+    /// ESLint.
+    Eslint,
+    /// Ruff, its linter and its formatter's check.
+    Ruff,
+    /// Flake8.
+    Flake8,
+    /// Pylint.
+    Pylint,
+    /// Prettier, as a check.
+    Prettier,
+    /// Any compiler or build (E18): whether it ended well decides, what it printed is shown.
+    Compile,
+    /// Any other command: judged by its exit code alone.
+    Generic,
+}
+
+/// What an action's outcome means (E2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ToolClass {
+    /// Runs tests; feeds the router.
+    Test,
+    /// Looks for issues in the code; judged by a policy.
+    Validation,
+    /// Neither is known.
+    Generic,
+}
+
+/// The categories of seed 004's `validationPolicy`: a strategy can be set for all tools of one (C23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyCategory {
+    /// Linters and formatters.
+    Linting,
+    /// Type checkers.
+    TypeChecking,
+    /// Compilers and builds.
+    Compilation,
+}
+
+/// What is known of a tool by its name.
+struct Row {
+    tool: Tool,
+    /// In `proctor.toml`.
+    word: &'static str,
+    /// In reports.
+    report_name: &'static str,
+    class: ToolClass,
+    /// Its category and its default strategy (C20); none for tools that are not judged by a policy.
+    policy: Option<(PolicyCategory, BlockOn)>,
+}
+
+const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
+    Row { tool, word, report_name: word, class, policy: None }
+}
+
+const fn judged(tool: Tool, word: &'static str, category: PolicyCategory, block_on: BlockOn) -> Row {
+    Row { policy: Some((category, block_on)), ..row(tool, word, ToolClass::Validation) }
+}
+
+const ROWS: [Row; 12] = [
+    row(Tool::Pytest, "pytest", ToolClass::Test),
+    row(Tool::Jest, "jest", ToolClass::Test),
+    row(Tool::Vitest, "vitest", ToolClass::Test),
+    Row { report_name: "typescript", ..judged(Tool::Tsc, "tsc", PolicyCategory::TypeChecking, BlockOn::ErrorsAlways) },
+    judged(Tool::Mypy, "mypy", PolicyCategory::TypeChecking, BlockOn::ErrorsAlways),
+    judged(Tool::Eslint, "eslint", PolicyCategory::Linting, BlockOn::ErrorsOnly),
+    judged(Tool::Ruff, "ruff", PolicyCategory::Linting, BlockOn::ErrorsOnly),
+    judged(Tool::Flake8, "flake8", PolicyCategory::Linting, BlockOn::ErrorsOnly),
+    judged(Tool::Pylint, "pylint", PolicyCategory::Linting, BlockOn::ErrorsOnly),
+    judged(Tool::Prettier, "prettier", PolicyCategory::Linting, BlockOn::WarnOnly),
+    Row { report_name: "compilation", ..judged(Tool::Compile, "compile", PolicyCategory::Compilation, BlockOn::ErrorsAlways) },
+    row(Tool::Generic, "generic", ToolClass::Generic),
+];
+
+/// [`Tool::row`] indexes by the tool's place in its enum.
+const _: () = {
+    assert!(ROWS.len() == Tool::Generic as usize + 1);
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].tool as usize == place);
+        place += 1;
+    }
+};
+
+impl Tool {
+    /// All tools, those that run tests first.
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::Generic; ROWS.len()];
+        let mut place = 0;
+        while place < ROWS.len() {
+            all[place] = ROWS[place].tool;
+            place += 1;
+        }
+        all
+    };
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// Returns the word the tool goes by in `proctor.toml`, and where people read of it.
+    pub const fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    /// Returns the tool's name as seed 004 writes it in reports (`typescript` for tsc).
+    pub fn report_name(self) -> &'static str {
+        self.row().report_name
+    }
+
+    /// Returns the class a tool belongs to.
+    pub fn class(self) -> ToolClass {
+        self.row().class
+    }
+
+    /// Returns the category of policies a tool belongs to; none where no policy judges it.
+    pub fn policy_category(self) -> Option<PolicyCategory> {
+        self.row().policy.map(|(category, _)| category)
+    }
+
+    /// Returns when a tool's findings block where nothing is said about it (C20); none where no policy judges it.
+    pub fn default_strategy(self) -> Option<BlockOn> {
+        self.row().policy.map(|(_, block_on)| block_on)
+    }
+}
+
+impl PolicyCategory {
+    /// Returns the category's key below `[policy]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Linting => "linting",
+            Self::TypeChecking => "type_checking",
+            Self::Compilation => "compilation",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_has_a_word_of_its_own_and_a_policy_exactly_where_it_validates() {
+        let words: std::collections::BTreeSet<_> = Tool::ALL.iter().map(|tool| tool.word()).collect();
+        let names: std::collections::BTreeSet<_> = Tool::ALL.iter().map(|tool| tool.report_name()).collect();
+        assert_eq!((words.len(), names.len()), (Tool::ALL.len(), Tool::ALL.len()));
+        for tool in Tool::ALL {
+            let judged = tool.class() == ToolClass::Validation;
+            assert_eq!((tool.policy_category().is_some(), tool.default_strategy().is_some()), (judged, judged), "{tool:?}");
+            assert_eq!(serde_json::to_value(tool).unwrap(), tool.word(), "{tool:?}");
+        }
+    }
+
+    #[test]
+    fn c20_defaults_by_type_of_tool() {
+        let of = |tool: Tool| tool.default_strategy().map(BlockOn::strategy);
+        assert_eq!([of(Tool::Tsc), of(Tool::Mypy), of(Tool::Compile)], [Some("BLOCK_ON_ERRORS_ALWAYS"); 3]);
+        assert_eq!([of(Tool::Eslint), of(Tool::Ruff), of(Tool::Flake8), of(Tool::Pylint)], [Some("BLOCK_ON_ERRORS_ONLY"); 4]);
+        assert_eq!([of(Tool::Prettier), of(Tool::Pytest)], [Some("WARN_ONLY"), None]);
+    }
+}

@@ -1,0 +1,104 @@
+//! mypy and Ruff: a configuration of theirs, and the program in the project's own environment; and what finding Python's tools has
+//! in common.
+
+use toml::de::DeTable;
+
+use crate::model::Tool;
+use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program};
+use crate::spec::files::{ProjectFiles, within};
+
+/// Virtual environments of a project, the usual one first.
+pub(super) const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+
+/// A tool that checks the whole package it is called in.
+struct Checker {
+    tool: Tool,
+    /// Files that are a configuration of it, whatever they hold.
+    configurations: &'static [&'static str],
+    /// Files that are one when they have a section.
+    sections: &'static [(&'static str, &'static str)],
+    /// Its arguments.
+    arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],
+}
+
+const MYPY: Checker = Checker {
+    tool: Tool::Mypy,
+    configurations: &["mypy.ini", ".mypy.ini"],
+    sections: &[("setup.cfg", "[mypy]")],
+    // A configuration that names its files is used as it is; a path on the command line would win over it.
+    arguments: |files, package| if names_mypy_files(files, package) { &[] } else { &["."] },
+};
+
+const RUFF: Checker =
+    Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
+
+/// Looks for mypy in one directory.
+pub(super) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    find(&MYPY, files, package, findings)
+}
+
+/// Looks for Ruff in one directory.
+pub(super) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    find(&RUFF, files, package, findings)
+}
+
+fn find(checker: &Checker, files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+    let word = checker.tool.word();
+    let Some(reason) = evidence(checker, files, package) else { return Looked::Silent };
+    let paths = ENVIRONMENTS.iter().map(|environment| format!("{environment}/bin/{word}"));
+    let installed = paths.into_iter().find_map(|path| Some((nearest_with(files, package, &path)?, path)));
+    let Some((holder, path)) = installed else {
+        let advice = format!(
+            "{reason} is there, but no `.venv/bin/{word}` beside or above it: install {word} in the project's environment"
+        );
+        findings.note(checker.tool, advice);
+        return Looked::Spoke;
+    };
+    let called = program(&holder, &path, package);
+    let called = called.strip_prefix("./").unwrap_or(&called).to_owned();
+    let arguments = (checker.arguments)(files, package).iter().map(|argument| (*argument).to_owned());
+    let argv = std::iter::once(called).chain(arguments).collect();
+    let (name, package) = (named(word, package), package.to_owned());
+    let found = Found { tool: checker.tool, name, directory: package.clone(), package, argv, policy: None };
+    findings.add(found, &format!("{reason} is there"));
+    Looked::Spoke
+}
+
+fn evidence(checker: &Checker, files: &dyn ProjectFiles, package: &str) -> Option<String> {
+    let word = checker.tool.word();
+    if let Some(name) = checker.configurations.iter().find(|name| files.exists(&within(package, name))) {
+        return Some(format!("`{}`", within(package, name)));
+    }
+    if has_pyproject_table(files, package, word) {
+        return Some(format!("{word}'s table in `{}`", within(package, "pyproject.toml")));
+    }
+    let (name, section) = checker.sections.iter().find(|(name, section)| has_section(files, package, name, section))?;
+    Some(format!("`{section}` in `{}`", within(package, name)))
+}
+
+/// Returns whether a file of a package has a section, by a line that is its header and nothing else.
+pub(super) fn has_section(files: &dyn ProjectFiles, package: &str, name: &str, section: &str) -> bool {
+    let text = files.read(&within(package, name)).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().any(|line| line.trim() == section)
+}
+
+/// Returns whether a package's `pyproject.toml` has a table for a tool.
+pub(super) fn has_pyproject_table(files: &dyn ProjectFiles, package: &str, tool: &str) -> bool {
+    let Some(bytes) = files.read(&within(package, "pyproject.toml")) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    let (table, _) = DeTable::parse_recoverable(&text);
+    let tools = table.get_ref().get("tool").and_then(|tools| tools.get_ref().as_table());
+    tools.and_then(|tools| tools.get(tool)).is_some_and(|found| found.get_ref().is_table())
+}
+
+fn names_mypy_files(files: &dyn ProjectFiles, package: &str) -> bool {
+    const KEYS: &[&str] = &["files", "packages", "modules"];
+    ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"].iter().any(|name| {
+        let text = files.read(&within(package, name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let mut lines = text.lines().map(str::trim).skip_while(|line| !matches!(*line, "[mypy]" | "[tool.mypy]")).skip(1);
+        let in_section = lines.by_ref().take_while(|line| !line.starts_with('['));
+        let mut keys = in_section.filter_map(|line| line.split_once('=').map(|(key, _)| key.trim().to_owned()));
+        keys.any(|key| KEYS.contains(&key.as_str()))
+    })
+}

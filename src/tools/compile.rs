@@ -1,0 +1,189 @@
+//! Compilers and builds (E18): whether they ended well decides, and what they printed is shown.
+//!
+//! A build runs many programs, so an error line that an exit code 0 follows was of no consequence: only warnings are taken from such
+//! a run. A failure that names no place is still a failure: its last line is its one finding.
+
+use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
+use crate::tools::gathered::{Gathered, lines};
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::located::{arrow, located};
+use crate::tools::places::Place;
+use crate::tools::{launch_failure, signals, tsc};
+
+/// How gcc, clang, javac and rustc begin a message, and its level. A note belongs to what was said before.
+const LEVELS: &[(&str, FindingLevel)] =
+    &[("error: ", FindingLevel::Error), ("fatal error: ", FindingLevel::Error), ("warning: ", FindingLevel::Warning)];
+
+/// What a build says when there is nothing to build or it does not know what to build.
+const REFUSALS: &[&str] = &[
+    "No rule to make target",
+    "No targets specified and no makefile found",
+    "could not find `Cargo.toml`",
+    "go.mod file not found",
+    "no input files",
+    "error: no such command",
+];
+
+/// Judges a compilation that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+    let mut diagnostics = read(exited);
+    if diagnostics.is_empty()
+        && let Some(failure) = launch_failure::find(exited)
+    {
+        return failure;
+    }
+    if let Some(signal) = signals::of_exit_code(exited.code) {
+        return signal_through_wrapper(exited.code, signal);
+    }
+    let errors = diagnostics.count(FindingLevel::Error);
+    if exited.code != 0 && errors == 0 {
+        if let Some(line) = refusal(exited) {
+            let reason = format!("The build was refused: {line}; correct the command or its directory");
+            return Interpretation::plain(CategoryCode::UsageError, reason);
+        }
+        diagnostics.push(Diagnostic { message: last_words(exited), ..Diagnostic::default() });
+    }
+    let (errors, warnings) = (diagnostics.count(FindingLevel::Error), diagnostics.count(FindingLevel::Warning));
+    let (category, reason) = match (exited.code, warnings) {
+        (0, 0) => (CategoryCode::Clean, "It compiled, and nothing was said against it".to_owned()),
+        (0, _) => (CategoryCode::Findings, format!("It compiled with {warnings} warning(s){}", diagnostics.named())),
+        (code, _) => {
+            let named = diagnostics.named();
+            (CategoryCode::Findings, format!("Exit code {code}: {errors} error(s) and {warnings} warning(s){named}"))
+        }
+    };
+    let (diagnostics, unlisted) = diagnostics.finish();
+    Interpretation { diagnostics, unlisted, ..Interpretation::plain(category, reason) }
+}
+
+fn read(exited: &Exited<'_>) -> Gathered {
+    let mut diagnostics = Gathered::default();
+    let failed = exited.code != 0;
+    for text in [&exited.stdout, &exited.stderr] {
+        let mut head = None;
+        for line in lines(text) {
+            let found = match arrow(line) {
+                Some(at) => head.take().map(|(severity, code, message): (_, Option<&str>, &str)| Diagnostic {
+                    code: code.map(str::to_owned),
+                    message: message.to_owned(),
+                    severity,
+                    file: Some(at.file_in(exited.place)),
+                    line: at.line(),
+                    column: at.column,
+                    ..Diagnostic::default()
+                }),
+                None => on_one_line(line, exited.place, failed),
+            };
+            head = rust_head(line).or(head.filter(|_| !line.trim().is_empty()));
+            found
+                .into_iter()
+                .filter(|found| failed || found.severity == FindingLevel::Warning)
+                .for_each(|found| diagnostics.push(found));
+        }
+        if failed && text.contains("error TS") {
+            tsc::diagnostics(text, exited.place).into_iter().for_each(|found| diagnostics.push(found));
+        }
+    }
+    diagnostics
+}
+
+// `main.c:3:5: error: …`, `Main.java:3: warning: …`, and Go's `./main.go:5:2: …`, which names no level.
+fn on_one_line(line: &str, place: Place<'_>, failed: bool) -> Option<Diagnostic> {
+    let at = located(line)?;
+    let level = LEVELS.iter().find_map(|(word, level)| Some((*level, at.rest.strip_prefix(word)?)));
+    let is_go = failed && at.file.ends_with(".go") && at.column.is_some();
+    let (severity, message) = level.or(is_go.then_some((FindingLevel::Error, at.rest)))?;
+    let (message, rule_id) = flag(message);
+    Some(Diagnostic {
+        file: Some(at.file_in(place)),
+        line: at.line(),
+        column: at.column,
+        rule_id,
+        severity,
+        message: message.to_owned(),
+        ..Diagnostic::default()
+    })
+}
+
+// gcc and clang name the option that made the warning: `unused variable 'x' [-Wunused-variable]`.
+fn flag(message: &str) -> (&str, Option<String>) {
+    let found = message.strip_suffix(']').and_then(|text| text.rsplit_once(" [-W"));
+    found.map_or((message, None), |(message, flag)| (message, Some(format!("-W{flag}"))))
+}
+
+// `error[E0308]: mismatched types`, `warning: unused variable: x`; the place is on the line below.
+fn rust_head(line: &str) -> Option<(FindingLevel, Option<&str>, &str)> {
+    let (head, message) = line.split_once(": ")?;
+    let (word, code) = match head.strip_suffix(']').and_then(|head| head.split_once('[')) {
+        Some((word, code)) => (word, Some(code)),
+        None => (head, None),
+    };
+    match word {
+        "error" => Some((FindingLevel::Error, code, message)),
+        "warning" => Some((FindingLevel::Warning, code, message)),
+        _ => None,
+    }
+}
+
+fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let mut lines = exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim);
+    let line = lines.find(|line| REFUSALS.iter().any(|words| line.contains(words)))?;
+    Some(line.trim_end_matches("  Stop."))
+}
+
+// The last lines of make and of gcc's linker only say that something failed.
+fn last_words(exited: &Exited<'_>) -> String {
+    let last = |text: &str| {
+        let mut lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.contains(": *** [") && !line.starts_with("collect2: "));
+        lines.next_back().map(str::to_owned)
+    };
+    let said = last(&exited.stderr).or_else(|| last(&exited.stdout));
+    said.unwrap_or_else(|| format!("exit code {} without a word", exited.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::Returned;
+
+    fn ended(command: &str, code: i32, stderr: &str) -> Interpretation {
+        Returned::exited(Tool::Compile, command, code).saying("", stderr).interpret()
+    }
+
+    #[test]
+    fn the_exit_code_decides_and_what_was_printed_is_shown() {
+        let error = "main.c:3:5: error: expected ';' before 'return'\n";
+        let warning = "main.c:3:5: warning: unused variable 'x' [-Wunused-variable]\n";
+        for (code, stderr, expected, errors, warnings) in [
+            (0, "", CategoryCode::Clean, 0, 0),
+            (0, error, CategoryCode::Clean, 0, 0),
+            (0, warning, CategoryCode::Findings, 0, 1),
+            (1, error, CategoryCode::Findings, 1, 0),
+            (1, warning, CategoryCode::Findings, 1, 1),
+            (1, "", CategoryCode::Findings, 1, 0),
+            (2, "ld: undefined reference to `f'\nmake: *** [Makefile:2: all] Error 1\n", CategoryCode::Findings, 1, 0),
+            (2, "make: *** No rule to make target 'x'.  Stop.\n", CategoryCode::UsageError, 0, 0),
+            (127, "sh: 1: gcc: not found\n", CategoryCode::ToolNotFound, 0, 0),
+            (137, "", CategoryCode::Signalled, 0, 0),
+        ] {
+            let seen = ended("make", code, stderr);
+            let count = |level| seen.diagnostics.iter().filter(|found| found.severity == level).count();
+            let counts = (count(FindingLevel::Error), count(FindingLevel::Warning));
+            assert_eq!((seen.category, counts), (expected, (errors, warnings)), "{code} {stderr}: {}", seen.reason);
+        }
+        let linked = ended("make", 2, "ld: undefined reference to `f'\nmake: *** [Makefile:2: all] Error 1\n");
+        assert_eq!(linked.diagnostics[0].message, "ld: undefined reference to `f'");
+        assert_eq!(ended("gcc a.c", 0, warning).diagnostics[0].rule_id.as_deref(), Some("-Wunused-variable"));
+    }
+
+    #[test]
+    fn typescript_with_output_is_a_compilation_where_the_check_says_so() {
+        let stdout = "src/a.ts(2,3): error TS2322: Type 'a' is not assignable to type 'b'.\n";
+        let seen = Returned::exited(Tool::Compile, "tsc", 2).saying(stdout, "").interpret();
+        assert_eq!((seen.category, seen.diagnostics[0].code.as_deref()), (CategoryCode::Findings, Some("TS2322")));
+    }
+}

@@ -1,0 +1,156 @@
+//! mypy, Ruff, Flake8, Pylint and Prettier: judges what each found together with its exit status, by one row per tool.
+//!
+//! `printed` reads the lines they print for people, `json` their machine forms, `prettier` its list of files. What is the same for
+//! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
+
+mod json;
+mod prettier;
+mod printed;
+mod rows;
+
+use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::tools::gathered::Gathered;
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::launchers::locate;
+use crate::tools::prepare::{asks_ruff_for_json, option_value};
+use crate::tools::{launch_failure, signals};
+use rows::{Linter, ZeroMeans, linter_of};
+
+/// What was read of the output.
+#[derive(Debug, Default)]
+struct Output {
+    diagnostics: Gathered,
+    /// How many errors the tool's own last line counts.
+    stated: Option<u64>,
+}
+
+/// Judges a linter's run that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+    let linter = linter_of(exited.action.tool);
+    let arguments = locate(&exited.action.command.argv).arguments;
+    let output = match read(linter, exited, &arguments) {
+        Ok(output) => output,
+        Err(interpretation) => return *interpretation,
+    };
+    if output.diagnostics.is_empty()
+        && let Some(failure) = launch_failure::find(exited)
+    {
+        return failure;
+    }
+    if let Some(signal) = signals::of_exit_code(exited.code) {
+        return signal_through_wrapper(exited.code, signal);
+    }
+    let errors = output.diagnostics.count(FindingLevel::Error);
+    let warnings = output.diagnostics.count(FindingLevel::Warning);
+    // What the tool states wins over what was read, so that a message of an unforeseen form is never lost from the counts.
+    let total_files = output.diagnostics.files();
+    let stated = output.stated.filter(|stated| *stated > errors + warnings);
+    let stated = stated.map(|errors| DiagnosticSummary { errors, warnings, fixable: None, total_files });
+    let (category, reason) = decide(linter, exited, &output, &arguments);
+    let counts_override = stated.filter(|_| category == CategoryCode::Findings || category == CategoryCode::Inconsistent);
+    let remark = (linter.remark)(exited).filter(|_| category == CategoryCode::Clean || category == CategoryCode::Findings);
+    let (diagnostics, unlisted) = output.diagnostics.finish();
+    let warnings = remark.into_iter().collect();
+    Interpretation { diagnostics, unlisted, counts_override, warnings, ..Interpretation::plain(category, reason) }
+}
+
+fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
+    let format = option_value(arguments, linter.format_options);
+    let wants_json = asks_ruff_for_json(exited.action) || format == Some("json");
+    let ended_well = linter.is_finding_code(exited.code) || exited.code == 0;
+    let name = linter.name;
+    if let Some(read_json) = linter.read_json
+        && let Some(read) = read_json(exited)
+    {
+        return Ok(Output { diagnostics: read, stated: None });
+    }
+    if wants_json && ended_well && launch_failure::find(exited).is_none() {
+        let (category, reason) = if exited.stdout_is_complete {
+            let reason =
+                format!("Exit code {}, but {name}'s JSON cannot be read; find what else prints to its output", exited.code);
+            (CategoryCode::ReportUnreadable, reason)
+        } else {
+            (
+                CategoryCode::OutputTooLarge,
+                format!("{name}'s JSON is larger than what is interpreted; check fewer files at a time"),
+            )
+        };
+        return Err(Box::new(Interpretation::plain(category, reason)));
+    }
+    if let (Some(format), true) = (format.filter(|format| !linter.readable_formats.contains(format)), ended_well) {
+        let reason = format!("{name}'s format `{format}` is not read; use `{}`", linter.readable_formats.join("` or `"));
+        return Err(Box::new(Interpretation::plain(CategoryCode::ReportUnreadable, reason)));
+    }
+    if let (Some(file), true) = (option_value(arguments, linter.file_options), ended_well) {
+        let reason = format!("{name} wrote its findings to `{file}`, which is not read; remove that option");
+        return Err(Box::new(Interpretation::plain(CategoryCode::ReportUnreadable, reason)));
+    }
+    Ok((linter.read)(exited, arguments))
+}
+
+fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[String]) -> (CategoryCode, String) {
+    let (name, code) = (linter.name, exited.code);
+    let found =
+        !output.diagnostics.is_empty() || (linter.is_finding_code(code) && output.stated.is_some_and(|stated| stated > 0));
+    let findings = || {
+        let count = |level| output.diagnostics.count(level);
+        let errors = count(FindingLevel::Error).max(output.stated.unwrap_or(0).saturating_sub(count(FindingLevel::Warning)));
+        let reason = format!("{errors} error(s) and {} warning(s){}", count(FindingLevel::Warning), output.diagnostics.named());
+        (CategoryCode::Findings, reason)
+    };
+    if !found && let Some(words) = (linter.refusal)(exited) {
+        return (CategoryCode::UsageError, format!("{name} checked nothing, or not all it was told to: {words}; correct it"));
+    }
+    if found && linter.found_only_paths(&output.diagnostics.listed) {
+        return (
+            CategoryCode::UsageError,
+            format!("{name} was given a path that is not there{}; correct it", output.diagnostics.named()),
+        );
+    }
+    let is_told_to = || arguments.iter().any(|argument| argument == "--exit-zero");
+    match code {
+        0 if found && (linter.zero == ZeroMeans::NothingGrave || is_told_to()) => findings(),
+        0 if found => {
+            let named = output.diagnostics.named();
+            (CategoryCode::Inconsistent, format!("Exit code 0, but {name}'s output holds findings{named}; look for `|| true`"))
+        }
+        0 if !exited.stdout_is_complete || !exited.stderr_is_complete => {
+            (CategoryCode::OutputTooLarge, format!("{name} printed more than is interpreted; check fewer files at a time"))
+        }
+        0 => (CategoryCode::Clean, format!("{name} found nothing")),
+        _ if found && linter.says_errors(code) && output.diagnostics.count(FindingLevel::Error) == 0 => {
+            let reason =
+                format!("Exit code {code} says that {name} found errors, but none could be read in its output; see its log");
+            (CategoryCode::Inconsistent, reason)
+        }
+        _ if found && linter.may_find(code) => findings(),
+        _ if linter.crash_words.iter().any(|words| exited.stderr.contains(words) || exited.stdout.contains(words)) => (
+            CategoryCode::InternalError,
+            format!("{name} or one of its plugins failed inside itself{}; see its log", words(exited)),
+        ),
+        _ if linter.usage_codes.contains(&code) => {
+            (CategoryCode::UsageError, format!("{name} refused its command line or configuration{}; correct it", words(exited)))
+        }
+        _ if linter.is_finding_code(code) => {
+            let reason =
+                format!("Exit code {code}, but no finding could be read in {name}'s output{}; see its log", words(exited));
+            (CategoryCode::Inconsistent, reason)
+        }
+        _ => (CategoryCode::UnknownExit, format!("{name} has no exit code {code}; see the end of its log")),
+    }
+}
+
+/// Returns the line that says what is wrong: a traceback's last, else the first that speaks of an error, else the first of all.
+fn words(exited: &Exited<'_>) -> String {
+    let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
+    let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();
+    let cause = || lines().find_map(|line| line.strip_prefix("Cause: "));
+    let error = || lines().find(|line| line.contains("error: "));
+    let first = || lines().find(|line| !line.starts_with("usage:"));
+    let found = traceback().or_else(cause).or_else(error).or_else(first);
+    found.map_or_else(String::new, |line| format!(": {}", line.trim_end_matches('.')))
+}
+
+fn last_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).rfind(|line| !line.is_empty())
+}

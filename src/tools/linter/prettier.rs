@@ -1,0 +1,72 @@
+//! Prettier's checks: names of files that are not formatted, and files it cannot parse.
+//!
+//! It calls the first a warning and fails on them, so they are errors here: a policy that blocks on errors blocks where Prettier
+//! itself would. It prints that all is well although a pattern matched no file, and some refusals end with exit code 0 or 1.
+
+use crate::model::Diagnostic;
+use crate::tools::gathered::{Gathered, lines};
+use crate::tools::interpret::Exited;
+use crate::tools::linter::Output;
+use crate::tools::places::Place;
+
+const WARNING: &str = "[warn] ";
+const ERROR: &str = "[error] ";
+
+/// What Prettier says as a warning and is no file's name.
+const NO_NAMES: &[&str] = &["Code style issues", "Ignored unknown option", "Run Prettier"];
+
+/// Options with which the names stand alone on standard output.
+const LISTING: &[&str] = &["-l", "--list-different"];
+
+/// Reads the output.
+pub(super) fn read(exited: &Exited<'_>, arguments: &[String]) -> Output {
+    let mut diagnostics = Gathered::default();
+    for line in lines(&exited.stderr) {
+        let unformatted =
+            || line.strip_prefix(WARNING).filter(|text| is_name(text)).map(|name| not_formatted(name, exited.place));
+        let unparsed = || line.strip_prefix(ERROR).and_then(|text| not_parsed(text, exited.place));
+        unformatted().or_else(unparsed).into_iter().for_each(|found| diagnostics.push(found));
+    }
+    if exited.code == 1 && arguments.iter().any(|argument| LISTING.contains(&argument.as_str())) {
+        let names = lines(&exited.stdout).filter(|line| !line.trim().is_empty() && !line.starts_with('>'));
+        names.for_each(|name| diagnostics.push(not_formatted(name, exited.place)));
+    }
+    Output { diagnostics, stated: None }
+}
+
+/// Returns what Prettier says of a configuration, a path or an option it could not use.
+pub(super) fn refusal(exited: &Exited<'_>) -> Option<String> {
+    let line = lines(&exited.stderr).find_map(|line| line.strip_prefix(ERROR)).filter(|line| !line.trim().is_empty())?;
+    Some(line.trim().trim_end_matches('.').to_owned())
+}
+
+fn is_name(text: &str) -> bool {
+    !text.ends_with('.') && !NO_NAMES.iter().any(|words| text.starts_with(words))
+}
+
+fn not_formatted(name: &str, place: Place<'_>) -> Diagnostic {
+    Diagnostic {
+        file: Some(place.within_project(name.trim())),
+        rule_id: Some("unformatted".to_owned()),
+        message: "File is not formatted".to_owned(),
+        fixable: Some(true),
+        ..Diagnostic::default()
+    }
+}
+
+// `bad.js: SyntaxError: Unexpected token (1:7)`; the lines below it show the source.
+fn not_parsed(text: &str, place: Place<'_>) -> Option<Diagnostic> {
+    let (name, rest) = text.split_once(": ")?;
+    let (error, at) = rest.strip_suffix(')')?.rsplit_once(" (")?;
+    let (line, column) = at.split_once(':')?;
+    let (line, column) = (line.parse().ok()?, column.parse().ok()?);
+    error.contains("Error: ").then(|| Diagnostic {
+        file: Some(place.within_project(name)),
+        line: Some(line),
+        column: Some(column),
+        rule_id: Some("syntax-error".to_owned()),
+        message: error.to_owned(),
+        fixable: Some(false),
+        ..Diagnostic::default()
+    })
+}

@@ -1,0 +1,115 @@
+//! Turns what a report says of failures into something people can act on: name, file, line, first line, whole text.
+
+use crate::model::{TestCase, TestFailure};
+use crate::tools::node_tests::tally::{BrokenFile, Test};
+use crate::tools::places::Place;
+
+/// How Jest heads the message of a file that could not be loaded, or whose hook threw.
+const SUITE_HEADING: &str = "Test suite failed to run";
+
+/// Words around the name of a module that is not there.
+const MISSING_MODULE: &[(&str, char)] = &[
+    ("Cannot find module '", '\''),
+    ("Cannot find package '", '\''),
+    ("Failed to load url ", ' '),
+    ("Failed to resolve import \"", '"'),
+];
+
+/// Returns a failed test's file, name and the first line of what went wrong.
+pub(super) fn headline(test: &Test) -> String {
+    format!("{}: {}: {}", test.file, full_name(test), error_of(test))
+}
+
+/// Returns a broken file's name and the line that says what is wrong with it.
+pub(super) fn file_headline(file: &BrokenFile) -> String {
+    format!("{}: {}", file.file, telling_line(&file.message))
+}
+
+/// Returns a failed test as the report shows it.
+pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
+    let stack = test.messages.join("\n\n");
+    let message = test.messages.first().map(String::as_str).unwrap_or_default();
+    TestFailure {
+        test_name: full_name(test),
+        test_file: Some(test.file.clone()),
+        error: error_of(test),
+        expected: only_value(message, "Expected: "),
+        received: only_value(message, "Received: "),
+        line: line_in(&stack, &test.file, place).or(test.line),
+        stack: (!stack.is_empty()).then_some(stack),
+    }
+}
+
+/// Returns a broken file as the report shows it.
+pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
+    TestFailure {
+        test_name: file.file.clone(),
+        test_file: Some(file.file.clone()),
+        error: telling_line(&file.message).to_owned(),
+        line: line_in(&file.message, &file.file, place),
+        stack: (!file.message.is_empty()).then(|| file.message.clone()),
+        ..TestFailure::default()
+    }
+}
+
+/// Returns a test for the test-results evidence.
+pub(super) fn case(test: &Test) -> TestCase {
+    let file = std::iter::once(test.file.clone());
+    TestCase {
+        title: test.title.clone(),
+        ancestor_titles: file.chain(test.ancestors.iter().cloned()).collect(),
+        status: test.outcome,
+        duration: test.duration,
+        failure_messages: test.messages.clone(),
+    }
+}
+
+/// Returns the module that a file which could not be loaded misses (R7).
+pub(super) fn missing_module(message: &str) -> Option<String> {
+    MISSING_MODULE.iter().find_map(|(before, after)| {
+        let (_, rest) = message.split_once(before)?;
+        let name = rest.lines().next()?.split(*after).next()?;
+        (!name.is_empty()).then(|| name.to_owned())
+    })
+}
+
+fn full_name(test: &Test) -> String {
+    let titles = test.ancestors.iter().chain([&test.title]).map(String::as_str);
+    titles.collect::<Vec<_>>().join(" ")
+}
+
+fn error_of(test: &Test) -> String {
+    let message = test.messages.first().map(String::as_str).unwrap_or_default();
+    let first = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing");
+    let first = first.strip_prefix("Error: ").unwrap_or(first);
+    match (only_value(message, "Expected: "), only_value(message, "Received: ")) {
+        (Some(expected), Some(received)) => format!("{first} (expected {expected}, received {received})"),
+        _ => first.to_owned(),
+    }
+}
+
+// A value of several lines, or two of them, cannot be read without guessing.
+fn only_value(message: &str, label: &str) -> Option<String> {
+    let mut values = message.lines().filter_map(|line| line.trim_start().strip_prefix(label));
+    match (values.next(), values.next()) {
+        (Some(value), None) => Some(value.trim().to_owned()),
+        (Some(_) | None, _) => None,
+    }
+}
+
+fn telling_line(message: &str) -> &str {
+    let lines = || message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains(SUITE_HEADING));
+    lines().find(|line| line.starts_with("SyntaxError: ")).or_else(|| lines().next()).unwrap_or("it says nothing")
+}
+
+// `at Object.toBe (/project/a.test.js:4:17)`, `at /project/a.test.js:5:17`, `at file:///project/a.test.js:5:17`.
+fn line_in(stack: &str, file: &str, place: Place<'_>) -> Option<u64> {
+    stack.lines().find_map(|line| {
+        let text = line.trim().trim_end_matches(')');
+        let text = text.rsplit_once(['(', ' ']).map_or(text, |(_, path)| path);
+        let (rest, _) = text.rsplit_once(':')?;
+        let (path, number) = rest.rsplit_once(':')?;
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        (place.within_project(path) == file).then(|| number.parse().ok()).flatten()
+    })
+}

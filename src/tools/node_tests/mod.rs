@@ -1,0 +1,108 @@
+//! Jest and Vitest: reads the JSON report that both write in one shape, and judges it together with the exit status (E3).
+//!
+//! `report` reads the file, `tally` counts it, `rules` decides by one ordered list, `failures` makes the result readable. Exit code
+//! 1 is all that either tool ever says: failing tests, no tests at all, a file that does not parse and a refused option share it,
+//! so only the report tells them apart. Printed text names a cause where there is no report, and never a success.
+
+mod failures;
+mod report;
+mod rules;
+mod tally;
+mod words;
+
+#[cfg(test)]
+mod rule_tests;
+
+use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::places::Place;
+use crate::tools::{launch_failure, signals};
+use tally::Tally;
+
+/// What became of the report.
+#[derive(Debug, Clone, PartialEq)]
+enum ReportState {
+    /// There is none.
+    Missing,
+    /// It is there and was not taken.
+    Refused(String),
+    /// It is larger than what is read.
+    TooLarge,
+    /// It was taken and cannot be read.
+    Unreadable(String),
+    /// It was read to its end.
+    Read(Tally),
+}
+
+/// The facts of one run.
+#[derive(Debug)]
+struct Seen<'a> {
+    exited: &'a Exited<'a>,
+    report: ReportState,
+}
+
+impl Seen<'_> {
+    /// Returns what the report says, where it was read.
+    fn tally(&self) -> Option<&Tally> {
+        match &self.report {
+            ReportState::Read(tally) => Some(tally),
+            ReportState::Missing | ReportState::Refused(_) | ReportState::TooLarge | ReportState::Unreadable(_) => None,
+        }
+    }
+}
+
+/// Judges a Jest or Vitest run that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
+    let seen = Seen { exited, report: state_of(report, exited.place) };
+    // A report proves that the tool ran, whatever a test printed about programs that were not found.
+    if seen.tally().is_none() {
+        if let Some(failure) = launch_failure::find(exited) {
+            return failure;
+        }
+        if let Some(signal) = signals::of_exit_code(exited.code) {
+            return signal_through_wrapper(exited.code, signal);
+        }
+    }
+    let (category, reason) = rules::decide(&seen);
+    let mut interpretation = Interpretation::plain(category, reason);
+    if category == CategoryCode::CoverageBelowTarget {
+        interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
+    }
+    if let Some(tally) = seen.tally() {
+        describe(tally, exited.place, &mut interpretation);
+    }
+    interpretation
+}
+
+fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {
+    match report {
+        ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
+        ToolReport::Refused(why) => ReportState::Refused(why.clone()),
+        ToolReport::Fresh(bytes) if bytes.len() > report::MAX_BYTES => ReportState::TooLarge,
+        ToolReport::Fresh(bytes) => match report::read(bytes) {
+            Ok(document) => ReportState::Read(Tally::of(document, place)),
+            Err(error) => ReportState::Unreadable(error.to_string()),
+        },
+    }
+}
+
+fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
+    let tests = tally.failed().map(|test| failures::of_test(test, place));
+    interpretation.test_results = Some(TestResults {
+        counts: tally.counts,
+        total: tally.total(),
+        failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, place))).collect(),
+    });
+    interpretation.cases = tally.tests.iter().map(failures::case).collect();
+    if interpretation.category == CategoryCode::CollectionError {
+        let modules: Vec<_> = tally.broken.iter().map(|file| failures::missing_module(&file.message)).collect();
+        interpretation.only_missing_modules = !modules.is_empty() && modules.iter().all(Option::is_some);
+        interpretation.missing_modules = modules.into_iter().flatten().collect();
+        interpretation.missing_modules.sort_unstable();
+        interpretation.missing_modules.dedup();
+    }
+    if tally.is_narrowed() {
+        let skipped = tally.counts.skipped;
+        interpretation.warnings.push(format!("A file has `.only`, or a name was asked for: {skipped} test(s) were left out"));
+    }
+}

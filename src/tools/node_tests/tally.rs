@@ -1,0 +1,133 @@
+//! Counts a report: tests by how they ended, and files that went wrong as a whole.
+
+use crate::model::{Counts, TestOutcome};
+use crate::tools::ansi::strip;
+use crate::tools::node_tests::report::{Document, File};
+use crate::tools::places::Place;
+
+const FAILED: &str = "failed";
+
+/// How a test's status is called, and what it means. What is not listed did not pass.
+const OUTCOMES: &[(&str, TestOutcome)] = &[
+    ("passed", TestOutcome::Passed),
+    (FAILED, TestOutcome::Failed),
+    ("pending", TestOutcome::Skipped),
+    ("skipped", TestOutcome::Skipped),
+    ("todo", TestOutcome::Skipped),
+    ("disabled", TestOutcome::Skipped),
+];
+
+/// Jest's word for a file of which only some tests were asked for.
+const FOCUSED: &str = "focused";
+
+/// What a report says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Tally {
+    /// The tests, in order of appearance.
+    pub(super) tests: Vec<Test>,
+    /// Files that failed although none of their tests did: they could not be loaded, or a hook threw.
+    pub(super) broken: Vec<BrokenFile>,
+    /// Counts over tests; a broken file is one failure, as pytest counts a module that cannot be collected.
+    pub(super) counts: Counts,
+    /// Whether the report's own numbers of tests and of failures are those of its list.
+    pub(super) agrees: bool,
+    /// Whether the tool calls it a success.
+    pub(super) success: bool,
+    /// Whether it says that the run was cut short.
+    pub(super) interrupted: bool,
+    focused: bool,
+}
+
+/// One test.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Test {
+    /// The file, relative to the project.
+    pub(super) file: String,
+    /// The `describe` blocks around it.
+    pub(super) ancestors: Vec<String>,
+    /// Its own title.
+    pub(super) title: String,
+    /// How it ended.
+    pub(super) outcome: TestOutcome,
+    /// In milliseconds.
+    pub(super) duration: Option<u64>,
+    /// What it said when it failed, without control sequences.
+    pub(super) messages: Vec<String>,
+    /// The line it stands on, where the report says so.
+    pub(super) line: Option<u64>,
+}
+
+/// A file that went wrong as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct BrokenFile {
+    /// Relative to the project.
+    pub(super) file: String,
+    /// What went wrong, without control sequences.
+    pub(super) message: String,
+    /// Whether any of its tests is listed: then it was loaded, and a hook threw.
+    pub(super) was_loaded: bool,
+}
+
+impl Tally {
+    /// Counts a report.
+    pub(super) fn of(document: Document, place: Place<'_>) -> Self {
+        let mut tally = Self { success: document.success, interrupted: document.was_interrupted, ..Self::default() };
+        for file in document.test_results {
+            tally.add(file, place);
+        }
+        let count = |outcome| tally.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
+        let failed = count(TestOutcome::Failed);
+        tally.agrees = (tally.total(), failed) == (document.num_total_tests, document.num_failed_tests);
+        tally.counts = Counts {
+            passed: count(TestOutcome::Passed),
+            failed: failed + tally.broken.len() as u64,
+            skipped: count(TestOutcome::Skipped),
+        };
+        tally
+    }
+
+    fn add(&mut self, file: File, place: Place<'_>) {
+        let path = place.within_project(&file.name);
+        let any_failed = file.assertion_results.iter().any(|test| test.status == FAILED);
+        self.focused |= file.status == FOCUSED;
+        if file.status == FAILED && !any_failed {
+            let message = strip(file.message.as_deref().unwrap_or_default());
+            let was_loaded = !file.assertion_results.is_empty();
+            self.broken.push(BrokenFile { file: path.clone(), message, was_loaded });
+        }
+        let tests = file.assertion_results.into_iter().map(|test| {
+            let known = OUTCOMES.iter().find(|(status, _)| *status == test.status);
+            let duration = test.duration.filter(|duration| duration.is_finite() && (0.0..1e15).contains(duration));
+            Test {
+                file: path.clone(),
+                ancestors: test.ancestor_titles.into_iter().filter(|title| !title.is_empty()).collect(),
+                title: test.title,
+                outcome: known.map_or(TestOutcome::Failed, |(_, outcome)| *outcome),
+                duration: duration.map(|duration| duration.round() as u64),
+                messages: test.failure_messages.unwrap_or_default().iter().map(|message| strip(message)).collect(),
+                line: test.location.map(|location| location.line).filter(|line| *line > 0),
+            }
+        });
+        self.tests.extend(tests);
+    }
+
+    /// Returns how many tests the report lists.
+    pub(super) fn total(&self) -> u64 {
+        self.tests.len() as u64
+    }
+
+    /// Returns the tests that failed.
+    pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| test.outcome == TestOutcome::Failed)
+    }
+
+    /// Returns whether nothing went wrong but files that could not be loaded.
+    pub(super) fn has_only_unloaded_files(&self) -> bool {
+        !self.broken.is_empty() && self.failed().next().is_none() && self.broken.iter().all(|file| !file.was_loaded)
+    }
+
+    /// Returns whether the report says that some tests were left out by `.only`; Vitest does not say.
+    pub(super) fn is_narrowed(&self) -> bool {
+        self.focused && self.counts.skipped > 0
+    }
+}

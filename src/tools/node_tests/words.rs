@@ -1,0 +1,100 @@
+//! What Jest and Vitest print where they write no report, or one that does not say why. Names causes; proves no success.
+
+use crate::model::Coverage;
+use crate::tools::interpret::Exited;
+
+/// Neither tool found a file of tests.
+const NO_TESTS: &[&str] = &["No tests found, exiting with code", "No test files found, exiting with code"];
+
+/// The command line or the configuration was refused. The line after such a heading says what is wrong.
+const REFUSED: &[&str] = &[
+    "Unrecognized CLI Parameter",
+    "Validation Error:",
+    "CACError:",
+    "Startup Error",
+    "Error: Failed to parse the TypeScript config",
+    "Could not find a config file",
+    "Can't find a root directory",
+    "CLIENT ERROR",
+];
+
+/// A configuration file that Node.js cannot load prints its name on the first line.
+const CONFIGURATION_FILES: &[&str] = &["jest.config.", "vitest.config.", "vite.config."];
+
+/// Errors that no test of the report shows.
+const UNHANDLED: &[&str] = &["Unhandled Rejection", "Unhandled Error", "Uncaught Exception"];
+
+/// A test ended the process that runs it.
+const EXIT_CALLED: &str = "process.exit called with";
+
+/// Returns whether no file of tests was found.
+pub(super) fn says_no_tests(exited: &Exited<'_>) -> bool {
+    lines(exited).any(|line| NO_TESTS.iter().any(|words| line.contains(words)))
+}
+
+/// Returns what is said of a refused command line or configuration.
+pub(super) fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let mut rest = lines(exited).skip_while(|line| !REFUSED.iter().any(|words| line.contains(words)));
+    if let Some(heading) = rest.next() {
+        let is_said_there = heading.contains("CACError:") || heading.contains(" config");
+        return if is_said_there { Some(heading) } else { rest.next().or(Some(heading)) };
+    }
+    let names_configuration = lines(exited).take(3).any(|line| CONFIGURATION_FILES.iter().any(|name| line.contains(name)));
+    let error = || lines(exited).find(|line| line.contains("Error: "));
+    names_configuration.then(error).flatten()
+}
+
+/// Returns what is said of an error that no test shows.
+pub(super) fn unhandled<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let mut rest = lines(exited).skip_while(|line| !UNHANDLED.iter().any(|words| line.contains(words)));
+    rest.next()?;
+    rest.find(|line| line.contains("Error: "))
+}
+
+/// Returns whether a test is said to have ended the process.
+pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
+    lines(exited).any(|line| line.contains(EXIT_CALLED))
+}
+
+/// Returns the line that says that coverage is below a threshold.
+pub(super) fn coverage_below<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    lines(exited).find(|line| {
+        let newer = line.contains("Coverage for ") && line.contains(" does not meet ");
+        newer || (line.contains(" coverage threshold for ") && line.contains(" not met: "))
+    })
+}
+
+/// Returns the two numbers of such a line. The newer form names what was reached first, Jest's older one what is required.
+pub(super) fn coverage_of(line: &str) -> Option<Coverage> {
+    let mut numbers = line.split(['(', ')', ' ']).filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
+    let (first, second) = (numbers.next()?, numbers.next()?);
+    let is_sensible = first.is_finite() && second.is_finite();
+    let (percent, required) = if line.contains(" not met: ") { (second, first) } else { (first, second) };
+    is_sensible.then_some(Coverage { percent, required })
+}
+
+/// Returns the last line of standard error that is not blank.
+pub(super) fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    exited.stderr.lines().map(str::trim).rfind(|line| !line.is_empty())
+}
+
+fn lines<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = &'a str> {
+    exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_a_coverage_line_are_read() {
+        for (line, percent, required) in [
+            ("Jest: Coverage for branches (50%) does not meet \"global\" threshold (90%)", 50.0, 90.0),
+            ("Jest: \"global\" coverage threshold for lines (80%) not met: 66.66%", 66.66, 80.0),
+            ("ERROR: Coverage for lines (12.5%) does not meet global threshold (80%)", 12.5, 80.0),
+        ] {
+            assert_eq!(coverage_of(line), Some(Coverage { percent, required }), "{line}");
+        }
+        assert_eq!(coverage_of("Coverage for lines (x%) does not meet"), None);
+    }
+}

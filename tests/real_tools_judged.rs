@@ -1,0 +1,115 @@
+//! Real Jest, Vitest, Prettier, mypy and Ruff through the whole of a run: how each is asked, judged and written down.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::common::{Project, jest_modules, python_checkers, vitest_modules};
+
+const PASSING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\n";
+const FAILING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\ndescribe('quotes', () => { test('answers 200', () => { expect(404).toBe(200); }); });\n";
+const EXITING: &str = "test('ends the process', () => { process.exit(0); });\n";
+
+/// Returns the classification's code, and the counts that `result` has at a key.
+fn outcome(report: &Value, key: &str) -> (Value, Value) {
+    let result = &report["stepExecution"]["results"][0];
+    (result["classification"]["code"].clone(), result["result"][key].clone())
+}
+
+fn check(tool: &str, command: &str) -> String {
+    format!("[[check]]\nname = \"{tool}\"\ntool = \"{tool}\"\ncommand = \"{command}\"\n")
+}
+
+fn program(modules: &Path, name: &str) -> String {
+    modules.join(".bin").join(name).display().to_string()
+}
+
+#[test]
+fn jest_passes_fails_and_proves_nothing_where_a_test_ends_the_process() {
+    let jest = program(&jest_modules(), "jest");
+    let project = Project::new().file("package.json", "{\"name\": \"x\"}\n").toml(&check("jest", &jest));
+    project.save("a.test.js", PASSING);
+    let output = project.proctor(["run"]).success();
+    let (code, tests) = outcome(&output.report(), "testResults");
+    assert_eq!((code, &tests["passed"], &tests["failed"]), (json!("TESTS_PASSED"), &json!(1), &json!(0)));
+    assert!(output.run_directory().join("STEP.1-jest-report.json").is_file(), "the report is evidence");
+    project.save("a.test.js", FAILING);
+    let report = project.proctor(["run"]).failure().report();
+    let (code, tests) = outcome(&report, "testResults");
+    assert_eq!((code, &tests["passed"], &tests["failed"]), (json!("TESTS_FAILED"), &json!(1), &json!(1)));
+    let failure = &tests["failures"][0];
+    assert_eq!((&failure["testName"], &failure["testFile"]), (&json!("quotes answers 200"), &json!("a.test.js")));
+    assert_eq!((&failure["expected"], &failure["received"], &failure["line"]), (&json!("200"), &json!("404"), &json!(2)));
+    assert_eq!(report["stepExecution"]["results"][0]["result"]["reportChannel"], "argument");
+    project.save("a.test.js", EXITING);
+    let (code, _) = outcome(&project.proctor(["run"]).failure().report(), "testResults");
+    assert_eq!(code, "REPORT_MISSING", "Jest ended with exit code 0");
+}
+
+#[test]
+fn jest_behind_a_script_is_recognised_and_asked_through_it() {
+    let package = r#"{"name": "x", "scripts": {"test": "jest --ci"}}"#;
+    let visible = jest_modules().display().to_string();
+    let toml = &format!("[sandbox]\nvisible = [\"{visible}\"]\n[[check]]\nname = \"unit\"\ncommand = \"npm test\"\n");
+    let project = Project::new().file("package.json", package).toml(toml).file("a.test.js", PASSING);
+    symlink(jest_modules(), project.path().join("node_modules")).expect("the project is ours");
+    let (code, tests) = outcome(&project.proctor(["run"]).success().report(), "testResults");
+    assert_eq!((code, &tests["passed"]), (json!("TESTS_PASSED"), &json!(1)));
+}
+
+#[test]
+fn vitest_is_found_by_its_script_and_judged_by_its_report() {
+    let project = Project::new()
+        .file("package.json", r#"{"name": "x", "type": "module", "scripts": {"test": "vitest --globals"}}"#)
+        .file(".gitignore", "node_modules\n")
+        .file("a.test.js", FAILING);
+    symlink(vitest_modules(), project.path().join("node_modules")).expect("the project is ours");
+    let report = project.proctor(["run"]).failure().report();
+    let (code, tests) = outcome(&report, "testResults");
+    assert_eq!((code, &tests["passed"], &tests["failed"]), (json!("TESTS_FAILED"), &json!(1), &json!(1)));
+    project.save("a.test.js", PASSING);
+    let (code, tests) = outcome(&project.proctor(["run"]).success().report(), "testResults");
+    assert_eq!((code, &tests["passed"]), (json!("TESTS_PASSED"), &json!(1)));
+}
+
+#[test]
+fn prettier_warns_unless_the_policy_says_more_and_a_pattern_without_files_is_no_success() {
+    let prettier = program(&jest_modules(), "prettier");
+    let project = Project::new().file("a.js", "const  x = 1\n").toml(&check("prettier", &format!("{prettier} --check .")));
+    let report = project.proctor(["run"]).success().report();
+    let (code, found) = outcome(&report, "diagnostics");
+    assert_eq!((code, &found[0]["file"], &found[0]["fixable"]), (json!("FINDINGS"), &json!("a.js"), &json!(true)));
+    let classification = &report["stepExecution"]["results"][0]["classification"];
+    assert_eq!(classification["policyApplied"]["strategy"], "WARN_ONLY", "C20");
+    let strict = format!("{}policy = {{ block_on = \"errors-only\" }}\n", check("prettier", &format!("{prettier} --check a.js")));
+    let strict = Project::new().file("a.js", "const  x = 1\n").toml(&strict);
+    strict.proctor(["run"]).failure();
+    strict.save("a.js", "const x = 1;\n");
+    assert_eq!(outcome(&strict.proctor(["run"]).success().report(), "diagnostics").0, "CLEAN");
+    let nothing = Project::new().toml(&check("prettier", &format!("{prettier} --check nowhere.js")));
+    assert_eq!(outcome(&nothing.proctor(["run"]).failure().report(), "diagnostics").0, "USAGE_ERROR");
+}
+
+#[test]
+fn mypy_and_ruff_are_found_in_the_projects_environment() {
+    let environment: PathBuf = python_checkers().parent().and_then(Path::parent).expect("it lies in bin/").to_owned();
+    let project = Project::new()
+        .file("pyproject.toml", "[tool.mypy]\nfiles = [\"a.py\"]\n[tool.ruff]\nline-length = 100\n")
+        .file(".gitignore", ".venv\n")
+        .file("a.py", "import os\n\n\ndef f(x: int) -> str:\n    return x\n");
+    symlink(environment, project.path().join(".venv")).expect("the project is ours");
+    let report = project.proctor(["run"]).failure().report();
+    let results = report["stepExecution"]["results"].as_array().expect("two checks").clone();
+    let seen: Vec<_> = results
+        .iter()
+        .map(|result| {
+            let found = &result["result"]["diagnostics"][0];
+            (result["classification"]["validationTool"].clone(), found["ruleId"].clone(), found["line"].clone())
+        })
+        .collect();
+    assert_eq!(seen, [(json!("mypy"), json!("return-value"), json!(5)), (json!("ruff"), json!("F401"), json!(1))]);
+    assert_eq!(results[1]["result"]["diagnostics"][0]["fix"]["automated"], true, "the command is ours, so it was asked for JSON");
+    project.save("a.py", "def f(x: int) -> str:\n    return str(x)\n");
+    project.proctor(["run"]).success();
+}
