@@ -14,9 +14,8 @@ use crate::model::{
     Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
-    ActualValue, BlockOn, ConditionValue, ConnectionFault, CriteriaEvaluation, Diagnosis, Exchange, ExchangeOutcome, FileCheck,
-    FileLook, FileSeen, FileValidation, FoundFile, HttpRequest, JudgedCondition, JudgedExpectation, Observed, PortSeen,
-    TaskCondition, TaskCriteria,
+    BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
+    HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
@@ -472,53 +471,4 @@ fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category
         executed.observed = observed;
     }
     facts
-}
-
-/// A run of a task with criteria of its own: seed 004's conditions, one of each outcome.
-pub(super) fn judged_run() -> RunFacts {
-    let condition = |text: &str, decided, actual: &[(&str, Option<f64>)], reason: Option<&str>| JudgedCondition {
-        condition: TaskCondition { condition: text.to_owned(), description: format!("What {text} stands for") },
-        decided,
-        actual: actual
-            .iter()
-            .map(|(reference, value)| ActualValue {
-                reference: (*reference).to_owned(),
-                value: value.map(ConditionValue::Number),
-            })
-            .collect(),
-        unknown: actual.iter().filter(|(_, value)| value.is_none()).map(|(reference, _)| (*reference).to_owned()).collect(),
-        reason: reason.map(str::to_owned),
-    };
-    let criteria = TaskCriteria {
-        success: Vec::new(),
-        failure: Vec::new(),
-        expected_output: None,
-        all_steps_must_pass: true,
-        minimum_pass_rate_basis_points: Some(10_000),
-        required_evidence: vec![EvidenceKind::TerminalOutput, EvidenceKind::TestExecutionLog, EvidenceKind::ApiResponses],
-        task_status_lock: true,
-    };
-    let evaluation = CriteriaEvaluation {
-        criteria,
-        success: vec![
-            condition("STEP.1.exitCode === 0", true, &[("STEP.1.exitCode", Some(0.0))], None),
-            condition("STEP.3.exitCode === 0", false, &[("STEP.3.exitCode", Some(2.0))], Some("TypeScript found 1 error")),
-        ],
-        failure: vec![
-            condition("STEP.9.statusCode !== 200", true, &[("STEP.9.statusCode", None)], Some("Not known: `STEP.9.statusCode`")),
-            condition(
-                "STEP.1.exitCode > STEP.3.exitCode",
-                false,
-                &[("STEP.1.exitCode", Some(0.0)), ("STEP.3.exitCode", Some(2.0))],
-                None,
-            ),
-        ],
-        expected_output: vec![JudgedExpectation {
-            expectation: "standard error is empty".to_owned(),
-            met: false,
-            reason: Some("STEP.3 printed 12 bytes on it".to_owned()),
-        }],
-        missing_evidence: vec![EvidenceKind::ApiResponses],
-    };
-    RunFacts { criteria: Some(evaluation), ..mixed_run() }
 }

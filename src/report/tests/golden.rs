@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::judged::judged_run;
 use crate::model::{
     CategoryCode, Classification, DiagnosticSummary, Digest, DurationMs, EvidenceFile, EvidenceKind, OverallStatus, ResultType,
 };
 use crate::report::samples::{
-    aborted_run, at, failed_tests, judged_run, mixed_run, refused_request, reused_tests, run_of, seen_file, warned_lint,
+    aborted_run, at, failed_tests, mixed_run, refused_request, reused_tests, run_of, seen_file, warned_lint,
 };
 use crate::report::{
     ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts,

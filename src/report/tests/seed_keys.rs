@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::report::samples::{aborted_run, judged_run, mixed_run, refused_request, run_of, seen_file};
+use super::judged::judged_run;
+use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, seen_file};
 use crate::report::{ActionDisposition, UNFILLED_KEYS, build, seal_hash};
 
 /// Every key of seed 004's master report, `[]` for any entry of a list. The broken key of `executionSummary` is `actionCounts` (E1).
