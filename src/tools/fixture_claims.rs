@@ -1,4 +1,4 @@
-//! What each captured output under `fixtures/tools/` is expected to amount to, read off the output by a person.
+//! What each captured output under `fixtures/tools/` amounts to. Most claims were taken from what the readers said and then held against the output.
 
 use crate::model::CategoryCode;
 
