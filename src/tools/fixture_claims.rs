@@ -1,4 +1,5 @@
-//! What each captured output under `fixtures/tools/` amounts to. Most claims were taken from what the readers said and then held against the output.
+//! What each captured output under `fixtures/tools/` amounts to. Most claims were taken from what the readers said and then held
+//! against the output.
 
 use crate::model::CategoryCode;
 
