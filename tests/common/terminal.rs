@@ -22,7 +22,7 @@ use crate::common::poll::poll;
 use crate::common::project::Project;
 
 /// How long the command may take to end.
-const END_BOUND: Duration = Duration::from_secs(30);
+const END_BOUND: Duration = Duration::from_secs(120);
 
 /// A command at a terminal; killed when dropped.
 #[must_use = "dropping it kills the command"]

@@ -15,7 +15,7 @@ use crate::common::project::Project;
 /// How long a verdict may take; no check of a test is meant to come near it.
 const VERDICT_BOUND: Duration = Duration::from_secs(120);
 /// How long the program may take to end when it is told to.
-const END_BOUND: Duration = Duration::from_secs(30);
+const END_BOUND: Duration = Duration::from_secs(120);
 
 /// A command that goes on until it is told to end; killed when dropped.
 #[must_use = "dropping it kills the command"]

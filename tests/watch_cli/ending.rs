@@ -134,8 +134,10 @@ fn an_idle_watch_costs_nothing() {
     project.save("state.txt", "ok, better\n");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     wait_until_it_watches(&mut watch);
-    let ids = family_of(watch.id());
-    assert_eq!(ids.len(), 3, "watch, launcher and the keeper that is parked for the next save: {ids:?}");
+    let ids = poll(LATE, "watch, launcher and the keeper that is parked for the next save", || {
+        let ids = family_of(watch.id());
+        if ids.len() == 3 { Ok(ids) } else { Err(format!("{ids:?}")) }
+    });
     let all = |count: fn(i32) -> u64| ids.iter().map(|id| count(*id)).sum::<u64>();
     // The line is drawn a moment before the last thread has gone to sleep.
     let (ticks_before, wakes_before) = poll(LATE, "every thread to sleep", || {
@@ -145,12 +147,12 @@ fn an_idle_watch_costs_nothing() {
     });
     thread::sleep(Duration::from_secs(3));
     let (spent, woken) = (all(ticks) - ticks_before, all(wakes) - wakes_before);
-    let memory: Vec<_> = ids.iter().map(|id| status_number(*id, "VmRSS")).collect();
-    println!("idle for 3 s: {spent} ticks, {memory:?} KiB resident (watch, launcher, parked keeper)");
+    let memory: Vec<_> = ids.iter().map(|id| status_number(*id, "RssAnon")).collect();
+    println!("idle for 3 s: {spent} ticks, {memory:?} KiB of their own (watch, launcher, parked keeper)");
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
     assert_eq!(woken, 0, "nothing wakes up by itself");
-    // The release build is what counts, below 20 MiB; a debug build is larger.
-    assert!(memory.iter().sum::<u64>() < 60 * 1024, "{memory:?}");
+    // What is mapped from the program's file is shared, and a debug build's is large.
+    assert!(memory.iter().sum::<u64>() < 10 * 1024, "{memory:?}");
     watch.interrupt();
 }
 
