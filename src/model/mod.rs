@@ -6,6 +6,7 @@
 mod action_kind;
 mod action_type;
 mod criteria;
+mod debt;
 mod digest;
 mod evidence;
 mod exit_code;
@@ -38,6 +39,7 @@ pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
     TaskCondition, TaskCriteria,
 };
+pub use debt::{DebtRouting, DebtSettings, LikelyFailure};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;

@@ -342,6 +342,11 @@ impl PolicyApplied {
     }
 }
 
+impl Severity {
+    /// All severities, the worst first.
+    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
+}
+
 impl ResultType {
     /// All result types, in the order seed 004 lists them.
     pub const ALL: [Self; 7] = [

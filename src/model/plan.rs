@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionKind, ByteSize, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    ActionId, ActionKind, ByteSize, DebtSettings, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool, ToolClass,
+    ToolPolicy,
 };
 
 /// The phase of a run an action belongs to.
@@ -224,6 +225,9 @@ pub struct Plan {
     /// What it is judged by beside the actions' results; none for checks of `proctor.toml` and of discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
+    /// How its debt is written down; none: as schema 2.0.0 has it unless a specification says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debt: Option<DebtSettings>,
     /// What a person should know about it.
     pub notes: Vec<PlanNote>,
     /// The steps in the order they are carried out, as far as `after` allows; those that are not named come after them, in the

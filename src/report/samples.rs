@@ -340,6 +340,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),
             criteria: None,
+            debt: None,
             notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
             order: Vec::new(),
             parallel: false,

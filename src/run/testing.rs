@@ -52,6 +52,7 @@ pub(crate) fn plan() -> Plan {
         steps: Vec::new(),
         cleanup: Vec::new(),
         criteria: None,
+        debt: None,
         notes: Vec::new(),
         order: Vec::new(),
         parallel: false,

@@ -260,6 +260,7 @@ impl<'c> Resolver<'c> {
             steps,
             cleanup: cleanup.collect(),
             criteria: None,
+            debt: None,
             notes: self.notes,
             order: Vec::new(),
             parallel: false,
