@@ -67,3 +67,47 @@ impl Default for DebtSettings {
         }
     }
 }
+
+/// Where an item goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DebtDestination {
+    /// To the sprint.
+    SprintTasks,
+    /// To the inventory.
+    Inventory,
+    /// Where a person says.
+    Unrouted,
+}
+
+/// What the inventory says of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum InventoryStatus {
+    /// It is in the sprint.
+    InSprint,
+    /// It waits.
+    InInventory,
+    /// Nobody has routed it.
+    Unrouted,
+}
+
+/// Whether something is missing or wrong (C41, C42).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WorkType {
+    /// An endpoint, a file or a symbol is not there.
+    Feature,
+    /// What is there is wrong.
+    BugFix,
+}
+
+/// What is to be mended (C49).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DebtOrigin {
+    /// The code.
+    Code,
+    /// What the checks need around it.
+    Environment,
+}

@@ -28,6 +28,8 @@ pub enum EvidenceKind {
     Diagnostics,
     /// A report a tool wrote, as it was.
     ToolReport,
+    /// What is to be mended.
+    TechnicalDebt,
 }
 
 impl EvidenceKind {
@@ -44,6 +46,7 @@ impl EvidenceKind {
             Self::ActionRecord => "action-record",
             Self::Diagnostics => "diagnostics",
             Self::ToolReport => "tool-report",
+            Self::TechnicalDebt => "technical-debt",
         }
     }
 }

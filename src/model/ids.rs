@@ -93,6 +93,13 @@ identifier!(
     "`exec-<yyyymmddThhmmss.mmmZ>-<6 digits or more>`",
     is_run_id
 );
+identifier!(
+    /// A debt item of a task: `DEBT-T030-001` (seed 004).
+    DebtId,
+    "debt id",
+    "`DEBT-`, a task's id, a dash, and 3 digits or more",
+    is_debt_id
+);
 
 /// A position in a project's ledger, counted from 1 without gaps (S3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -120,6 +127,18 @@ impl RunId {
 
     /// Returns the run's number within its project.
     pub fn number(&self) -> u64 {
+        self.0.rsplit('-').next().and_then(|digits| digits.parse().ok()).expect("the constructor checked the digits")
+    }
+}
+
+impl DebtId {
+    /// Returns the id of the item with `number` of a task.
+    pub fn new(task: &TaskId, number: u32) -> Self {
+        Self(format!("DEBT-{task}-{number:03}"))
+    }
+
+    /// Returns the item's number within its task.
+    pub fn number(&self) -> u32 {
         self.0.rsplit('-').next().and_then(|digits| digits.parse().ok()).expect("the constructor checked the digits")
     }
 }
@@ -160,6 +179,13 @@ fn is_action_id(text: &str) -> bool {
     let starts_right = prefix.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
     let prefix_is_right = prefix.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     starts_right && prefix_is_right && !number.is_empty() && number.len() <= 9 && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_debt_id(text: &str) -> bool {
+    let parts = text.strip_prefix("DEBT-").and_then(|rest| rest.rsplit_once('-'));
+    parts.is_some_and(|(task, digits)| {
+        is_task_id(task) && digits.len() >= 3 && digits.bytes().all(|it| it.is_ascii_digit()) && digits.parse::<u32>().is_ok()
+    })
 }
 
 fn is_run_id(text: &str) -> bool {

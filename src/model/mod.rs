@@ -39,7 +39,7 @@ pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
     TaskCondition, TaskCriteria,
 };
-pub use debt::{DebtRouting, DebtSettings, LikelyFailure};
+pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
@@ -51,7 +51,7 @@ pub use freshness::{
     Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
     TaskStanding, WaitStep, compute_freshness,
 };
-pub use ids::{ActionId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,

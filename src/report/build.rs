@@ -20,7 +20,8 @@ pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
 /// How many moved paths the report lists; the count beside them is of all.
 const LISTED_MOVED_PATHS: usize = 200;
 
-/// Returns the report of a run. Its hash is set by [`crate::report::seal_hash`] when nothing is added any more.
+/// Returns the report of a run. Its hash is set by [`crate::report::seal_hash`] when nothing is added any more;
+/// [`crate::report::with_debt`] adds what it says of its debt file, which is made of it.
 pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
     ExecutionReportV2 {
         report_version: REPORT_VERSION.to_owned(),
@@ -41,6 +42,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         },
         validation_criteria_evaluation: build_validation(facts),
         completion_criteria_evaluation: build_completion(facts),
+        technical_debt_generated: None,
         route: facts.route.as_ref().map(build_route),
         tdd: facts.tdd.as_ref().map(build_tdd),
         tree: Some(build_tree(&facts.tree)),

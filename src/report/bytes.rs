@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::report::build::REPORT_VERSION;
 use crate::report::records::RUN_SCHEMA;
-use crate::report::{ExecutionReportV2, RunStartV1};
+use crate::report::{DEBT_SCHEMA, ExecutionReportV2, RunStartV1, TechnicalDebtV1, seal_debt_hash};
 
 /// Says why bytes are not the document they should be.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,15 @@ pub fn parse(bytes: &[u8]) -> Result<ExecutionReportV2, ReportError> {
 /// Reads a start record back.
 pub fn parse_run_start(bytes: &[u8]) -> Result<RunStartV1, ReportError> {
     read(bytes, &Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA })
+}
+
+/// Reads a debt file back, and checks the hash it has of itself.
+pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
+    let kind = Kind { document: "debt file", version_key: "schema", known: DEBT_SCHEMA };
+    let debt: TechnicalDebtV1 = read(bytes, &kind)?;
+    let is_whole = seal_debt_hash(debt.clone()).authenticity == debt.authenticity;
+    let foreign = || ReportError::Foreign { document: kind.document, path: "authenticity.sha256Hash".to_owned() };
+    if is_whole { Ok(debt) } else { Err(foreign()) }
 }
 
 fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<Document, ReportError> {

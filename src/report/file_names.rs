@@ -4,6 +4,8 @@ use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceK
 
 /// The report's file name.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
+/// The debt file's name.
+pub const DEBT_FILE: &str = "technical-debt-data.json";
 /// The start record's file name.
 pub const RUN_START_FILE: &str = "run.json";
 
@@ -160,6 +162,7 @@ pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFi
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
     let kind = match known {
         None if name == RUN_START_FILE => EvidenceKind::ActionRecord,
+        None if name == DEBT_FILE => EvidenceKind::TechnicalDebt,
         None => EvidenceKind::ErrorLogs,
         Some((_, rest)) => kind_of_slug(without_attempt(rest)),
     };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::model::Digest;
-use crate::report::ExecutionReportV2;
+use crate::report::{ExecutionReportV2, TechnicalDebtV1};
 
 /// Keys of `authenticity` that the hash leaves out.
 const NOT_COVERED: [&str; 2] = ["reportHash", "signature"];
@@ -12,10 +12,21 @@ const NOT_COVERED: [&str; 2] = ["reportHash", "signature"];
 ///
 /// Numbers are compared as RFC 8785 writes them, as IEEE doubles: whole numbers above 2^53 are not told apart.
 pub fn report_hash(report: &Value) -> Digest {
-    let mut covered = report.clone();
+    hash_without(report, &NOT_COVERED)
+}
+
+/// Returns the debt file with its hash in `authenticity.sha256Hash`, which covers everything else.
+pub fn seal_debt_hash(mut debt: TechnicalDebtV1) -> TechnicalDebtV1 {
+    let value = serde_json::to_value(&debt).expect("the debt file's types have text keys");
+    debt.authenticity.sha256_hash = Some(hash_without(&value, &["sha256Hash"]));
+    debt
+}
+
+fn hash_without(document: &Value, keys: &[&str]) -> Digest {
+    let mut covered = document.clone();
     if let Some(authenticity) = covered.get_mut("authenticity").and_then(Value::as_object_mut) {
-        for key in NOT_COVERED {
-            authenticity.remove(key);
+        for key in keys {
+            authenticity.remove(*key);
         }
     }
     Digest::of(&serde_json_canonicalizer::to_vec(&covered).expect("a JSON value has text keys and finite numbers"))

@@ -46,6 +46,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
             overall_result: None,
             reason: REASON.to_owned(),
         },
+        technical_debt_generated: None,
         completion_criteria_evaluation: CompletionV2 {
             all_steps_must_pass: None,
             minimum_pass_rate: None,

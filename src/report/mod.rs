@@ -10,6 +10,7 @@
 mod build;
 mod build_action;
 mod build_criteria;
+mod build_debt;
 mod build_observed;
 mod bytes;
 mod ending;
@@ -29,7 +30,8 @@ mod wire;
 
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::action_result;
-pub use bytes::{ReportError, parse, parse_run_start, to_bytes};
+pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
+pub use bytes::{ReportError, parse, parse_debt, parse_run_start, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
@@ -37,26 +39,29 @@ pub use facts::{
     ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts,
     IsolationFacts, ProgramFacts, RecoveryFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
 };
-pub use file_names::{ActionFiles, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
-pub use hash::{report_hash, seal_hash};
+pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
+pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use plain_text::plain_text;
 pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
-pub use unfilled::{UNFILLED_KEYS, UnfilledKey};
+pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
-    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AttemptV2, AuthenticityV2,
-    BodyV1, ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeKind, ConfigurationChangeV2,
-    ConnectionDiagnosticsV2, ContentionV2, CustodyV2, DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EnvironmentComponentV2,
-    EnvironmentRecordV1, EnvironmentV2, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2,
-    ExecutionV1, ExpectationV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1,
-    HealthCheckV2, ImpactV2, IsolationV2, JudgementV1, LookV1, OutputV1, PortCheckV2, PortProcessV2, PrerequisiteExecutionV2,
-    ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2,
-    RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2, StepExecutionV2, SuccessConditionV2,
-    SuccessConditionsV2, SurvivorV2, TddV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
-    TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AgentInstructionsV1,
+    AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeKind,
+    ConfigurationChangeV2, ConnectionDiagnosticsV2, ContentionV2, ContextV1, CustodyV2, DebtAuthenticityV1, DebtClassificationV1,
+    DebtDestinationsV2, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1,
+    DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2,
+    ErrorDetailsV1, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, ExpectationV2,
+    ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2,
+    ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2, PortProcessV2,
+    PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2,
+    ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2,
+    SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2,
+    TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TextV2,
+    TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

@@ -11,11 +11,10 @@ pub struct UnfilledKey {
 
 const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13, C75)";
 const NO_SPECIFICATION: &str = "checks of proctor.toml and of discovery come from no test specification";
-const NO_DEBT_FILE: &str = "no debt file is written yet; each action says in debtGeneration what would be due";
 const ERROR_OBJECT: &str = "seed 004's detailed example has the error as an object with this key, which is what we write";
 
 /// The keys that are not filled.
-pub const UNFILLED_KEYS: [UnfilledKey; 16] = [
+pub const UNFILLED_KEYS: [UnfilledKey; 15] = [
     UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
     UnfilledKey { path: "testSpecification.schemaVersion", reason: NO_SPECIFICATION },
     UnfilledKey { path: "testSpecification.taskTitle", reason: NO_SPECIFICATION },
@@ -30,9 +29,39 @@ pub const UNFILLED_KEYS: [UnfilledKey; 16] = [
         path: "stepExecution.results[].result.eslintResults",
         reason: "one shape for all tools' findings: diagnostics and summary (C69)",
     },
-    UnfilledKey { path: "technicalDebtGenerated", reason: NO_DEBT_FILE },
     UnfilledKey { path: "authenticity.nodeVersion", reason: "engineVersion stands in for it (E1)" },
     UnfilledKey { path: "authenticity.signatureAlgorithm", reason: "reports are not signed yet; a hash is no signature (C75)" },
     UnfilledKey { path: "authenticity.tamperDetection", reason: SELF_CLAIM },
     UnfilledKey { path: "authenticity.agentModificationDetected", reason: SELF_CLAIM },
+];
+
+const NOT_SEEN: &str = "nothing that was seen says it, and proctor does not guess (facts of this file come from results alone)";
+const NO_SPRINT: &str = "proctor routes items and keeps no sprint: it knows no task of one";
+
+/// The keys of the original debt file that are not filled.
+pub const UNFILLED_DEBT_KEYS: [UnfilledKey; 12] = [
+    UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
+    UnfilledKey { path: "debtItems[].classification.estimatedEffort", reason: NOT_SEEN },
+    UnfilledKey { path: "debtItems[].routing.sprintTaskId", reason: NO_SPRINT },
+    UnfilledKey {
+        path: "debtItems[].evidence.relevantLogLines",
+        reason: "findings are read from reports and streams, and no line of the log is known to be theirs",
+    },
+    UnfilledKey { path: "debtItems[].evidence.screenshots", reason: "proctor drives no browser (E8)" },
+    UnfilledKey { path: "debtItems[].agentInstructions.taskFileUpdate", reason: NO_SPRINT },
+    UnfilledKey { path: "debtItems[].agentInstructions.inventoryUpdate", reason: NO_SPRINT },
+    UnfilledKey {
+        path: "debtItems[].agentInstructions.prohibitedActions",
+        reason: "what an agent may do is the same for every item, and is enforced, not written down",
+    },
+    UnfilledKey {
+        path: "routingSummary.sprintCapacity.criticalHighTasks",
+        reason: "specification 2.0.0 limits CRITICAL items alone: criticalTasks and maxCritical",
+    },
+    UnfilledKey {
+        path: "routingSummary.sprintCapacity.maxCriticalHigh",
+        reason: "specification 2.0.0 limits CRITICAL items alone: criticalTasks and maxCritical",
+    },
+    UnfilledKey { path: "authenticity.signatureVerification", reason: SELF_CLAIM },
+    UnfilledKey { path: "authenticity.tamperDetection", reason: SELF_CLAIM },
 ];

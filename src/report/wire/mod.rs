@@ -6,6 +6,7 @@
 mod action;
 mod context;
 mod criteria;
+mod debt;
 mod exchange;
 mod observed;
 mod record;
@@ -21,6 +22,11 @@ pub use context::{
 pub use criteria::{
     ActualValueV2, CompletionV2, ExpectationV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, RequiredEvidenceV2,
     SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
+};
+pub use debt::{
+    AgentInstructionsV1, ContextV1, DebtAuthenticityV1, DebtClassificationV1, DebtDestinationsV2, DebtDiagnosticsV1,
+    DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1, EarlierItemV1, ErrorDetailsV1, HttpTraceV1,
+    ImplementationGuidanceV1, OriginalErrorV1, RoutingSummaryV1, SprintCapacityV1, TechnicalDebtGeneratedV2, TechnicalDebtV1,
 };
 pub use exchange::{
     BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,

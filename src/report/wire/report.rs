@@ -12,6 +12,7 @@ use super::context::{
     TreeV2,
 };
 use super::criteria::{CompletionV2, ValidationCriteriaV2};
+use super::debt::TechnicalDebtGeneratedV2;
 
 /// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct ExecutionReportV2 {
     pub validation_criteria_evaluation: ValidationCriteriaV2,
     /// Whether the task may be ticked off.
     pub completion_criteria_evaluation: CompletionV2,
+    /// The debt of the run; absent where no debt file is written: no verdict (E17), or the specification wants none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub technical_debt_generated: Option<TechnicalDebtGeneratedV2>,
     /// Where the task goes next; absent where nothing was routed (R2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<RouteV2>,

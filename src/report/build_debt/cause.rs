@@ -1,0 +1,161 @@
+//! What the failure of an action comes down to: its first error, and what that is known by across runs (C48).
+
+use crate::model::{DebtCategory, Diagnostic, Digest, FindingLevel, ResultType, TestFailure};
+use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
+
+/// The first error of an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cause {
+    /// The error itself.
+    pub(super) error: OriginalErrorV1,
+    /// What else tells it from others: two commands that end with 1 have nothing in common.
+    subject: String,
+}
+
+impl Cause {
+    /// Returns the first error of an entry: of tests and findings the first by file and place, whatever order they came in.
+    pub(super) fn of(entry: &ActionResultV2) -> Self {
+        let result = entry.result.as_ref();
+        // What ran out of time found what it found by chance: the limit is the cause.
+        let found = result.filter(|_| entry.status != Some(ResultType::Timeout));
+        let test = found.and_then(first_failure).map(Self::of_test);
+        let finding = || found.and_then(first_finding).map(Self::of_finding);
+        let request = || result.and_then(|result| Self::of_exchange(entry, result));
+        test.or_else(finding).or_else(request).unwrap_or_else(|| Self::of_reason(entry))
+    }
+
+    /// Returns what the cause is known by: numbers, addresses and blanks do not count.
+    pub(super) fn fingerprint(&self, tool: &str, category: DebtCategory) -> Digest {
+        let message = normalised(&self.error.message);
+        let file = self.error.file.as_deref().unwrap_or_default();
+        let error_type = self.error.error_type.as_deref().unwrap_or_default();
+        let parts = [tool, &format!("{category:?}"), error_type, &message, file, &self.subject];
+        // No part holds a NUL: each comes from JSON text of a tool or a path, and `normalised` drops control characters.
+        Digest::of(parts.map(|part| part.replace('\0', " ")).join("\0").as_bytes())
+    }
+
+    fn of_test(failure: &TestFailure) -> Self {
+        let error = OriginalErrorV1 {
+            error_type: exception(&failure.error).map(str::to_owned),
+            message: failure.error.clone(),
+            expected: failure.expected.clone(),
+            received: failure.received.clone(),
+            file: failure.test_file.clone(),
+            line: failure.line,
+        };
+        // Without a file the test's own name is the place.
+        let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
+        Self { error, subject }
+    }
+
+    fn of_finding(finding: &Diagnostic) -> Self {
+        let error = OriginalErrorV1 {
+            error_type: finding.code.clone().or_else(|| finding.rule_id.clone()),
+            message: finding.message.clone(),
+            file: finding.file.clone(),
+            line: finding.line,
+            ..unknown()
+        };
+        Self { error, subject: String::new() }
+    }
+
+    /// A connection that fails is one cause for all requests over it; an answer that is wrong belongs to its request.
+    fn of_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
+        if let Some(error) = &result.error {
+            let place = error.address.as_deref().map(|address| format!("{address}:{}", error.port.unwrap_or_default()));
+            let message = OriginalErrorV1 { error_type: Some(error.code.clone()), message: error.message.clone(), ..unknown() };
+            return Some(Self { error: message, subject: place.unwrap_or_default() });
+        }
+        result.status_code?;
+        Some(Self { subject: entry.command.clone(), ..Self::of_reason(entry) })
+    }
+
+    fn of_reason(entry: &ActionResultV2) -> Self {
+        let classification = entry.classification.as_ref();
+        let debt = entry.debt_generation.as_ref();
+        let path = entry.result.as_ref().and_then(|result| result.file_path.clone());
+        let error = OriginalErrorV1 {
+            error_type: classification.and_then(|classification| classification.error_type.clone()),
+            message: classification.map(|classification| classification.reason.clone()).unwrap_or_default(),
+            file: path.or_else(|| debt.and_then(|debt| debt.specific_file.clone())),
+            line: debt.and_then(|debt| debt.specific_line),
+            ..unknown()
+        };
+        Self { error, subject: entry.name.clone() }
+    }
+}
+
+fn unknown() -> OriginalErrorV1 {
+    OriginalErrorV1 { error_type: None, message: String::new(), expected: None, received: None, file: None, line: None }
+}
+
+/// Returns the failure of an action by file, place and name. Tests that go on in parallel are reported in any order.
+pub(super) fn first_failure(result: &ActionOutcomeV2) -> Option<&TestFailure> {
+    let failures = &result.test_results.as_ref()?.failures;
+    failures.iter().min_by_key(|failure| (&failure.test_file, failure.line, &failure.test_name))
+}
+
+/// Returns the worst finding, of several the first by place.
+pub(super) fn first_finding(result: &ActionOutcomeV2) -> Option<&Diagnostic> {
+    let place = |finding: &&Diagnostic| {
+        let level = finding.severity != FindingLevel::Error;
+        (level, finding.file.clone(), finding.line, finding.column, finding.code.clone(), finding.rule_id.clone())
+    };
+    result.diagnostics.findings().iter().min_by_key(place)
+}
+
+/// Returns the name of the exception a message begins with: `AssertionError: …`.
+fn exception(message: &str) -> Option<&str> {
+    const ENDINGS: [&str; 5] = ["Error", "Exception", "Failed", "Exit", "Warning"];
+    let name = message.split(':').next()?.trim();
+    let is_name = name.chars().all(|it| it.is_alphanumeric() || it == '_' || it == '.');
+    (is_name && ENDINGS.iter().any(|ending| name.ends_with(ending))).then_some(name)
+}
+
+/// Returns a message without what differs between two runs of the same failure: numbers and addresses are `#`, blanks are one.
+fn normalised(message: &str) -> String {
+    let mut words = Vec::new();
+    for word in message.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()) {
+        let mut short = String::new();
+        let is_address = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        for part in word.split_inclusive(|it: char| !it.is_ascii_alphanumeric()) {
+            let name = part.trim_end_matches(|it: char| !it.is_ascii_alphanumeric());
+            let rest = &part[name.len()..];
+            let numberless = name.chars().map(|it| if it.is_ascii_digit() { '#' } else { it });
+            let shown: String = if name.starts_with("0x") || is_address(name) { "#".to_owned() } else { numberless.collect() };
+            for character in shown.chars().chain(rest.chars()) {
+                if character != '#' || !short.ends_with('#') {
+                    short.push(character);
+                }
+            }
+        }
+        words.push(short);
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{exception, normalised};
+
+    #[test]
+    fn what_differs_between_two_runs_of_the_same_failure_is_left_out_of_it() {
+        for (message, same) in [
+            ("assert 2.67 == 2.66", "assert #.# == #.#"),
+            ("<Quote at 0x7f3a12>  is\tnot 17", "<Quote at #> is not #"),
+            ("took 1032 ms of deadbeef0123", "took # ms of #"),
+            ("no route to item12", "no route to item#"),
+        ] {
+            assert_eq!(normalised(message), same);
+        }
+        assert_ne!(normalised("a is missing"), normalised("b is missing"));
+    }
+
+    #[test]
+    fn only_the_name_of_an_exception_is_a_type() {
+        assert_eq!(exception("AssertionError: assert 1 == 2"), Some("AssertionError"));
+        assert_eq!(exception("quotes.errors.QuoteError"), Some("quotes.errors.QuoteError"));
+        assert_eq!(exception("assert False is True"), None);
+        assert_eq!(exception("my own Error: x"), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! What is one item: actions that fail by one tool, with one category, for one cause (C48).
+
+use std::collections::BTreeMap;
+
+use crate::model::{DebtCategory, DebtGeneration, Digest, Severity};
+use crate::report::build_debt::cause::Cause;
+use crate::report::{ActionResultV2, ExecutionReportV2};
+
+/// The entries of a report, in the order of the phases.
+pub(super) struct Entries<'a>(Vec<&'a ActionResultV2>);
+
+/// Actions with one cause.
+#[derive(Debug, Clone)]
+pub(super) struct Group<'a> {
+    /// What it is known by.
+    pub(super) fingerprint: Digest,
+    /// The first of them, which the item speaks of.
+    pub(super) head: &'a ActionResultV2,
+    /// What that one's failure comes down to.
+    pub(super) cause: Cause,
+    /// The debt that one is due.
+    pub(super) debt: &'a DebtGeneration,
+    /// The category of all of them.
+    pub(super) category: DebtCategory,
+    /// The worst severity of them.
+    pub(super) severity: Severity,
+    /// Whether any of them blocks.
+    pub(super) blocking: bool,
+    /// The others.
+    pub(super) related: Vec<&'a ActionResultV2>,
+}
+
+impl<'a> Entries<'a> {
+    pub(super) fn of(report: &'a ExecutionReportV2) -> Self {
+        let phases = [&report.prerequisite_execution.results, &report.step_execution.results, &report.cleanup_execution.results];
+        Self(phases.into_iter().flatten().collect())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a ActionResultV2> {
+        self.0.iter().copied()
+    }
+}
+
+impl<'a> Group<'a> {
+    /// Returns all its actions, the first of them first.
+    pub(super) fn members(&self) -> impl Iterator<Item = &'a ActionResultV2> {
+        std::iter::once(self.head).chain(self.related.iter().copied())
+    }
+}
+
+/// Returns the groups, in the order of their first actions. Whether debt is due was judged before (R4): nothing is judged again.
+pub(super) fn compute_groups<'a>(entries: &Entries<'a>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut known: BTreeMap<Digest, usize> = BTreeMap::new();
+    for entry in entries.iter() {
+        let Some(debt) = entry.debt_generation.as_ref().filter(|debt| debt.should_generate) else { continue };
+        let (Some(category), Some(severity)) = (debt.category, debt.severity) else { continue };
+        let cause = Cause::of(entry);
+        let fingerprint = cause.fingerprint(&entry.tool, category);
+        let blocking = entry.blocking == Some(true);
+        if let Some(index) = known.get(&fingerprint) {
+            let group = &mut groups[*index];
+            group.severity = group.severity.max(severity);
+            group.blocking |= blocking;
+            group.related.push(entry);
+        } else {
+            known.insert(fingerprint, groups.len());
+            let related = Vec::new();
+            groups.push(Group { fingerprint, head: entry, cause, debt, category, severity, blocking, related });
+        }
+    }
+    groups
+}
