@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, list, open_plain, read_plain};
+use crate::evidence::files::{hash_file, if_there, list, open_plain, read_plain};
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
@@ -56,6 +56,18 @@ pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &R
 /// Reads a run's `run.json`.
 pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
     read_plain(&store.run_directory(project, task, run_id).join(START_RECORD_NAME))
+}
+
+/// Reads a file of a run by its name; none where the run has none of that name.
+pub fn read_file(
+    store: &Store,
+    project: &ProjectId,
+    task: &TaskId,
+    run_id: &RunId,
+    name: &str,
+) -> Result<Option<Vec<u8>>, EvidenceError> {
+    check_component(name)?;
+    if_there(read_plain(&store.run_directory(project, task, run_id).join(name)))
 }
 
 /// Opens a file of a run by its name, for reading.

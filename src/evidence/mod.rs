@@ -55,7 +55,9 @@ pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use file_look::{Reading, look_at_file};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
-pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_report, read_start_record};
+pub use history::{
+    StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_file, read_report, read_start_record,
+};
 pub use holder::Holder;
 pub use ledger::Ledger;
 pub use ledger_lines::{LedgerLines, read_lines};

@@ -54,7 +54,7 @@ impl Workspace {
     pub(crate) fn conclude(
         &mut self,
         concluding: Concluding<'_>,
-        directory: RunDirectory,
+        mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
     ) -> Result<Carried, RunError> {
@@ -63,7 +63,7 @@ impl Workspace {
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
         let facts = facts(&concluding, &decided, &before);
-        let report = seal_hash(build(&facts));
+        let report = seal_hash(self.write_debt(request, build(&facts), &mut directory)?);
         let record = record(&concluding, &decided, &report);
         let leads_latest = record.leads_latest();
         let sealing = Sealing { report: to_bytes(&report), record };

@@ -7,6 +7,7 @@
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
 //! `flow` is which steps are skipped after what has happened; `http_client` sends a request, `diagnosis` looks why it was not answered;
+//! `debt` writes the debt file;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
 //! `agent` are the other writers of the ledger.
@@ -17,6 +18,7 @@ mod carry_out;
 mod conclude;
 mod criteria_facts;
 mod cycle;
+mod debt;
 mod denied_write;
 mod diagnosis;
 mod environment;

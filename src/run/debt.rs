@@ -1,0 +1,43 @@
+//! The debt file of a run: what is needed for it is read, and it is written beside the report that speaks of it.
+
+use crate::evidence::{self, RunDirectory};
+use crate::model::{DebtSettings, EvidenceKind, PlanNote};
+use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
+use crate::run::error::RunError;
+use crate::run::request::RunRequest;
+use crate::run::workspace::Workspace;
+
+impl Workspace {
+    /// Writes the debt file of a run that is judged, and returns the report that speaks of it. A run that is no verdict, or whose
+    /// specification wants no debt, has none.
+    pub(crate) fn write_debt(
+        &self,
+        request: &RunRequest<'_>,
+        mut report: ExecutionReportV2,
+        directory: &mut RunDirectory,
+    ) -> Result<ExecutionReportV2, RunError> {
+        let previous = match self.debt_before(request) {
+            Ok(previous) => previous,
+            Err(why) => {
+                report.notes.push(PlanNote {
+                    subject: DEBT_FILE.to_owned(),
+                    message: format!("the last verdict's file could not be used, so that items are numbered anew: {why}"),
+                });
+                None
+            }
+        };
+        let settings = request.plan.debt.clone().unwrap_or_else(DebtSettings::default);
+        let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
+        let debt = seal_debt_hash(debt);
+        let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);
+        Ok(with_debt(report, &debt, written.map_err(RunError::Evidence)?))
+    }
+
+    /// Returns the debt file of the task's last verdict; none where there is none.
+    fn debt_before(&self, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let Some(run) = self.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };
+        let bytes = evidence::read_file(&self.store, project, task, &run.run_id, DEBT_FILE).map_err(|error| error.to_string())?;
+        bytes.map(|bytes| parse_debt(&bytes)).transpose().map_err(|error| error.to_string())
+    }
+}
