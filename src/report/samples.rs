@@ -126,7 +126,7 @@ fn executed(
     ActionFacts { action, disposition: ActionDisposition::Executed(Box::new(executed)) }
 }
 
-fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFacts)) {
+pub(super) fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFacts)) {
     match &mut facts.disposition {
         ActionDisposition::Executed(executed) => change(executed),
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => {

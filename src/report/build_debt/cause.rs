@@ -1,6 +1,7 @@
 //! What the failure of an action comes down to: its first error, and what that is known by across runs (C48).
 
 use crate::model::{DebtCategory, Diagnostic, Digest, FindingLevel, ResultType, TestFailure};
+use crate::report::build_debt::item::word;
 use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 
 /// The first error of an action.
@@ -29,8 +30,8 @@ impl Cause {
         let message = normalised(&self.error.message);
         let file = self.error.file.as_deref().unwrap_or_default();
         let error_type = self.error.error_type.as_deref().unwrap_or_default();
-        let parts = [tool, &format!("{category:?}"), error_type, &message, file, &self.subject];
-        // No part holds a NUL: each comes from JSON text of a tool or a path, and `normalised` drops control characters.
+        let parts = [tool, &word(&category), error_type, &message, file, &self.subject];
+        // NUL parts them, so that none can end where another begins.
         Digest::of(parts.map(|part| part.replace('\0', " ")).join("\0").as_bytes())
     }
 

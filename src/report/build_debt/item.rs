@@ -153,8 +153,8 @@ fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
     DebtDiagnosticsV1 { http_trace: trace, files_checked: group.members().filter_map(looked).collect() }
 }
 
-/// Returns a word of the wire, for people.
-fn word(value: &impl serde::Serialize) -> String {
+/// Returns a word of the wire, for people and for fingerprints.
+pub(super) fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("a unit variant is a word");
     value.as_str().map(str::to_owned).unwrap_or_default()
 }

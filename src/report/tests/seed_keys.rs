@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::debt::report_with_debt;
 use super::judged::judged_run;
 use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, seen_file};
-use crate::report::{ActionDisposition, UNFILLED_KEYS, build, seal_hash};
+use crate::report::{ActionDisposition, UNFILLED_KEYS, seal_hash};
 
 /// Every key of seed 004's master report, `[]` for any entry of a list. The broken key of `executionSummary` is `actionCounts` (E1).
 const SEED_KEYS: &str = "
@@ -64,12 +65,14 @@ completionCriteriaEvaluation.allStepsMustPass completionCriteriaEvaluation.minim
 completionCriteriaEvaluation.actualPassRate completionCriteriaEvaluation.requiredEvidence.required
 completionCriteriaEvaluation.requiredEvidence.collected completionCriteriaEvaluation.requiredEvidence.missing
 completionCriteriaEvaluation.taskStatusLock completionCriteriaEvaluation.completionStatus completionCriteriaEvaluation.reason
-technicalDebtGenerated
+technicalDebtGenerated.itemsCreated technicalDebtGenerated.debtDataFile technicalDebtGenerated.summary.CRITICAL
+technicalDebtGenerated.summary.HIGH technicalDebtGenerated.summary.MEDIUM technicalDebtGenerated.summary.LOW
+technicalDebtGenerated.routing.toSprint technicalDebtGenerated.routing.toInventory
 authenticity.executionId authenticity.generatorVersion authenticity.platform authenticity.nodeVersion authenticity.processId
 authenticity.signatureAlgorithm authenticity.reportHash authenticity.tamperDetection authenticity.agentModificationDetected
 ";
 
-fn collect_paths(value: &Value, path: &str, into: &mut BTreeSet<String>) {
+pub(super) fn collect_paths(value: &Value, path: &str, into: &mut BTreeSet<String>) {
     if !path.is_empty() {
         into.insert(path.to_owned());
     }
@@ -94,7 +97,7 @@ fn our_paths() -> BTreeSet<String> {
                 executed.diagnostics.iter_mut().for_each(|it| it.code = Some("TS2345".to_owned()));
             }
         }
-        let report = serde_json::to_value(seal_hash(build(&facts))).expect("the wire types have text keys");
+        let report = serde_json::to_value(seal_hash(report_with_debt(&facts))).expect("the wire types have text keys");
         collect_paths(&report, "", &mut paths);
     }
     let of_prerequisites: Vec<_> =
