@@ -3,6 +3,7 @@
 //! Nearly everything is tried with commands of the generic kind, made of `fake-tool`; `run::python` runs real pytest.
 
 mod actions;
+mod debt;
 mod environment;
 mod evidence;
 mod flow;

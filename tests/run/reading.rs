@@ -54,6 +54,7 @@ fn a_run_is_shown_as_it_was() {
                    │ first
                    all of its output: `proctor show --log STEP.1`
               ✓ STEP.2    b                    done <time>
+            debt: 1 item (1 HIGH), 1 for the sprint · technical-debt-data.json
             FAILED · 1 blocking · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");
         }

@@ -38,6 +38,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         screen::action(result, style).iter().for_each(|line| render::line(line));
     }
     screen::notes(&report).iter().for_each(|note| render::line(note));
+    screen::debt(&report).iter().for_each(|line| render::line(line));
     let path = archive.run_directory(&project, &run).join(EXECUTION_REPORT_FILE);
     render::line(&screen::verdict(&report, &path.display().to_string(), style));
     Ok(CommandExit::Proceed)

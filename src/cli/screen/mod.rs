@@ -85,6 +85,24 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     lines
 }
 
+/// Returns how much debt a run has and where it goes; none where there is none.
+pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
+    let debt = report.technical_debt_generated.as_ref().filter(|debt| debt.items_created > 0)?;
+    let named = |parts: &[(u64, &str)]| {
+        let some = parts.iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, name)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    };
+    let (of, to) = (&debt.summary, &debt.routing);
+    let severities = named(&[(of.critical, "CRITICAL"), (of.high, "HIGH"), (of.medium, "MEDIUM"), (of.low, "LOW")]);
+    let destinations = named(&[
+        (to.to_sprint, "for the sprint"),
+        (to.to_inventory, "for the inventory"),
+        (to.unrouted, "for a person to route"),
+    ]);
+    let items = if debt.items_created == 1 { "item" } else { "items" };
+    Some(format!("debt: {} {items} ({severities}), {destinations} · {}", debt.items_created, debt.debt_data_file))
+}
+
 /// Returns what may end it when the checks write the files that moved themselves.
 pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
     let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
