@@ -1,7 +1,7 @@
 //! The debt file of a run: what is needed for it is read, and it is written beside the report that speaks of it.
 
 use crate::evidence::{self, RunDirectory};
-use crate::model::{DebtSettings, EvidenceKind, PlanNote};
+use crate::model::{EvidenceKind, PlanNote};
 use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
 use crate::run::error::RunError;
 use crate::run::request::RunRequest;
@@ -26,7 +26,7 @@ impl Workspace {
                 None
             }
         };
-        let settings = request.plan.debt.clone().unwrap_or_else(DebtSettings::default);
+        let settings = request.plan.debt.clone().unwrap_or_default();
         let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
         let debt = seal_debt_hash(debt);
         let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);

@@ -417,6 +417,21 @@ mod tests {
     }
 
     #[test]
+    fn c43_what_could_not_do_its_work_is_an_integration_failure_or_no_debt() {
+        for row in ROWS.iter().filter(|row| row.result == ResultType::ExecutionError) {
+            assert!(row.debt.is_err() || row.debt == INTEGRATION, "{:?}", row.code);
+        }
+    }
+
+    #[test]
+    fn c42_tests_that_fail_are_business_logic_and_an_endpoint_that_is_not_there_is_that() {
+        let debt = |code| row_of(code).debt.ok();
+        assert_eq!(debt(CategoryCode::TestsFailed), Some((DebtCategory::BusinessLogicError, Severity::High)));
+        assert_eq!(debt(CategoryCode::EndpointMissing), Some((DebtCategory::ApiEndpointMissing, Severity::Critical)));
+        assert_eq!(debt(CategoryCode::ServerError), Some((DebtCategory::BusinessLogicError, Severity::Critical)));
+    }
+
+    #[test]
     fn the_debt_rows_are_those_of_e4_and_r4() {
         let debt = |code| row_of(code).debt.ok();
         let untested = Some((DebtCategory::ValidationMissing, Severity::High));
