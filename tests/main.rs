@@ -34,6 +34,7 @@ mod service;
 mod signals;
 mod soak;
 mod specification;
+mod specification_runs;
 mod tdd;
 mod tree;
 mod watch_cli;

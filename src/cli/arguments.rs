@@ -55,13 +55,17 @@ pub(crate) enum Command {
 /// Examples:
 ///   proctor run
 ///   proctor run fixtures/projects/quotes --check pytest --json
+///   proctor run --task T117
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Run only the checks of these names
+    /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Run only the checks of these names; steps of a task also by their ids
     #[arg(long = "check", value_name = "NAME", num_args = 1..)]
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle

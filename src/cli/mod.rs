@@ -21,6 +21,7 @@ mod service_arguments;
 mod setup;
 mod show_progress;
 mod specification_arguments;
+mod specification_files;
 mod style;
 mod terminal;
 mod watch_screen;

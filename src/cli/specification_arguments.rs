@@ -43,12 +43,16 @@ pub(crate) struct SchemaOptions {}
 /// Examples:
 ///   proctor plan
 ///   proctor plan fixtures/projects/quotes --json
+///   proctor plan --task T117
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PlanOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
+    /// The task of a test specification; the checks of the project (`default`) without it
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -68,7 +68,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use plan::{
     Action, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote,
-    PlanOrigin, Reuse,
+    PlanOrigin, Reuse, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use process::{

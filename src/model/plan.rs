@@ -194,6 +194,24 @@ pub enum PlanOrigin {
     Discovered,
     /// Given on the command line: `proctor watch DIR -- COMMAND`.
     CommandLine,
+    /// A task of a test specification.
+    Specification,
+}
+
+/// What a plan that comes from a test specification says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SpecificationSource {
+    /// The file, relative to the project.
+    pub file: String,
+    /// The version of the format.
+    pub schema_version: String,
+    /// The task's title, for people.
+    pub task_title: String,
+    /// The sprint the specification was made for.
+    pub sprint_id: String,
+    /// The tasks that must be complete before this one runs.
+    pub dependencies: Vec<TaskId>,
 }
 
 /// Something a person should know about how the plan came to be; never an error.
@@ -216,6 +234,9 @@ pub struct Plan {
     pub project_name: String,
     /// Where it came from.
     pub origin: PlanOrigin,
+    /// What is said of the specification, where it came from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specification: Option<SpecificationSource>,
     /// Run first, in order; the first failure keeps the steps from running.
     pub prerequisites: Vec<Action>,
     /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` say when each runs.

@@ -62,7 +62,16 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
 
 /// Returns what was asked for, as report and start record name it.
 pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>) -> TestSpecificationV2 {
-    TestSpecificationV2 { file, task_id: plan.task.clone(), origin: Some(plan.origin.clone()), plan_digest: Some(plan_digest) }
+    let source = plan.specification.as_ref();
+    TestSpecificationV2 {
+        file,
+        schema_version: source.map(|source| source.schema_version.clone()),
+        task_id: plan.task.clone(),
+        task_title: source.map(|source| source.task_title.clone()),
+        sprint_id: source.map(|source| source.sprint_id.clone()),
+        origin: Some(plan.origin.clone()),
+        plan_digest: Some(plan_digest),
+    }
 }
 
 /// Returns where a report comes from, before it is sealed.

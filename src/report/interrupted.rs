@@ -30,7 +30,10 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
             .unwrap_or_else(|| ProjectV2 { id: recovery.project_id.clone(), name: None }),
         test_specification: specification.unwrap_or_else(|| TestSpecificationV2 {
             file: None,
+            schema_version: None,
             task_id: recovery.task.clone(),
+            task_title: None,
+            sprint_id: None,
             origin: None,
             plan_digest: None,
         }),

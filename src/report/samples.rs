@@ -336,6 +336,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             task: TaskId::default_task(),
             project_name: "quotes".to_owned(),
             origin: PlanOrigin::Configured,
+            specification: None,
             prerequisites: of(ActionPhase::Prerequisite),
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),

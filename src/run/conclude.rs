@@ -212,7 +212,7 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         project_id: request.scope.project.clone(),
         plan: request.plan.clone(),
         plan_digest: course.plan_digest,
-        specification_file: records::specification_file(&request.plan.origin),
+        specification_file: records::specification_file(request.plan),
         actions: concluding.performed.iter().map(|one| one.facts.clone()).collect(),
         started: course.started,
         ended: decided.ended,

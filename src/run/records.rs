@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::{Action, Ended, Interpretation, PlanOrigin, RunId};
+use crate::model::{Action, Ended, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
     ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, run_start_details,
     test_results_record, to_bytes,
@@ -18,7 +18,7 @@ pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
         project_id: request.scope.project.clone(),
         plan: request.plan,
         plan_digest: course.plan_digest,
-        specification_file: specification_file(&request.plan.origin),
+        specification_file: specification_file(request.plan),
         tree_digest: course.before,
         trigger: request.trigger.clone(),
         started: course.started,
@@ -63,9 +63,10 @@ pub(crate) fn findings(
 }
 
 /// Returns the file a plan came from.
-pub(crate) fn specification_file(origin: &PlanOrigin) -> Option<String> {
-    match origin {
+pub(crate) fn specification_file(plan: &Plan) -> Option<String> {
+    match plan.origin {
         PlanOrigin::Configured => Some("proctor.toml".to_owned()),
+        PlanOrigin::Specification => plan.specification.as_ref().map(|specification| specification.file.clone()),
         PlanOrigin::Discovered | PlanOrigin::CommandLine => None,
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn plan() -> Plan {
         task: TaskId::default_task(),
         project_name: "project".into(),
         origin: PlanOrigin::Configured,
+        specification: None,
         prerequisites: Vec::new(),
         steps: Vec::new(),
         cleanup: Vec::new(),

@@ -10,10 +10,13 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 /// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
-    if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() {
-        return canonical(&all);
+    let flow = (&plan.order, plan.parallel, plan.timeout);
+    match (&plan.criteria, &plan.specification) {
+        (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
+        (None, None) => canonical(&(all, &plan.order, plan.parallel, plan.timeout)),
+        // A condition or a dependency less is a weakening as much as a check less is. Titles are for people.
+        (criteria, source) => canonical(&(all, flow, criteria, source.as_ref().map(|source| &source.dependencies))),
     }
-    canonical(&(all, &plan.order, plan.parallel, plan.timeout))
 }
 
 /// Returns the digest of what one check of a plan runs and how it is judged, likewise; with the plan's prerequisites, which

@@ -15,6 +15,7 @@ mod policy;
 mod recognised;
 mod resolve;
 pub mod specification;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -22,3 +23,4 @@ pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;
 pub use resolve::{discover, plan, plan_command, resolve};
+pub use task::{TaskSurroundings, resolve_task};

@@ -256,6 +256,7 @@ impl<'c> Resolver<'c> {
             task: TaskId::default_task(),
             project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
             origin,
+            specification: None,
             prerequisites: prerequisites.collect(),
             steps,
             cleanup: cleanup.collect(),

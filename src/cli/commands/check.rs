@@ -1,29 +1,20 @@
 //! `proctor check`: everything that is wrong with a project's specifications and its configuration. Nothing is run or recorded.
 
-use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
 use serde::Serialize;
 
-use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
+use crate::cli::specification_files::{self, read_text, unreadable};
 use crate::config::{self, Configuration, Problem};
 use crate::model::CommandExit;
-use crate::process::clock;
-use crate::run::RunError;
 use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
 use crate::spec::{self, DiskFiles};
-use crate::tree::Index;
-
-/// The most bytes of a file that are read: more than any reader below takes.
-const MOST_BYTES: u64 = (16 << 20) + 1;
 
 /// The document of `--json`.
 #[derive(Debug, Serialize)]
@@ -100,15 +91,7 @@ fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(unreadable(&path, &error)),
     }
-    let matcher = opening::matcher(&configuration)?;
-    let index = Index::scan(root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
-    let mut names: Vec<String> = index
-        .named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()))
-        .into_iter()
-        .filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned))
-        .collect();
-    names.sort();
-    for name in names {
+    for name in specification_files::names(root, &configuration)? {
         let path = root.join(&name);
         let text = read_text(&path).map_err(|error| unreadable(&path, &error))?;
         files.push(check_specification(root, &name, &text));
@@ -149,28 +132,6 @@ fn check_configuration(root: &Path, name: &str, text: &str) -> FileV1 {
     };
     let valid = problems.is_empty();
     FileV1 { file: name.to_owned(), kind: FileKind::Configuration, valid, tasks, faults: Vec::new(), problems }
-}
-
-/// Reads a text without waiting for a writer of a FIFO. The readers say that a text is too long.
-fn read_text(path: &Path) -> io::Result<String> {
-    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> CommandError {
-    let hint = if error.kind() == ErrorKind::NotFound {
-        "name a file that is there, or none for every one of the project"
-    } else if error.kind() == ErrorKind::InvalidData {
-        "save the file in UTF-8"
-    } else {
-        "name a file you may read"
-    };
-    CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), error).hint(hint)
 }
 
 impl FileV1 {

@@ -16,7 +16,7 @@ use crate::cli::setup::Loaded;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Digest, OverallStatus};
+use crate::model::{CommandExit, Digest, OverallStatus, PlanOrigin};
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::run::{Archive, Settings, passed_on};
 
@@ -34,6 +34,12 @@ pub(super) fn hand_over(
         return Ok(None);
     }
     let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
+    if loaded.plan.origin == PlanOrigin::Specification {
+        // It would be the checks of the project that are run, and another task's verdict that is shown.
+        let task = &loaded.plan.task;
+        render::note(&format!("note: the service runs the task `default` alone; `{task}` is run here, as soon as it lets go"));
+        return Ok(None);
+    }
     let settings = opening::settings(loaded)?;
     let request =
         RunRequestV1 { checks: options.checks.clone(), environment: Some(variables(environment, &settings.environment.pass)) };

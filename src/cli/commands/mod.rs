@@ -9,7 +9,7 @@ mod hand_over;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod log;
-mod opening;
+pub(crate) mod opening;
 pub(crate) mod plan;
 pub(crate) mod remove;
 pub(crate) mod request;

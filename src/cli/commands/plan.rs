@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup;
 use crate::cli::specification_arguments::PlanOptions;
+use crate::cli::specification_files;
 use crate::config::duration_text;
 use crate::model::{
     Action, ActionId, ActionPhase, ActionType, CommandExit, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId,
@@ -58,7 +58,7 @@ struct ActionV1<'p> {
 
 /// Carries the command out.
 pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let plan = setup::load(environment, &options.directory)?.plan;
+    let plan = specification_files::load(environment, &options.directory, options.task.as_deref())?.plan;
     if options.json {
         render::document(&PlanV1::of(&plan));
     } else {
@@ -73,10 +73,11 @@ fn lines(plan: &Plan) -> Vec<String> {
         PlanOrigin::Configured => "from proctor.toml",
         PlanOrigin::Discovered => "found from the project's files",
         PlanOrigin::CommandLine => "from the command line",
+        PlanOrigin::Specification => "from a test specification",
     };
     let mut lines = vec![format!("{} · task {} · {origin}", plan.project_name, plan.task)];
     for action in plan.actions() {
-        lines.push(format!("  {:<10}{}", action.id.to_string(), action.name));
+        lines.push(format!("  {:<9} {}", action.id.to_string(), action.name));
         lines.push(format!("            {}", action.command.display.replace('\n', "⏎")));
         lines.push(format!("            {}", details(action).join(" · ")));
     }
@@ -84,7 +85,7 @@ fn lines(plan: &Plan) -> Vec<String> {
 }
 
 fn details(action: &Action) -> Vec<String> {
-    let mut details = vec![format!("tool {}", action.tool.report_name())];
+    let mut details = vec![format!("tool {}", action.tool_name())];
     if !action.directory.as_os_str().is_empty() {
         details.push(format!("in {}", action.directory.display()));
     }

@@ -124,7 +124,7 @@ fn retest_here(
 
 /// What is shown of a retest is what is shown of any run.
 fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
-    RunOptions { directory: root.to_owned(), checks: Vec::new(), phase: None, json: options.json, identity: None }
+    RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
 }
 
 fn check_task(asked: &TaskId, own: &TaskId) -> Result<(), CommandError> {

@@ -7,19 +7,20 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup::{self, Loaded};
+use crate::cli::setup::Loaded;
 use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, OverallStatus, PauseRecord, Trigger, TriggerKind};
+use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, Trigger, TriggerKind};
 use crate::process::{Control, signal_controls};
-use crate::run::{Carried, Checks, RunRequest, Sealed, Settings};
+use crate::run::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency, WhyUnmet};
 use crate::tree::Hints;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::load(environment, &options.directory)?;
+    let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
     check_names(&loaded, &options.checks)?;
     if let Some(exit) = hand_over(options, environment, &loaded)? {
         return Ok(exit);
@@ -31,13 +32,18 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
 /// Carries the plan out in this process.
 pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Opening) -> Result<CommandExit, CommandError> {
     let Opening { mut workspace, scope, settings, style } = opening;
+    let dependencies = loaded.plan.specification.as_ref().map(|source| source.dependencies.as_slice()).unwrap_or_default();
+    let unmet = workspace.unmet_dependencies(&settings, &scope, dependencies).map_err(|error| super::of_run(&error))?;
+    if !unmet.is_empty() {
+        return Err(waits_for_tasks(loaded, &unmet));
+    }
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
         plan: &loaded.plan,
         settings: &settings,
         scope: &scope,
-        checks: selection(&options.checks),
+        checks: selection(loaded, &options.checks),
         phase: options.phase.map(Into::into),
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
@@ -73,6 +79,21 @@ fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
     CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
+/// A task whose dependencies are not complete is one whose prerequisites have failed: the code, or what is run first, needs work (G5).
+fn waits_for_tasks(loaded: &Loaded, unmet: &[UnmetDependency]) -> CommandError {
+    let task = &loaded.plan.task;
+    let error =
+        CommandError::new(CommandExit::CodeNeedsWork, format!("`{task}` depends on what is not complete: nothing was run"));
+    let of = |unmet: &UnmetDependency| match &unmet.why {
+        WhyUnmet::NeverRun => format!("{}: it has no verdict yet", unmet.task),
+        WhyUnmet::Incomplete(run) => format!("{}: {run} says that it is not", unmet.task),
+        WhyUnmet::OtherTree(run) => format!("{}: {run} is of another state of the files", unmet.task),
+    };
+    let error = unmet.iter().fold(error, |error, unmet| error.detail(of(unmet)));
+    let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
+    error.hint(format!("run {} first", first.join(", then ")))
+}
+
 fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sealed, style: Style) {
     if options.json {
         render::bytes(&crate::report::to_bytes(&sealed.report));
@@ -104,15 +125,23 @@ fn is_latest(sealed: &Sealed) -> bool {
 
 fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
     let known: Vec<_> = loaded.plan.steps.iter().map(|step| step.name.as_str()).collect();
-    match checks.iter().find(|check| !known.contains(&check.as_str())) {
+    match checks.iter().find(|check| name_of(loaded, check).is_none()) {
         Some(unknown) => Err(CommandError::new(CommandExit::Usage, format!("there is no check `{unknown}`"))
             .hint(format!("the checks are: {}", known.join(", ")))),
         None => Ok(()),
     }
 }
 
-fn selection(names: &[String]) -> Checks {
-    if names.is_empty() { Checks::All } else { Checks::Named(names.to_vec()) }
+fn selection(loaded: &Loaded, names: &[String]) -> Checks {
+    let named = names.iter().filter_map(|name| name_of(loaded, name));
+    if names.is_empty() { Checks::All } else { Checks::Named(named.collect()) }
+}
+
+/// Returns the name of a check; the steps of a specification are called by their ids too, since their names are sentences.
+fn name_of(loaded: &Loaded, called: &str) -> Option<String> {
+    let by_id = loaded.plan.origin == PlanOrigin::Specification;
+    let is_meant = |step: &&Action| step.name == called || (by_id && step.id.as_str() == called);
+    loaded.plan.steps.iter().find(is_meant).map(|step| step.name.clone())
 }
 
 pub(super) fn watch_signals() -> Result<Control, CommandError> {

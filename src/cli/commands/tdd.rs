@@ -12,6 +12,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service::{self, MARGIN};
 use crate::cli::setup;
+use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
@@ -50,6 +51,10 @@ fn hand_over(
     change: &CycleChange,
 ) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
+    if *task != TaskId::default_task() {
+        // The service runs the project's own checks: it knows no task of a specification.
+        return Ok(None);
+    }
     let task = task.clone();
     let request = match change {
         CycleChange::Start(phase) => CycleRequestV1::Start { task, phase: *phase },
@@ -79,11 +84,7 @@ fn change_here(
     attendance: Attendance,
 ) -> Result<TddState, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::load(environment, &options.project)?;
-    if *task != loaded.plan.task {
-        return Err(CommandError::new(CommandExit::Usage, format!("there is no task `{task}`"))
-            .hint(format!("the project's task is `{}`", loaded.plan.task)));
-    }
+    let loaded = specification_files::load(environment, &options.project, Some(task.as_str()))?;
     let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     workspace.change_cycle(&scope, &settings, task, change, attendance).map_err(|error| super::of_run(&error))
 }

@@ -84,7 +84,7 @@ fn because(task: &TaskStatusV1) -> Option<String> {
                 Some(Outdated::Tree) | None => "files have changed",
                 Some(Outdated::Plan) => "what is run has changed",
                 Some(Outdated::TreeAndPlan) => "files and what is run have changed",
-                Some(Outdated::TaskGone) => "the configuration has no such task",
+                Some(Outdated::TaskGone) => "not looked at (a task of a specification, or one that is gone)",
             };
             let now = task.tree.as_ref().map(|now| format!(", now {}", tree(Some(now)))).unwrap_or_default();
             format!("{what} since {}{now}", last_verdict(task)?)

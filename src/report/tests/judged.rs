@@ -1,8 +1,8 @@
 //! A sample run of a task with criteria of its own.
 
 use crate::model::{
-    ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, TaskCondition,
-    TaskCriteria,
+    ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, SpecificationSource,
+    TaskCondition, TaskCriteria,
 };
 use crate::report::RunFacts;
 use crate::report::samples::mixed_run;
@@ -53,5 +53,13 @@ pub(super) fn judged_run() -> RunFacts {
         }],
         missing_evidence: vec![EvidenceKind::ApiResponses],
     };
-    RunFacts { criteria: Some(evaluation), ..mixed_run() }
+    let mut facts = RunFacts { criteria: Some(evaluation), ..mixed_run() };
+    facts.plan.specification = Some(SpecificationSource {
+        file: "specs/T117-test-specification.json".to_owned(),
+        schema_version: "2.0.0".to_owned(),
+        task_title: "Half-even rounding of invoice totals".to_owned(),
+        sprint_id: "SPRINT_012".to_owned(),
+        dependencies: Vec::new(),
+    });
+    facts
 }

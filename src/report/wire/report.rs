@@ -94,8 +94,17 @@ pub struct TestSpecificationV2 {
     /// The file the plan came from, relative to the project; absent for discovered plans and those of the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The version of the format; absent where the plan came from no test specification, as are the next but one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub schema_version: Option<String>,
     /// The task.
     pub task_id: TaskId,
+    /// The task's title.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub task_title: Option<String>,
+    /// The sprint the specification was made for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sprint_id: Option<String>,
     /// Where the plan came from (addition); absent where the start record of a run that died is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PlanOrigin>,

@@ -14,6 +14,8 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+pub(super) use lint::{ROOT_WORD, SUITE_TIMEOUT, below};
+
 pub use fault::{Gravity, SpecificationFault};
 pub use lint::{LINTS, LintRow};
 pub use raw::{
@@ -26,7 +28,7 @@ pub use raw::{
     RawHttpRequestParameters, RawInterpreter, RawLikelyFailure, RawLintBlockOn, RawLintToolPolicy, RawLintTools,
     RawLintingPolicy, RawLintingStrategy, RawMcpValidation, RawMetadata, RawMethod, RawMisplacedExecutorConfig, RawParameters,
     RawPriority, RawQueryType, RawReady, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification, RawTask,
-    RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawToolName, RawTypeCheckBlockOn,
+    RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
     RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy, RawValidateResponse,
     RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
     RawWorkflowPrerequisiteType,

@@ -48,6 +48,8 @@ pub struct Specification {
 pub struct Reading {
     /// The specification; none where a fault is hard.
     pub specification: Option<Specification>,
+    /// The keys of `tasks`, sorted, also of a specification that cannot be run; empty where there are none.
+    pub tasks: Vec<String>,
     /// What is wrong with it, in the order of the file.
     pub faults: Vec<SpecificationFault>,
 }
@@ -63,12 +65,13 @@ struct Text<'t> {
 pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>) -> Reading {
     let mut document = match parse(text, file) {
         Ok(document) => document,
-        Err(fault) => return Reading { specification: None, faults: vec![*fault] },
+        Err(fault) => return Reading { specification: None, tasks: Vec::new(), faults: vec![*fault] },
     };
     let text = Text { file, text, places: scan(text) };
     if document.get(OLD_FAMILY).is_some() {
-        return Reading { specification: None, faults: vec![text.old_family()] };
+        return Reading { specification: None, tasks: Vec::new(), faults: vec![text.old_family()] };
     }
+    let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
     let mut faults = text.duplicates();
     let shape = shape_faults(&document);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
@@ -103,7 +106,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
     faults.truncate(MOST_FAULTS);
     let runs = !faults.iter().any(SpecificationFault::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
-    Reading { specification, faults }
+    Reading { specification, tasks, faults }
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {

@@ -183,6 +183,10 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
                 findings.push(finding.hint("remove it, or make the action a TERMINAL_COMMAND"));
             }
         }
+        if added.tool.is_some() && is_command && action.phase != ActionPhase::Step {
+            let finding = action.finding("/proctor/tool", "what a tool says is read of steps only");
+            findings.push(finding.hint("remove it: prerequisites and cleanup are judged by their exit codes"));
+        }
         if added.argv.is_some() && shell.is_some() {
             let finding = action.finding("/proctor/argv", "words are not read by a shell");
             findings.push(finding.hint("leave out `argv`, or `parameters.shell`"));
@@ -248,6 +252,12 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
 
 /// Returns what a command is taken for by its words.
 pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
+    if action.phase != ActionPhase::Step {
+        return ToolClass::Generic;
+    }
+    if let Some(tool) = action.raw.proctor.as_ref().and_then(|added| added.tool) {
+        return tool.class();
+    }
     let recognition =
         if command.shell.is_some() { recognise_script(&command.command) } else { recognise(&words_of(action, command)) };
     recognition.tool.class()

@@ -8,7 +8,7 @@ use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
 const WHOLE: f64 = 100.0;
 
 /// The time of a whole run that says none, in milliseconds.
-const SUITE_TIMEOUT: u64 = 300_000;
+pub(in crate::spec) const SUITE_TIMEOUT: u64 = 300_000;
 
 /// Failing steps are let through.
 pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Finding> {
@@ -114,6 +114,17 @@ pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Finding> {
         })
     };
     subject.tasks().filter_map(of_task).collect()
+}
+
+/// FAIL is expected, and a failure is judged as one.
+pub(super) fn expected_failure(subject: &Subject<'_>) -> Vec<Finding> {
+    let is_red =
+        |task: &Task<'_>| task.raw.proctor.as_ref().is_some_and(|added| added.expected_outcome == Some(RawExpectedOutcome::Fail));
+    let finding = |task: Task<'_>| {
+        Finding::new(task.pointer("/proctor/expectedOutcome"), "a test that fails is judged as a failure all the same")
+            .hint("`proctor tdd start` says that the task is in its red phase: the run is routed as one")
+    };
+    subject.tasks().filter(is_red).map(finding).collect()
 }
 
 /// The whole has less time than one of its actions.

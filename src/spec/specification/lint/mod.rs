@@ -17,6 +17,8 @@ mod subject;
 
 use crate::spec::specification::fault::Gravity;
 
+pub(in crate::spec) use completion::SUITE_TIMEOUT;
+pub(in crate::spec) use paths::{ROOT_WORD, below};
 pub(super) use subject::{Finding, Subject};
 
 /// One rule of the lint.
@@ -49,6 +51,7 @@ const LET_THROUGH: &str = "what the schema lets through";
 /// Every rule.
 pub const LINTS: &[LintRow] = &[
     hard("DUPLICATE_ACTION_ID", order::duplicate_ids, "two actions of a task have the same id", LET_THROUGH),
+    hard("ID_TOO_LONG", order::long_ids, "an id is too long for the name of a file", "N5"),
     hard("TASK_ID_DIFFERS", order::differing_task_ids, "a task's id is not its key", LET_THROUGH),
     hard("TASK_CYCLE", order::task_cycles, "tasks wait for each other", LET_THROUGH),
     soft("TASK_UNKNOWN", order::unknown_tasks, "a task depends on one of another file", "files hold one task each"),
@@ -106,9 +109,14 @@ pub const LINTS: &[LintRow] = &[
     soft("CAPTURE_ALWAYS", completion::captures_that_always_are, "the verdict's own ground is not wanted", "E3"),
     hard("FAILING_TESTS_OF_PASS", completion::failing_of_pass, "`expectedFailingTests` where tests are to pass", "C06"),
     soft("RED_WITHOUT_TESTS", completion::red_without_tests, "FAIL is expected of no test by name", "C06, R6"),
+    soft("EXPECTED_FAILURE_IDLE", completion::expected_failure, "FAIL is expected, and a failure is judged as one", "C06"),
     soft("SUITE_TIMEOUT", completion::suite_timeout, "the whole has less time than one of its actions", LET_THROUGH),
     soft("POLICY_STRATEGY_DIFFERS", policy::strategies, "a tool's `blockOn` is not its category's strategy", "C23"),
     soft("POLICY_LIMIT_IDLE", policy::limits, "`maxWarnings` where it changes nothing", "C25"),
+    soft("STRICTNESS_UNCHECKED", policy::strictness, "what a type checker is set to is not compared", "C24"),
+    soft("DEV_SERVER_PORT_IDLE", services::idle_port, "another port is named than the one that is asked", LET_THROUGH),
+    soft("WORKFLOW_UNCHECKED", services::unchecked, "a prerequisite of the workflow has no command that checks it", LET_THROUGH),
+    soft("SERVICE_FIELD_IDLE", services::idle_fields, "a service has fields of an action that ends", "additions 1.0.0"),
     hard(
         "DEV_SERVER_INCOMPLETE",
         services::incomplete_dev_server,

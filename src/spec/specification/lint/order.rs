@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::nearest;
-use crate::model::ActionPhase;
+use crate::model::{ActionId, ActionPhase, TaskId};
 use crate::spec::specification::lint::subject::{Finding, Subject, Task};
 
 /// Two actions of a task have the same id.
@@ -27,6 +27,16 @@ pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Finding> {
         findings
     };
     subject.tasks().flat_map(of_task).collect()
+}
+
+/// An id is too long for the name of a file.
+pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Finding> {
+    let tasks = subject.tasks().filter(|task| TaskId::try_from(task.key).is_err());
+    let tasks = tasks.map(|task| Finding::new(task.pointer(""), "the id is too long").hint("64 characters are the most"));
+    let actions = subject.actions().filter(|action| ActionId::try_from(action.raw.action_id.as_str()).is_err());
+    let actions =
+        actions.map(|action| action.finding("/actionId", "the number of the id is too long").hint("nine digits are the most"));
+    tasks.chain(actions).collect()
 }
 
 /// A task's id is not its key.

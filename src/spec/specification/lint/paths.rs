@@ -7,7 +7,7 @@ use crate::spec::specification::lint::subject::{Finding, Subject};
 use crate::spec::specification::raw::RawParameters;
 
 /// What generated specifications write for the root.
-pub(super) const ROOT_WORD: &str = "${WORKSPACE_ROOT}";
+pub(in crate::spec) const ROOT_WORD: &str = "${WORKSPACE_ROOT}";
 
 /// The directory of the project through which evidence is shown.
 const EVIDENCE: &str = "evidence";
@@ -85,7 +85,7 @@ pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Returns the parts of a path below the root; none where it leaves it.
-pub(in crate::spec::specification) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
+pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
     let rest = path.strip_prefix(ROOT_WORD).or_else(|| path.strip_prefix(root.trim_end_matches('/')));
     match rest {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => relative(rest.trim_start_matches('/')),

@@ -42,6 +42,19 @@ pub(super) fn limits(subject: &Subject<'_>) -> Vec<Finding> {
     findings.collect()
 }
 
+/// What a type checker is set to is not compared.
+pub(super) fn strictness(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = tools(subject).into_iter().flat_map(|tool| {
+        let said = ["strictMode", "allowImplicitAny"].into_iter().filter(|key| tool.policy.get(key).is_some());
+        let finding = |key: &str| {
+            let message = format!("`{key}` is not compared with what `{}` is set to in the project", tool.name);
+            Finding::new(format!("{}/{key}", tool.pointer), message)
+        };
+        said.map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
 fn tools<'s>(subject: &Subject<'s>) -> Vec<Tool<'s>> {
     let categories = ["linting", "typeChecking"].into_iter().filter_map(|category| {
         let pointer = format!("{POLICY}/{category}");

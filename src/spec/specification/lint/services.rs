@@ -1,8 +1,8 @@
 //! Rules of services: how one starts is known, how it is ready is known once, and it stands before the steps.
 
-use crate::model::{ActionPhase, ActionType, HealthUrl};
-use crate::spec::specification::lint::subject::{Finding, Subject};
-use crate::spec::specification::raw::RawReady;
+use crate::model::{ActionPhase, ActionType, HealthUrl, ReadyCheck};
+use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::spec::specification::raw::{RawReady, RawWorkflowPrerequisiteType};
 
 /// Nobody knows how the server starts or is ready.
 pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Finding> {
@@ -23,6 +23,53 @@ pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Finding> {
         None => {}
     }
     findings
+}
+
+/// Another port is named than the one that is asked.
+pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Finding> {
+    let asked_and_named = || {
+        let server = subject.raw.global_configuration.dev_server.as_ref()?;
+        let url = HealthUrl::try_from(server.health_check_url.as_deref()?).ok()?;
+        let (asked, named) = (ReadyCheck::Url(url).port()?, server.port?);
+        (asked != named).then(|| format!("`healthCheckUrl` is what is asked, at port {asked}, and not port {named}"))
+    };
+    let finding =
+        |message| Finding::new("/globalConfiguration/devServer/port", message).hint("name the same port, or leave it out");
+    asked_and_named().map(finding).into_iter().collect()
+}
+
+/// A prerequisite of the workflow has no command that checks it.
+pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Finding> {
+    let has_server = subject.raw.global_configuration.dev_server.is_some();
+    let of_task = |task: Task<'_>| {
+        let prerequisites = task.raw.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
+        let unchecked = prerequisites.enumerate().filter(|(_, prerequisite)| {
+            let is_the_server = has_server && prerequisite.kind == RawWorkflowPrerequisiteType::DevServerRunning;
+            prerequisite.check_command.is_none() && !is_the_server
+        });
+        let finding = |(index, _)| {
+            let place = task.pointer(&format!("/executionWorkflow/prerequisites/{index}"));
+            Finding::new(place, "nothing says how it is checked, so that it is not").hint("add a `checkCommand`")
+        };
+        unchecked.map(finding).collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// A service has fields of an action that ends.
+pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Finding> {
+    let services =
+        subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
+    let findings = services.flat_map(|(action, command)| {
+        let fields = [
+            ("/parameters/expectedExitCodes", command.expected_exit_codes.is_some()),
+            ("/retryAttempts", action.raw.retry_attempts.is_some_and(|times| times > 0)),
+        ];
+        let said = fields.into_iter().filter(|(_, is_said)| *is_said);
+        said.map(|(place, _)| action.finding(place, "it changes nothing of a service, which has failed when it ends by itself"))
+            .collect::<Vec<_>>()
+    });
+    findings.collect()
 }
 
 /// A service's `ready` is not exactly one look that can be taken.

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::model::Tool;
+
 /// What proctor adds to an action.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -11,7 +13,9 @@ pub struct RawActionExtension {
     #[cfg_attr(test, schemars(extend("const" = "1.0.0")))]
     pub version: String,
     /// The tool whose output is read; recognised by the command unless said.
-    pub tool: Option<RawToolName>,
+    #[serde(default)]
+    #[cfg_attr(test, schemars(schema_with = "crate::spec::specification::schema::tool_schema"))]
+    pub tool: Option<Tool>,
     /// The argument vector, of TERMINAL_COMMAND; it is run instead of `command`, which is then for people.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub argv: Option<Vec<String>>,
@@ -21,21 +25,6 @@ pub struct RawActionExtension {
     pub after: Vec<String>,
     /// Makes a prerequisite go on while the steps run.
     pub service: Option<RawService>,
-}
-
-/// A tool whose output can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "lowercase")]
-pub enum RawToolName {
-    /// pytest.
-    Pytest,
-    /// The TypeScript compiler as a type checker.
-    Tsc,
-    /// ESLint.
-    Eslint,
-    /// Any other command: judged by its exit code alone.
-    Generic,
 }
 
 /// A prerequisite that goes on while the steps run.

@@ -7,7 +7,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::model::ActionType;
+use crate::model::{ActionType, Tool};
 use crate::spec::specification::raw::{
     RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
     RawFileValidationParameters, RawHttpRequestParameters, RawSpecification, RawTask, RawTerminalCommandParameters,
@@ -33,6 +33,11 @@ fn action_type_words() -> Vec<&'static str> {
 /// One type of action.
 pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": action_type_words() })
+}
+
+/// The word of a tool, as `proctor.toml` has it.
+pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Tool::ALL.map(Tool::word) })
 }
 
 /// Different types of actions, at least one.

@@ -332,7 +332,10 @@ fn others() -> Vec<Mutation> {
         mutation(
             "red by itself",
             vec![(task("/proctor"), added(json!({ "expectedOutcome": "FAIL" })))],
-            vec![("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome"))],
+            vec![
+                ("EXPECTED_FAILURE_IDLE", task("/proctor/expectedOutcome")),
+                ("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome")),
+            ],
         ),
         mutation("no time", vec![("/globalConfiguration/timeout", json!(80_000))], vec![("SUITE_TIMEOUT", step(0, "/timeout"))]),
         mutation(
@@ -347,6 +350,35 @@ fn others() -> Vec<Mutation> {
             "a server that nobody starts",
             vec![("/globalConfiguration/devServer/command", json!(GONE))],
             vec![("DEV_SERVER_INCOMPLETE", server)],
+        ),
+        mutation(
+            "another port than the one that is asked",
+            vec![("/globalConfiguration/devServer/port", json!(4174))],
+            vec![("DEV_SERVER_PORT_IDLE", "/globalConfiguration/devServer/port")],
+        ),
+        mutation(
+            "a prerequisite that nothing checks",
+            vec![(task("/executionWorkflow/prerequisites/0/checkCommand"), json!(GONE))],
+            vec![("WORKFLOW_UNCHECKED", task("/executionWorkflow/prerequisites/0"))],
+        ),
+        mutation(
+            "an id that is no name of a file",
+            vec![(
+                step(9, ""),
+                json!({ "actionId": "STEP.1234567890", "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "web" } }),
+            )],
+            vec![("ID_TOO_LONG", step(3, "/actionId")), ("ORDER_INCOMPLETE", task("/executionWorkflow/executionOrder"))],
+        ),
+        mutation(
+            "a service with what only an end has",
+            vec![(
+                prerequisite(""),
+                json!({ "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals", "parameters": { "command": "npm run serve", "workingDirectory": "web", "expectedExitCodes": [0] }, "retryAttempts": 2, "proctor": { "version": "1.0.0", "service": { "ready": { "port": 4173 } } } }),
+            )],
+            vec![
+                ("SERVICE_FIELD_IDLE", prerequisite("/parameters/expectedExitCodes")),
+                ("SERVICE_FIELD_IDLE", prerequisite("/retryAttempts")),
+            ],
         ),
         mutation(
             "a service that is ready twice",
@@ -380,7 +412,7 @@ fn every_row_of_the_lint_is_tried() {
     let mutations: Vec<Mutation> = lets_through().into_iter().chain(others()).collect();
     let mut tried: BTreeSet<&str> =
         mutations.iter().flat_map(|mutation| mutation.expected.iter().map(|(code, _)| *code)).collect();
-    tried.extend(["DEFAULT_SHELL", "TASK_UNKNOWN"]);
+    tried.extend(["DEFAULT_SHELL", "STRICTNESS_UNCHECKED", "TASK_UNKNOWN"]);
     let rows: BTreeSet<&str> = LINTS.iter().map(|row| row.code).collect();
     assert_eq!(rows.len(), LINTS.len(), "two rows have one code");
     let untried: Vec<_> = rows.difference(&tried).collect();

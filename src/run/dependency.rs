@@ -1,0 +1,68 @@
+//! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
+
+use crate::evidence;
+use crate::model::{CompletionStatus, RunId, TaskId};
+use crate::report::parse;
+use crate::run::error::RunError;
+use crate::run::request::{Scope, Settings};
+use crate::run::workspace::Workspace;
+use crate::tree::Hints;
+
+/// A task that is not complete on the tree as it is now, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmetDependency {
+    /// The task.
+    pub task: TaskId,
+    /// Why it is not.
+    pub why: WhyUnmet,
+}
+
+/// Why a task is not complete on the tree as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhyUnmet {
+    /// It has no verdict.
+    NeverRun,
+    /// Its last verdict says that it is not.
+    Incomplete(RunId),
+    /// Its last verdict says that it is, of another tree.
+    OtherTree(RunId),
+}
+
+impl Workspace {
+    /// Returns those of the tasks that are not complete on the tree as it is now, in their order.
+    ///
+    /// A report that cannot be read says nothing for the task.
+    ///
+    /// # Errors
+    /// When the ledger, the index or the tree cannot be read.
+    pub fn unmet_dependencies(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        tasks: &[TaskId],
+    ) -> Result<Vec<UnmetDependency>, RunError> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.catch_up(&scope.project)?;
+        let (tree, _) = self.tree_digest(settings, scope, &Hints::Everything)?;
+        let mut unmet = Vec::new();
+        for task in tasks {
+            let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;
+            let why = match last {
+                None => Some(WhyUnmet::NeverRun),
+                Some(last) if !self.is_complete(scope, task, &last.run_id) => Some(WhyUnmet::Incomplete(last.run_id)),
+                Some(last) if last.tree_digest != Some(tree) => Some(WhyUnmet::OtherTree(last.run_id)),
+                Some(_) => None,
+            };
+            unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
+        }
+        Ok(unmet)
+    }
+
+    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> bool {
+        let bytes = evidence::read_report(&self.store, &scope.project, task, run).ok();
+        let report = bytes.and_then(|bytes| parse(&bytes).ok());
+        report.is_some_and(|report| report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
+    }
+}

@@ -1,0 +1,210 @@
+//! One action of a task: what it does, with the time, the variables, the tool and the policy it has.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::ActionDefaults;
+use crate::model::{Action, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
+use crate::spec::action::plain_action;
+use crate::spec::discover::FoundPolicy;
+use crate::spec::recognised::recognised;
+use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
+use crate::spec::task::kind::{Done, custom_script, file_validation, http_request, merged, terminal_command};
+use crate::spec::task::policy::task_policy;
+use crate::spec::task::server::{as_service, service};
+use crate::spec::task::{Resolver, action_id};
+
+/// The time of a command that names none, in milliseconds (schema 2.0.0).
+const COMMAND_TIMEOUT: u64 = 30_000;
+
+/// The time of a request that names none, in milliseconds (schema 2.0.0).
+const REQUEST_TIMEOUT: u64 = 10_000;
+
+/// The longest name of an action, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// What an action is taken for.
+struct Taken {
+    tool: Tool,
+    found: Option<FoundPolicy>,
+}
+
+impl Resolver<'_> {
+    pub(super) fn action(&mut self, phase: ActionPhase, number: usize, raw: &RawAction) -> Action {
+        let Done { kind, command } = self.done(raw);
+        let directory = self.directory(raw);
+        let name = self.name(&raw.description, &raw.action_id);
+        let taken = self.taken(phase, raw, &name, (&command, &directory));
+        let policy = task_policy(taken.tool, self.specification, self.around.configuration, taken.found.as_ref());
+        let defaults = ActionDefaults { timeout: self.timeout(raw), ..self.around.configuration.defaults };
+        let plain = plain_action(phase, number, (&name, taken.tool), command, defaults);
+        let added = raw.proctor.as_ref();
+        let action = Action {
+            id: action_id(&raw.action_id),
+            description: raw.description.clone(),
+            directory: PathBuf::from(&directory),
+            environment: self.variables(raw),
+            policy,
+            expected_exit_codes: self.expected_exit_codes(raw),
+            kind,
+            retry_attempts: raw.retry_attempts.map_or(0, |times| u8::try_from(times).expect("the schema bounds it to 5")),
+            continue_on_failure: raw.continue_on_failure == Some(true),
+            after: added.iter().flat_map(|added| &added.after).map(|id| action_id(id)).collect(),
+            capture: raw.evidence_capture.as_ref().map(capture).unwrap_or_default(),
+            ..plain
+        };
+        match added.and_then(|added| added.service.as_ref()) {
+            Some(said) => as_service(action, service(&said.ready, raw.timeout)),
+            None => action,
+        }
+    }
+
+    fn done(&self, raw: &RawAction) -> Done {
+        let settings = &self.specification.raw.execution_engine.executor_configurations;
+        match &raw.parameters {
+            RawParameters::TerminalCommand(command) => {
+                let argv = raw.proctor.as_ref().and_then(|added| added.argv.as_ref());
+                terminal_command(command, argv.map(|argv| self.with_root(argv)))
+            }
+            RawParameters::CustomScript(script) => {
+                custom_script(script, self.path(&script.script_path), self.with_root(&script.arguments))
+            }
+            RawParameters::FileValidation(file) => file_validation(file, self.path(&file.file_path)),
+            RawParameters::HttpRequest(request) => http_request(request, settings.http_request.as_ref()),
+            RawParameters::DockerCommand(_) | RawParameters::DatabaseQuery(_) | RawParameters::McpBrowserCommand(_) => {
+                unreachable!("the lint refuses types that are not carried out")
+            }
+        }
+    }
+
+    /// Finds the tool: the one that is said, else the one that is recognised (E2).
+    fn taken(&mut self, phase: ActionPhase, raw: &RawAction, name: &str, (command, directory): (&CommandLine, &str)) -> Taken {
+        if !self.around.files.exists(directory) {
+            self.note(name, format!("the directory `{directory}` is not there yet"));
+        }
+        // As in `proctor.toml`: what comes before and after the steps is judged by its exit code.
+        if phase != ActionPhase::Step || raw.parameters.action_type() != ActionType::TerminalCommand {
+            return Taken { tool: Tool::Generic, found: None };
+        }
+        let place = format!("{} {}", self.specification.file, raw.action_id);
+        let seen = recognised(command, self.around.files, directory, &place);
+        match raw.proctor.as_ref().and_then(|added| added.tool) {
+            None => {
+                if let Some(note) = seen.note {
+                    self.note(name, note);
+                }
+                Taken { tool: seen.tool, found: seen.policy }
+            }
+            Some(said) => {
+                if !matches!(seen.tool, Tool::Generic | Tool::Compile) && seen.tool != said {
+                    let (said, seen) = (said.word(), seen.tool.word());
+                    self.note(name, format!("the command looks like {seen}, but `tool` says {said}, which holds"));
+                }
+                Taken { tool: said, found: seen.policy.filter(|_| said == seen.tool) }
+            }
+        }
+    }
+
+    /// Returns a name that no other action of the task has: results and ledger tell actions apart by it.
+    pub(super) fn name(&self, description: &str, id: &str) -> String {
+        let words: Vec<&str> = description.split_whitespace().collect();
+        let line: String = words.join(" ").chars().filter(|character| !character.is_control()).take(LONGEST_NAME).collect();
+        let execution = &self.task.test_execution;
+        let actions = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
+        let checks = self.task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
+        let others = actions.map(|action| &action.description).chain(checks.map(|check| &check.description));
+        let same = others.filter(|other| other.split_whitespace().collect::<Vec<_>>() == words).count();
+        if same > 1 || words.is_empty() || words.join(" ").chars().count() > LONGEST_NAME {
+            return format!("{line} ({id})").trim().to_owned();
+        }
+        line
+    }
+
+    /// Returns an action's time: its own, its type's, the whole run's.
+    fn timeout(&self, raw: &RawAction) -> Duration {
+        let settings = &self.specification.raw.execution_engine.executor_configurations;
+        let of_type = match &raw.parameters {
+            RawParameters::TerminalCommand(_) => self.command_timeout(),
+            RawParameters::HttpRequest(_) => {
+                let said = settings.http_request.as_ref().and_then(|requests| requests.default_timeout);
+                Duration::from_millis(said.unwrap_or(REQUEST_TIMEOUT))
+            }
+            RawParameters::CustomScript(_)
+            | RawParameters::FileValidation(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => self.suite_timeout(),
+        };
+        raw.timeout.map_or(of_type, Duration::from_millis)
+    }
+
+    /// Returns the time of a command that names none.
+    pub(super) fn command_timeout(&self) -> Duration {
+        let settings = self.specification.raw.execution_engine.executor_configurations.terminal_command.as_ref();
+        Duration::from_millis(settings.and_then(|commands| commands.default_timeout).unwrap_or(COMMAND_TIMEOUT))
+    }
+
+    fn directory(&self, raw: &RawAction) -> String {
+        match &raw.parameters {
+            RawParameters::TerminalCommand(command) => self.path(&command.working_directory),
+            RawParameters::CustomScript(_)
+            | RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => String::new(),
+        }
+    }
+
+    fn variables(&self, raw: &RawAction) -> BTreeMap<String, String> {
+        match &raw.parameters {
+            RawParameters::TerminalCommand(command) => self.environment(&command.environment),
+            RawParameters::CustomScript(script) => self.environment(&script.environment),
+            // What starts no process has no variables.
+            RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => BTreeMap::new(),
+        }
+    }
+
+    /// Returns the variables of all actions with an action's own.
+    pub(super) fn environment(&self, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let merged = merged(&self.specification.raw.global_configuration.environment, own);
+        merged.into_iter().map(|(name, value)| (name, self.in_place(&value))).collect()
+    }
+
+    fn expected_exit_codes(&self, raw: &RawAction) -> Vec<i32> {
+        let said = match &raw.parameters {
+            RawParameters::TerminalCommand(command) => command.expected_exit_codes.clone(),
+            RawParameters::CustomScript(_)
+            | RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => None,
+        };
+        said.unwrap_or_else(|| vec![0])
+    }
+
+    fn with_root(&self, words: &[String]) -> Vec<String> {
+        words.iter().map(|word| self.in_place(word)).collect()
+    }
+
+    /// Writes the project's root where the specification has its word for it.
+    fn in_place(&self, text: &str) -> String {
+        text.replace(ROOT_WORD, &self.around.project.project_root.to_string_lossy())
+    }
+}
+
+fn capture(raw: &RawEvidenceCapture) -> EvidenceCapture {
+    let usual = EvidenceCapture::default();
+    EvidenceCapture {
+        stdout: raw.stdout.unwrap_or(usual.stdout),
+        stderr: raw.stderr.unwrap_or(usual.stderr),
+        request_response: raw.request_response.unwrap_or(usual.request_response),
+        file_contents: raw.file_contents.unwrap_or(usual.file_contents),
+    }
+}

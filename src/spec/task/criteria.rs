@@ -1,0 +1,63 @@
+//! What a task is judged by beside its actions' results.
+
+use crate::model::{EvidenceKind, ExpectedOutput, TaskCondition, TaskCriteria};
+use crate::spec::specification::{RawCondition, RawEvidenceKind, RawTask};
+
+/// All of the steps, in hundredths of a per cent.
+const EVERY_STEP: u32 = 10_000;
+
+/// Returns a task's criteria. Where not every step must pass and nothing says how many must, all of them must.
+pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
+    let (validation, completion) = (&task.validation_criteria, &task.completion_criteria);
+    let conditions = |raw: &[RawCondition]| raw.iter().map(condition).collect();
+    let rate = completion.minimum_pass_rate.map(basis_points);
+    TaskCriteria {
+        success: conditions(&validation.success_conditions),
+        failure: conditions(&validation.failure_conditions),
+        expected_output: validation.expected_output.as_ref().map(|expected| ExpectedOutput {
+            stdout_contains: expected.stdout_contains.clone(),
+            stderr_empty: expected.stderr_empty == Some(true),
+            exit_code: expected.exit_code,
+        }),
+        all_steps_must_pass: completion.all_steps_must_pass,
+        minimum_pass_rate_basis_points: rate.or_else(|| (!completion.all_steps_must_pass).then_some(EVERY_STEP)),
+        required_evidence: completion.required_evidence.iter().copied().map(evidence).collect(),
+        task_status_lock: completion.task_status_lock != Some(false),
+    }
+}
+
+fn condition(raw: &RawCondition) -> TaskCondition {
+    TaskCondition { condition: raw.condition.clone(), description: raw.description.clone() }
+}
+
+/// Returns per cent in hundredths, rounded up: what is rounded never lets more through than what was written.
+fn basis_points(percent: f64) -> u32 {
+    // A tenth has no exact value: what is only that far above a hundredth is the hundredth.
+    const NOTHING: f64 = 1e-6;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the schema bounds it to 0 to 100")]
+    let rounded = (percent * 100.0 - NOTHING).ceil().max(0.0) as u32;
+    rounded
+}
+
+fn evidence(raw: RawEvidenceKind) -> EvidenceKind {
+    match raw {
+        RawEvidenceKind::TestExecutionLog => EvidenceKind::TestExecutionLog,
+        RawEvidenceKind::TerminalOutput => EvidenceKind::TerminalOutput,
+        RawEvidenceKind::Screenshots => EvidenceKind::Screenshots,
+        RawEvidenceKind::ApiResponses => EvidenceKind::ApiResponses,
+        RawEvidenceKind::ErrorLogs => EvidenceKind::ErrorLogs,
+        RawEvidenceKind::PerformanceMetrics => EvidenceKind::PerformanceMetrics,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_rate_is_never_rounded_down() {
+        for (percent, expected) in [(0.0, 0), (60.0, 6000), (60.1, 6010), (66.666, 6667), (99.999, 10_000), (100.0, 10_000)] {
+            assert_eq!(basis_points(percent), expected, "{percent}");
+        }
+    }
+}

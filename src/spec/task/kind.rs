@@ -1,0 +1,133 @@
+//! What an action does, by its type: the command that is started, or what looks and asks in its place.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::model::{
+    ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
+};
+use crate::spec::discover::command_text;
+use crate::spec::specification::{
+    RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
+    RawMethod, RawShell, RawTerminalCommandParameters, RawValidationType,
+};
+
+/// What an action does.
+pub(super) struct Done {
+    pub(super) kind: ActionKind,
+    pub(super) command: CommandLine,
+}
+
+/// Returns the words of a command that needs no shell.
+pub(super) fn split(text: &str) -> Vec<String> {
+    shlex::split(text).expect("the lint refuses a quote that is not closed")
+}
+
+/// Returns a command: its own words, a script where it names a shell (E9), or its text split into words.
+pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> Done {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let script = raw.command.as_str();
+    let argv = match (argv, raw.shell) {
+        (Some(argv), _) => argv,
+        (None, None) => split(script),
+        (None, Some(RawShell::Bash)) => words(&["bash", "-o", "pipefail", "-c", script]),
+        // Not every `sh` can be told that a pipe fails with any of its commands. bash in its POSIX mode can.
+        (None, Some(RawShell::Sh)) => words(&["bash", "--posix", "-o", "pipefail", "-c", script]),
+        (None, Some(RawShell::Powershell | RawShell::Cmd)) => unreachable!("the lint refuses shells of other systems"),
+    };
+    let command = CommandLine { argv, display: script.trim().to_owned(), shell: raw.shell.is_some() };
+    Done { kind: ActionKind::TerminalCommand, command }
+}
+
+/// Returns a script; `path` lies below the project.
+pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, arguments: Vec<String>) -> Done {
+    let interpreter = match raw.interpreter {
+        RawInterpreter::Node => "node",
+        RawInterpreter::Python => "python",
+        RawInterpreter::Python3 => "python3",
+        RawInterpreter::Bash => "bash",
+        RawInterpreter::Sh => "sh",
+        RawInterpreter::Powershell => "powershell",
+        RawInterpreter::Ruby => "ruby",
+        RawInterpreter::Perl => "perl",
+    };
+    // A name with a dash in front would be an option of the interpreter.
+    let path = if path.starts_with('-') { format!("./{path}") } else { path };
+    let argv: Vec<String> = [interpreter.to_owned(), path].into_iter().chain(arguments.iter().cloned()).collect();
+    let command = CommandLine { display: command_text(&argv), argv, shell: false };
+    let script = Script { interpreter: interpreter.to_owned(), script: raw.script_path.clone(), arguments };
+    Done { kind: ActionKind::CustomScript(script), command }
+}
+
+/// Returns a look at a file; `path` lies below the project.
+pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> Done {
+    const LINTED: &str = "the lint refuses a look without what it compares with";
+    let check = match raw.validation_type {
+        RawValidationType::Exists => FileCheck::Exists,
+        RawValidationType::ContentMatch => {
+            FileCheck::ContentMatch { text: raw.expected_content.clone(), regex: raw.content_regex.clone() }
+        }
+        RawValidationType::SchemaValid => FileCheck::SchemaValid { schema: Value::Object(raw.schema.clone().expect(LINTED)) },
+        RawValidationType::HashMatch => {
+            let hash = raw.expected_hash.as_ref().expect(LINTED).to_ascii_lowercase();
+            FileCheck::HashMatch { sha256: Digest::try_from(hash).expect("the lint refuses what is no SHA-256") }
+        }
+        RawValidationType::SizeCheck => FileCheck::SizeCheck { minimum: raw.min_size, maximum: raw.max_size },
+    };
+    let display = format!("looks at {path} ({})", check.word());
+    Done { kind: ActionKind::FileValidation(FileValidation { path, check }), command: without_words(display) }
+}
+
+/// Returns a request, with the settings of its type.
+pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> Done {
+    let checks = raw.validate_response.as_ref();
+    let request = HttpRequest {
+        url: raw.url.clone(),
+        method: method(raw.method),
+        headers: raw.headers.clone(),
+        body: raw.body.clone().map(body),
+        expected_status: raw.expected_status.into_iter().collect(),
+        validate: ResponseChecks {
+            json_schema: checks.and_then(|checks| checks.json_schema.clone()).map(Value::Object),
+            contains_text: checks.and_then(|checks| checks.contains_text.clone()),
+            matches_regex: checks.and_then(|checks| checks.matches_regex.clone()),
+        },
+        follow_redirects: settings.and_then(|settings| settings.follow_redirects) != Some(false),
+        validate_ssl: settings.and_then(|settings| settings.validate_ssl) != Some(false),
+    };
+    let command = without_words(request.shown());
+    Done { kind: ActionKind::HttpRequest(Box::new(request)), command }
+}
+
+/// Returns variables of all actions and an action's own, which win.
+pub(super) fn merged(global: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut merged = global.clone();
+    merged.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+    merged
+}
+
+fn without_words(display: String) -> CommandLine {
+    CommandLine { argv: Vec::new(), display, shell: false }
+}
+
+fn body(raw: Value) -> HttpBody {
+    match raw {
+        Value::String(text) => HttpBody::Text(text),
+        document @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            HttpBody::Json(document)
+        }
+    }
+}
+
+fn method(raw: RawMethod) -> HttpMethod {
+    match raw {
+        RawMethod::Get => HttpMethod::Get,
+        RawMethod::Post => HttpMethod::Post,
+        RawMethod::Put => HttpMethod::Put,
+        RawMethod::Patch => HttpMethod::Patch,
+        RawMethod::Delete => HttpMethod::Delete,
+        RawMethod::Head => HttpMethod::Head,
+        RawMethod::Options => HttpMethod::Options,
+    }
+}

@@ -1,0 +1,158 @@
+//! Which policy a tool is judged by (C20–C25): what the specification says of the tool, then of its category, then what
+//! `proctor.toml` and the project's scripts say.
+
+use crate::config::Configuration;
+use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
+use crate::spec::discover::FoundPolicy;
+use crate::spec::policy::resolve_policy;
+use crate::spec::specification::{
+    RawCompilationStrategy, RawLintBlockOn, RawLintToolPolicy, RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy,
+    RawTypeCheckingStrategy, RawValidationPolicy, Specification,
+};
+
+/// What a specification says of one tool.
+#[derive(Default)]
+struct Said<'s> {
+    /// Its key below the category's `tools`.
+    key: &'static str,
+    enabled: Option<bool>,
+    block_on: Option<BlockOn>,
+    strategy: Option<BlockOn>,
+    lint: Option<&'s RawLintToolPolicy>,
+}
+
+/// Returns the policy of a tool; none for tools without one.
+pub(super) fn task_policy(
+    tool: Tool,
+    specification: &Specification,
+    configuration: &Configuration,
+    found: Option<&FoundPolicy>,
+) -> Option<ToolPolicy> {
+    let base = resolve_policy(tool, configuration, None, found)?;
+    let category = tool.policy_category()?;
+    let Some(policy) = &specification.raw.global_configuration.validation_policy else { return Some(base) };
+    let said = said(policy, tool, category);
+    let key = category_key(category);
+    let place = |rest: &str| format!("{} validationPolicy.{key}.{rest}", specification.file);
+    let (block_on, source) = match (said.enabled, said.block_on, said.strategy) {
+        (Some(false), ..) => (BlockOn::Never, PolicySource::Disabled(place(&format!("tools.{}.enabled", said.key)))),
+        (_, Some(own), _) => (own, PolicySource::Configured(place(&format!("tools.{}.blockOn", said.key)))),
+        (_, None, Some(strategy)) => (strategy, PolicySource::Configured(place("strategy"))),
+        (_, None, None) => (base.block_on, base.source),
+    };
+    let lint = said.lint;
+    Some(ToolPolicy {
+        block_on,
+        source,
+        treat_warnings_as_errors: lint.and_then(|lint| lint.treat_warnings_as_errors).unwrap_or(base.treat_warnings_as_errors),
+        max_warnings: lint.and_then(|lint| lint.max_warnings).or(base.max_warnings),
+        ignored_rules: lint.and_then(|lint| lint.ignored_rules.clone()).unwrap_or(base.ignored_rules),
+        error_on_rules: lint.and_then(|lint| lint.error_on_rules.clone()).unwrap_or(base.error_on_rules),
+    })
+}
+
+fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> Said<'_> {
+    match category {
+        PolicyCategory::Linting => {
+            let Some(linting) = &policy.linting else { return Said::default() };
+            let tools = &linting.tools;
+            let (key, lint) = match tool {
+                Tool::Eslint => ("eslint", tools.eslint.as_ref()),
+                Tool::Prettier => ("prettier", tools.prettier.as_ref()),
+                Tool::Pylint => ("pylint", tools.pylint.as_ref()),
+                Tool::Flake8 => ("flake8", tools.flake8.as_ref()),
+                // The format has no key of its own for it: the category's strategy holds.
+                Tool::Ruff => ("ruff", None),
+                Tool::Pytest | Tool::Jest | Tool::Vitest | Tool::Tsc | Tool::Mypy | Tool::Compile | Tool::Generic => ("", None),
+            };
+            Said {
+                key,
+                enabled: lint.and_then(|lint| lint.enabled),
+                block_on: lint.and_then(|lint| lint.block_on).map(of_lint),
+                strategy: linting.strategy.map(of_linting),
+                lint,
+            }
+        }
+        PolicyCategory::TypeChecking => {
+            let Some(checking) = &policy.type_checking else { return Said::default() };
+            let (key, types): (_, Option<&RawTypeCheckToolPolicy>) = match tool {
+                Tool::Mypy => ("mypy", checking.tools.mypy.as_ref()),
+                Tool::Tsc => ("typescript", checking.tools.typescript.as_ref()),
+                Tool::Pytest
+                | Tool::Jest
+                | Tool::Vitest
+                | Tool::Eslint
+                | Tool::Ruff
+                | Tool::Flake8
+                | Tool::Pylint
+                | Tool::Prettier
+                | Tool::Compile
+                | Tool::Generic => ("", None),
+            };
+            Said {
+                key,
+                enabled: types.and_then(|types| types.enabled),
+                block_on: types.and_then(|types| types.block_on).map(of_type_check),
+                strategy: checking.strategy.map(of_type_checking),
+                lint: None,
+            }
+        }
+        PolicyCategory::Compilation => {
+            let strategy = policy.compilation.as_ref().and_then(|compilation| compilation.strategy);
+            Said { strategy: strategy.map(of_compilation), ..Said::default() }
+        }
+    }
+}
+
+fn category_key(category: PolicyCategory) -> &'static str {
+    match category {
+        PolicyCategory::Linting => "linting",
+        PolicyCategory::TypeChecking => "typeChecking",
+        PolicyCategory::Compilation => "compilation",
+    }
+}
+
+fn of_lint(raw: RawLintBlockOn) -> BlockOn {
+    match raw {
+        RawLintBlockOn::ErrorsAlways => BlockOn::ErrorsAlways,
+        RawLintBlockOn::ErrorsOnly => BlockOn::ErrorsOnly,
+        RawLintBlockOn::ErrorsAndWarnings => BlockOn::ErrorsAndWarnings,
+        RawLintBlockOn::WarnOnly => BlockOn::WarnOnly,
+        RawLintBlockOn::Never => BlockOn::Never,
+    }
+}
+
+fn of_linting(raw: RawLintingStrategy) -> BlockOn {
+    match raw {
+        RawLintingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
+        RawLintingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
+        RawLintingStrategy::BlockOnErrorsAndWarnings => BlockOn::ErrorsAndWarnings,
+        RawLintingStrategy::WarnOnly => BlockOn::WarnOnly,
+        RawLintingStrategy::Never => BlockOn::Never,
+    }
+}
+
+fn of_type_check(raw: RawTypeCheckBlockOn) -> BlockOn {
+    match raw {
+        RawTypeCheckBlockOn::ErrorsAlways => BlockOn::ErrorsAlways,
+        RawTypeCheckBlockOn::ErrorsOnly => BlockOn::ErrorsOnly,
+        RawTypeCheckBlockOn::WarnOnly => BlockOn::WarnOnly,
+        RawTypeCheckBlockOn::Never => BlockOn::Never,
+    }
+}
+
+fn of_type_checking(raw: RawTypeCheckingStrategy) -> BlockOn {
+    match raw {
+        RawTypeCheckingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
+        RawTypeCheckingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
+        RawTypeCheckingStrategy::WarnOnly => BlockOn::WarnOnly,
+        RawTypeCheckingStrategy::Never => BlockOn::Never,
+    }
+}
+
+fn of_compilation(raw: RawCompilationStrategy) -> BlockOn {
+    match raw {
+        RawCompilationStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
+        RawCompilationStrategy::Never => BlockOn::Never,
+    }
+}

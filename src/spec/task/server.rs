@@ -1,0 +1,104 @@
+//! What goes on while the steps run, and what must hold before the first action: services, the development server, and the checks
+//! of `executionWorkflow`.
+
+use std::time::Duration;
+
+use crate::model::{Action, ActionId, ActionPhase, CommandLine, HealthUrl, OnSurvivors, ReadyCheck, Service, Tool};
+use crate::spec::action::plain_action;
+use crate::spec::discover::command_text;
+use crate::spec::specification::{RawDevServer, RawReady};
+use crate::spec::task::Resolver;
+use crate::spec::task::kind::split;
+
+/// How long a server may take until it is ready, in milliseconds, where nothing is said (schema 2.0.0).
+const STARTUP: u64 = 30_000;
+
+/// How long after a look that failed the next one is taken, in milliseconds, where nothing is said.
+const INTERVAL: u64 = 100;
+
+/// How long one look may take, in milliseconds, where nothing is said.
+const ATTEMPT: u64 = 5000;
+
+/// Ids of actions that no action of the format stands for.
+const SERVER: &str = "SERVER";
+const CHECK: &str = "CHECK";
+
+impl Resolver<'_> {
+    /// Returns the development server as a prerequisite that goes on.
+    pub(super) fn dev_server(&self) -> Option<Action> {
+        let server = self.specification.raw.global_configuration.dev_server.as_ref()?;
+        let command = server.command.as_deref().expect("the lint refuses a server without a command");
+        let directory = server.working_directory.as_deref().unwrap_or_default();
+        let plain = self.of_the_file(SERVER, 1, "development server", command);
+        let description = format!("goes on while the steps run: `{}`", plain.command.display);
+        let started = Action { directory: self.path(directory).into(), description, ..plain };
+        Some(as_service(started, of_dev_server(server)))
+    }
+
+    /// Returns the checks of the workflow; one without a command is for people, and the lint says so.
+    pub(super) fn workflow_checks(&self) -> Vec<Action> {
+        let prerequisites = self.task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
+        let checks = prerequisites.enumerate().filter_map(|(index, prerequisite)| {
+            let command = prerequisite.check_command.as_deref()?;
+            let plain = self.of_the_file(CHECK, index + 1, &prerequisite.description, command);
+            Some(Action { description: prerequisite.description.clone(), continue_on_failure: false, ..plain })
+        });
+        checks.collect()
+    }
+
+    fn of_the_file(&self, prefix: &'static str, number: usize, name: &str, text: &str) -> Action {
+        let command = CommandLine { argv: split(text), display: text.trim().to_owned(), shell: false };
+        let mut defaults = self.around.configuration.defaults;
+        defaults.timeout = self.command_timeout();
+        let plain = plain_action(ActionPhase::Prerequisite, number, (name, Tool::Generic), command, defaults);
+        let environment = self.environment(&std::collections::BTreeMap::new());
+        Action { id: self.free_id(prefix, number), name: self.name(name, prefix), environment, ..plain }
+    }
+
+    /// Returns an id that no action of the task has: the format lets a task use any.
+    fn free_id(&self, prefix: &'static str, number: usize) -> ActionId {
+        let execution = &self.task.test_execution;
+        let taken = |id: &ActionId| {
+            let mut actions = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
+            actions.any(|action| action.action_id == id.as_str())
+        };
+        // There are fewer actions in a file than numbers an id can have.
+        let above = [number].into_iter().chain(1_000_000..);
+        above.map(|number| ActionId::numbered(prefix, number)).find(|id| !taken(id)).expect("the numbers do not end")
+    }
+}
+
+/// Makes a prerequisite go on as long as the steps.
+pub(super) fn as_service(plain: Action, service: Service) -> Action {
+    Action { timeout: service.timeout, service: Some(service), idle_timeout: None, on_survivors: OnSurvivors::Report, ..plain }
+}
+
+/// Returns the service that an action's `ready` describes; `timeout` is the action's own, where its `ready` names none.
+pub(super) fn service(ready: &RawReady, timeout: Option<u64>) -> Service {
+    let url = ready.url.as_deref().map(|url| ReadyCheck::Url(health_url(url)));
+    let port = ready.port.map(ReadyCheck::Port);
+    let command = ready.command.as_ref().map(|argv| {
+        let display = command_text(argv);
+        ReadyCheck::Command(CommandLine { argv: argv.clone(), display, shell: false })
+    });
+    Service {
+        ready: url.or(port).or(command).expect("the lint refuses a `ready` without a look"),
+        timeout: Duration::from_millis(ready.timeout.or(timeout).unwrap_or(STARTUP)),
+        interval: Duration::from_millis(ready.interval.unwrap_or(INTERVAL)),
+        attempt_timeout: Duration::from_millis(ready.attempt_timeout.unwrap_or(ATTEMPT)),
+    }
+}
+
+fn of_dev_server(server: &RawDevServer) -> Service {
+    let url = server.health_check_url.as_deref().map(|url| ReadyCheck::Url(health_url(url)));
+    Service {
+        ready: url.or(server.port.map(ReadyCheck::Port)).expect("the lint refuses a server that is never known to be ready"),
+        timeout: Duration::from_millis(server.startup_timeout.unwrap_or(STARTUP)),
+        interval: Duration::from_millis(INTERVAL),
+        attempt_timeout: Duration::from_millis(ATTEMPT),
+    }
+}
+
+fn health_url(url: &str) -> HealthUrl {
+    HealthUrl::try_from(url).expect("the lint refuses other addresses")
+}

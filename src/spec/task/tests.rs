@@ -1,0 +1,365 @@
+//! The composed specification as a plan, and each of its fields: what is written otherwise is planned otherwise.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::config::{self, Configuration};
+use crate::model::{Plan, PolicySource, TaskId, Tool};
+use crate::spec::files::fake::FakeFiles;
+use crate::spec::plan_digest;
+use crate::spec::specification::{Surroundings, read_specification};
+use crate::spec::task::{TaskSurroundings, resolve_task};
+
+const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
+
+const ROOT: &str = "/srv/copy";
+
+/// Removes a key.
+const GONE: &str = "(gone)";
+
+fn document() -> Value {
+    serde_json::from_str(ROUNDING).expect("the composed specification is JSON")
+}
+
+fn edited(edits: &[(&str, Value)]) -> Value {
+    let mut document = document();
+    for (pointer, value) in edits {
+        let (parent, key) = pointer.rsplit_once('/').expect("an edit is of a member");
+        match document.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}")) {
+            Value::Array(items) => items[key.parse::<usize>().expect("an index")] = value.clone(),
+            Value::Object(members) if value == GONE => drop(members.remove(key)),
+            Value::Object(members) => drop(members.insert(key.to_owned(), value.clone())),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}: it has no members"),
+        }
+    }
+    document
+}
+
+#[track_caller]
+fn planned(document: &Value) -> Plan {
+    planned_with(document, &Configuration::default())
+}
+
+#[track_caller]
+fn planned_with(document: &Value, configuration: &Configuration) -> Plan {
+    let project = Surroundings { project_root: Path::new(ROOT) };
+    let reading = read_specification(&document.to_string(), "specs/T117-test-specification.json", project);
+    let faults: Vec<_> = reading.faults.iter().map(ToString::to_string).collect();
+    let specification = reading.specification.unwrap_or_else(|| panic!("{}", faults.join("\n")));
+    let files = FakeFiles::of(&[("web/package.json", r#"{"scripts": {"lint": "eslint . --max-warnings 3"}}"#)]);
+    let around = TaskSurroundings { project, files: &files, configuration };
+    let task = TaskId::try_from("T117").expect("an id");
+    resolve_task(&specification, &task, &reading.faults, around).expect("there is such a task")
+}
+
+#[test]
+fn the_composed_task_becomes_a_plan() {
+    let plan = serde_json::to_value(planned(&document())).expect("a plan is JSON");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).expect("it is JSON"));
+}
+
+#[test]
+fn a_task_that_is_not_there_has_no_plan() {
+    let project = Surroundings { project_root: Path::new(ROOT) };
+    let reading = read_specification(ROUNDING, "a.json", project);
+    let (files, configuration) = (FakeFiles::default(), Configuration::default());
+    let around = TaskSurroundings { project, files: &files, configuration: &configuration };
+    let task = TaskId::try_from("T118").expect("an id");
+    assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
+}
+
+const TASK: &str = "/tasks/T117";
+const GLOBAL: &str = "/globalConfiguration";
+const ENGINE: &str = "/executionEngine/executorConfigurations";
+
+/// Fields that change what is run or how it is judged, each with another value than the composed specification has.
+fn fields() -> Vec<(String, Value)> {
+    let of = |place: &str, rows: &[(&str, Value)]| -> Vec<(String, Value)> {
+        rows.iter().map(|(rest, value)| (format!("{place}{rest}"), value.clone())).collect()
+    };
+    let prerequisite = format!("{TASK}/testExecution/prerequisites/0");
+    let command = format!("{TASK}/testExecution/steps/0");
+    let types = format!("{TASK}/testExecution/steps/1");
+    let request = format!("{TASK}/testExecution/steps/2");
+    let cleanup = format!("{TASK}/testExecution/cleanup/0");
+    [
+        of(
+            GLOBAL,
+            &[
+                ("/workspaceRoot", json!("/srv")),
+                ("/environment/TZ", json!("CET")),
+                ("/timeout", json!(430_000)),
+                ("/timeout", json!(GONE)),
+                ("/devServer", json!(GONE)),
+                ("/devServer/command", json!("npm run preview")),
+                ("/devServer/workingDirectory", json!("/srv/billing-core")),
+                ("/devServer/healthCheckUrl", json!("http://127.0.0.1:4173/other")),
+                ("/devServer/healthCheckUrl", json!(GONE)),
+                ("/devServer/startupTimeout", json!(25_000)),
+                ("/devServer/startupTimeout", json!(GONE)),
+                ("/validationPolicy/typeChecking/tools/typescript/enabled", json!(false)),
+                ("/validationPolicy/typeChecking/tools/typescript/blockOn", json!("WARN_ONLY")),
+            ],
+        ),
+        of(
+            ENGINE,
+            &[
+                ("/TERMINAL_COMMAND/defaultTimeout", json!(61_000)),
+                ("/HTTP_REQUEST/followRedirects", json!(true)),
+                ("/HTTP_REQUEST/validateSSL", json!(false)),
+            ],
+        ),
+        of(
+            TASK,
+            &[
+                ("/dependencies", json!([])),
+                ("/validationCriteria/successConditions/0/condition", json!("STEP.1.exitCode < 1")),
+                ("/validationCriteria/failureConditions", json!([])),
+                ("/validationCriteria/expectedOutput", json!(GONE)),
+                ("/validationCriteria/expectedOutput/stdoutContains", json!(["1 passed"])),
+                ("/validationCriteria/expectedOutput/stderrEmpty", json!(true)),
+                ("/validationCriteria/expectedOutput/exitCode", json!(GONE)),
+                ("/completionCriteria/allStepsMustPass", json!(false)),
+                ("/completionCriteria/minimumPassRate", json!(80)),
+                ("/completionCriteria/requiredEvidence", json!(["terminal-output"])),
+                ("/completionCriteria/taskStatusLock", json!(false)),
+                ("/executionWorkflow", json!(GONE)),
+                ("/executionWorkflow/prerequisites/0/checkCommand", json!("curl -fsS http://127.0.0.1:4173/ready")),
+                ("/executionWorkflow/executionOrder", json!(["PREREQ.1", "STEP.2", "STEP.1", "STEP.3", "CLEANUP.1"])),
+                ("/executionWorkflow/parallelExecution", json!(true)),
+            ],
+        ),
+        of(
+            &prerequisite,
+            &[
+                ("/actionId", json!("PREREQ.7")),
+                ("/parameters/filePath", json!("billing/other.py")),
+                ("/parameters/minSize", json!(65)),
+                ("/parameters/maxSize", json!(GONE)),
+                ("/timeout", json!(2500)),
+                ("/timeout", json!(GONE)),
+                ("/retryAttempts", json!(1)),
+                ("/continueOnFailure", json!(true)),
+                ("/evidenceCapture", json!({ "fileContents": true })),
+            ],
+        ),
+        of(
+            &command,
+            &[
+                ("/parameters/command", json!("python -m pytest tests")),
+                ("/parameters/workingDirectory", json!("/srv/billing-core/api")),
+                ("/parameters/environment/LANG", json!("C")),
+                ("/parameters/expectedExitCodes", json!([0, 1])),
+                ("/parameters/shell", json!("bash")),
+                ("/evidenceCapture/stdout", json!(false)),
+                ("/evidenceCapture/stderr", json!(false)),
+                ("/timeout", json!(91_000)),
+                ("/retryAttempts", json!(2)),
+                ("/continueOnFailure", json!(false)),
+                ("/proctor", json!({ "version": "1.0.0", "tool": "generic" })),
+            ],
+        ),
+        of(
+            &types,
+            &[
+                ("/proctor", json!({ "version": "1.0.0", "argv": ["tsc"] })),
+                ("/proctor", json!({ "version": "1.0.0", "after": ["STEP.1"] })),
+                ("/proctor", json!({ "version": "1.0.0", "tool": "mypy" })),
+            ],
+        ),
+        of(
+            &request,
+            &[
+                ("/parameters/url", json!("http://127.0.0.1:4173/sums")),
+                ("/parameters/method", json!("PUT")),
+                ("/parameters/headers", json!({})),
+                ("/parameters/body", json!("2.665")),
+                ("/parameters/expectedStatus", json!(201)),
+                ("/parameters/validateResponse/containsText", json!("2.67")),
+                ("/parameters/validateResponse/matchesRegex", json!("^2")),
+                ("/parameters/validateResponse/jsonSchema", json!({ "type": "object" })),
+                ("/evidenceCapture", json!({ "requestResponse": true })),
+                ("/timeout", json!(5500)),
+            ],
+        ),
+        of(&cleanup, &[("/parameters/command", json!("rm -rf .other")), ("/timeout", json!(9000))]),
+    ]
+    .concat()
+}
+
+#[test]
+fn every_field_that_is_carried_out_changes_what_is_approved() {
+    let usual = plan_digest(&planned(&document()));
+    let mut unchanged = Vec::new();
+    for (pointer, value) in fields() {
+        let mut edits = vec![(pointer.as_str(), value.clone())];
+        // What names another file or action must stay one that is allowed and there.
+        let ids = json!({ "prerequisites": [], "executionOrder": ["PREREQ.7"], "parallelExecution": false });
+        if pointer.ends_with("/actionId") {
+            edits.push(("/tasks/T117/executionWorkflow", ids));
+            edits.push(("/tasks/T117/validationCriteria/failureConditions", json!([])));
+        }
+        if pointer.ends_with("/condition") || pointer.ends_with("workspaceRoot") {
+            edits.push(("/executionEngine/executorConfigurations/FILE_VALIDATION", json!(GONE)));
+        }
+        if plan_digest(&planned(&edited(&edits))) == usual {
+            unchanged.push(format!("{pointer} = {value}"));
+        }
+    }
+    assert!(unchanged.is_empty(), "{unchanged:#?} change nothing");
+}
+
+#[test]
+fn an_action_without_a_time_has_that_of_its_type() {
+    let steps = "/tasks/T117/testExecution/steps";
+    let (command, request) = (format!("{steps}/1/timeout"), format!("{steps}/2/timeout"));
+    let mut edits = vec![(command.as_str(), json!(GONE)), (request.as_str(), json!(GONE))];
+    let times = |edits: &[(&str, Value)]| {
+        let plan = planned(&edited(edits));
+        [&plan.steps[1], &plan.steps[2], &plan.prerequisites[1]].map(|action| action.timeout.as_millis())
+    };
+    assert_eq!(times(&edits), [60_000, 5000, 60_000]);
+    edits.push(("/executionEngine/executorConfigurations", json!({})));
+    assert_eq!(times(&edits), [30_000, 10_000, 30_000]);
+}
+
+#[test]
+fn debt_is_written_down_as_the_specification_has_it() {
+    let usual = planned(&document()).debt;
+    for (pointer, value) in [
+        ("/technicalDebtConfiguration/enabled", json!(false)),
+        ("/technicalDebtConfiguration/routingStrategy", json!("MANUAL")),
+        ("/technicalDebtConfiguration/capacityThresholds/sprintTasksMaxItems", json!(7)),
+        ("/technicalDebtConfiguration/capacityThresholds/sprintTasksMaxCritical", json!(5)),
+        ("/technicalDebtConfiguration/severityLevels", json!(["CRITICAL"])),
+        ("/tasks/T117/technicalDebtExpectations/likelyFailures/0/expectedSeverity", json!("LOW")),
+        ("/tasks/T117/technicalDebtExpectations/likelyFailures/0/expectedDebtCategory", json!("REFACTOR")),
+        ("/tasks/T117/technicalDebtExpectations/likelyFailures/0/suggestedFix", json!(GONE)),
+        ("/tasks/T117/dependencies", json!([])),
+    ] {
+        assert_ne!(planned(&edited(&[(pointer, value)])).debt, usual, "{pointer}");
+    }
+}
+
+#[test]
+fn texts_for_people_are_shown_and_change_nothing() {
+    let usual = planned(&document());
+    let plan = planned(&edited(&[
+        ("/metadata/projectName", json!("other")),
+        ("/metadata/sprintId", json!("SPRINT_013")),
+        ("/tasks/T117/title", json!("Rounding of totals, again")),
+        ("/tasks/T117/priority", json!("LOW")),
+        (
+            "/tasks/T117/description",
+            json!("Totals must be rounded half-to-even, and the description of it is longer than fifty characters."),
+        ),
+    ]));
+    assert_eq!(plan_digest(&plan), plan_digest(&usual));
+    let source = plan.specification.expect("it comes from one");
+    assert_eq!((plan.project_name.as_str(), source.sprint_id.as_str()), ("other", "SPRINT_013"));
+    assert_eq!(source.task_title, "Rounding of totals, again");
+}
+
+/// Returns the policy of a command that is put in the place of the second step.
+fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -> (String, PolicySource, Option<u32>) {
+    let step = |rest: &str| format!("{TASK}/testExecution/steps/1/parameters/{rest}");
+    let (at_command, at_directory) = (step("command"), step("workingDirectory"));
+    let mut all = vec![(at_command.as_str(), json!(command)), (at_directory.as_str(), json!(directory))];
+    all.extend(edits.iter().cloned());
+    let configuration = config::read(toml, "proctor.toml").expect("a right text");
+    let plan = planned_with(&edited(&all), &configuration);
+    let policy = plan.steps[1].policy.clone().unwrap_or_else(|| panic!("`{command}` has a policy"));
+    (policy.block_on.strategy().to_owned(), policy.source, policy.max_warnings)
+}
+
+#[test]
+fn the_nearest_word_is_the_policy_of_a_tool() {
+    const LINTING: &str = "/globalConfiguration/validationPolicy/linting";
+    let configured =
+        |place: &str| PolicySource::Configured(format!("specs/T117-test-specification.json validationPolicy.{place}"));
+    let eslint = policy("npx eslint .", "web", &[], "");
+    assert_eq!(eslint, ("BLOCK_ON_ERRORS_ONLY".to_owned(), configured("linting.tools.eslint.blockOn"), Some(10)));
+    let by_category = policy("ruff check", "web", &[], "");
+    assert_eq!(by_category, ("BLOCK_ON_ERRORS_ONLY".to_owned(), configured("linting.strategy"), None));
+    let off = format!("{LINTING}/tools/eslint/enabled");
+    let disabled = policy("npx eslint .", "web", &[(&off, json!(false))], "");
+    let source =
+        PolicySource::Disabled("specs/T117-test-specification.json validationPolicy.linting.tools.eslint.enabled".to_owned());
+    assert_eq!((disabled.0.as_str(), disabled.1), ("NEVER", source));
+    // Where the specification is silent, the project's settings and scripts hold.
+    let silent = [(LINTING, json!(GONE))];
+    let by_settings = policy("npx eslint .", "web", &silent, "[policy]\nlinting = \"warn-only\"\n");
+    assert_eq!((by_settings.0.as_str(), by_settings.1), ("WARN_ONLY", PolicySource::Configured("proctor.toml:2".to_owned())));
+    assert_eq!(policy("npm run lint", "web", &silent, "").2, Some(3));
+    let build = policy("make all", "web", &[("/globalConfiguration/validationPolicy/compilation/strategy", json!("NEVER"))], "");
+    assert_eq!((build.0.as_str(), build.1), ("NEVER", configured("compilation.strategy")));
+}
+
+#[test]
+fn a_linters_options_are_those_of_the_specification() {
+    let step = "/tasks/T117/testExecution/steps/1/parameters/command";
+    let tools = "/globalConfiguration/validationPolicy/linting/tools";
+    let plan = planned(&edited(&[(step, json!("npx eslint ."))]));
+    let eslint = plan.steps[1].policy.clone().expect("it has one");
+    assert_eq!((eslint.ignored_rules, eslint.error_on_rules), (vec!["no-console".to_owned()], vec!["eqeqeq".to_owned()]));
+    assert!(!eslint.treat_warnings_as_errors);
+    for (tool, command) in
+        [("eslint", "npx eslint ."), ("prettier", "npx prettier --check ."), ("pylint", "pylint a"), ("flake8", "flake8")]
+    {
+        let said = json!({ "blockOn": "ERRORS_AND_WARNINGS", "treatWarningsAsErrors": true, "errorOnRules": ["x"] });
+        let plan = planned(&edited(&[(step, json!(command)), (&format!("{tools}/{tool}"), said)]));
+        let policy = plan.steps[1].policy.clone().unwrap_or_else(|| panic!("{tool}"));
+        assert_eq!(policy.block_on.strategy(), "BLOCK_ON_ERRORS_AND_WARNINGS", "{tool}");
+        assert!(policy.treat_warnings_as_errors && policy.error_on_rules == ["x"], "{tool}");
+    }
+}
+
+#[test]
+fn scripts_services_and_words_of_the_root_are_planned_too() {
+    let script = json!({
+        "actionId": "STEP.2", "type": "CUSTOM_SCRIPT", "description": "checks the ledgers",
+        "parameters": { "scriptPath": "${WORKSPACE_ROOT}/tools/check.py", "interpreter": "python3",
+            "arguments": ["--data", "${WORKSPACE_ROOT}/data"], "environment": { "DATA": "${WORKSPACE_ROOT}/data" } }
+    });
+    let server = json!({
+        "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals",
+        "parameters": { "command": "npm run serve", "workingDirectory": "web" }, "timeout": 9000,
+        "proctor": { "version": "1.0.0", "service": { "ready": { "command": ["curl", "-f", "x"], "interval": 50, "attemptTimeout": 70 } } }
+    });
+    let plan = planned(&edited(&[
+        ("/executionEngine/availableActionTypes", json!(["TERMINAL_COMMAND", "CUSTOM_SCRIPT", "HTTP_REQUEST"])),
+        ("/tasks/T117/testExecution/steps/1", script),
+        ("/tasks/T117/testExecution/prerequisites/0", server),
+    ]));
+    let script = &plan.steps[1];
+    assert_eq!(script.command.argv, ["python3", "tools/check.py", "--data", "/srv/copy/data"]);
+    assert_eq!((script.environment["DATA"].as_str(), script.environment["TZ"].as_str()), ("/srv/copy/data", "UTC"));
+    assert_eq!((script.tool, script.timeout), (Tool::Generic, plan.timeout.expect("a specification has one")));
+    let service = plan.prerequisites.last().and_then(|action| action.service.clone()).expect("a service");
+    insta::assert_snapshot!(serde_json::to_string(&service).expect("it is JSON"));
+}
+
+#[test]
+fn names_are_one_line_each_and_differ() {
+    let long = "a word ".repeat(30);
+    let plan = planned(&edited(&[
+        ("/tasks/T117/testExecution/steps/0/description", json!("checks\n  the totals")),
+        ("/tasks/T117/testExecution/steps/1/description", json!("checks the totals")),
+        ("/tasks/T117/testExecution/steps/2/description", json!(long)),
+    ]));
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names[..2], ["checks the totals (STEP.1)", "checks the totals (STEP.2)"]);
+    assert!(names[2].ends_with("(STEP.3)") && names[2].chars().count() < 120, "{}", names[2]);
+}
+
+#[test]
+fn made_up_ids_give_way_to_written_ones() {
+    let plan = planned(&edited(&[
+        ("/tasks/T117/testExecution/prerequisites/0/actionId", json!("SERVER.1")),
+        ("/tasks/T117/executionWorkflow/executionOrder", json!(["SERVER.1"])),
+        ("/tasks/T117/validationCriteria/failureConditions", json!([])),
+    ]));
+    let ids: Vec<_> = plan.prerequisites.iter().map(|action| action.id.as_str()).collect();
+    assert_eq!(ids, ["SERVER.1000000", "CHECK.1", "SERVER.1"]);
+}

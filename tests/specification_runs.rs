@@ -1,0 +1,189 @@
+//! `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found, carried out, judged
+//! by its own criteria, and sealed under its own id. How each field is planned is held to tables beside the resolver.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::Project;
+
+const FILE: &str = "specs/T117-test-specification.json";
+
+/// A task that looks whether a file is there, prints it, and expects a word in it.
+fn task(id: &str) -> Value {
+    json!({
+        "taskId": id,
+        "title": "Half-even rounding of totals",
+        "description": "Totals must be rounded half-to-even on two decimals for every currency that has minor units.",
+        "testExecution": {
+            "prerequisites": [{
+                "actionId": "PREREQ.1", "type": "FILE_VALIDATION", "description": "the totals are there",
+                "parameters": { "filePath": "/srv/billing/totals.txt", "validationType": "EXISTS" }
+            }],
+            "steps": [
+                {
+                    "actionId": "STEP.1", "type": "TERMINAL_COMMAND", "description": "prints the totals",
+                    "parameters": { "command": "cat totals.txt", "workingDirectory": "/srv/billing" },
+                    "continueOnFailure": true
+                },
+                {
+                    "actionId": "STEP.2", "type": "TERMINAL_COMMAND", "description": "finds a rounded total",
+                    "parameters": { "command": "cat totals.txt | grep 2.66", "workingDirectory": "/srv/billing", "shell": "sh" }
+                }
+            ],
+            "cleanup": []
+        },
+        "validationCriteria": {
+            "successConditions": [{ "condition": "STEP.2.exitCode === 0", "description": "The total is rounded" }],
+            "failureConditions": [{ "condition": "PREREQ.1.failed === true", "description": "The totals are missing" }],
+            "expectedOutput": { "stdoutContains": ["half-even"] }
+        },
+        "completionCriteria": { "allStepsMustPass": true, "requiredEvidence": ["terminal-output"] }
+    })
+}
+
+fn specification(tasks: &[Value]) -> String {
+    let tasks: serde_json::Map<String, Value> =
+        tasks.iter().map(|task| (task["taskId"].as_str().expect("an id").to_owned(), task.clone())).collect();
+    let document = json!({
+        "schemaVersion": "2.0.0",
+        "metadata": {
+            "projectName": "billing", "sprintId": "SPRINT_012",
+            "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand"
+        },
+        "globalConfiguration": { "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence" },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND", "FILE_VALIDATION"] },
+        "tasks": tasks
+    });
+    serde_json::to_string_pretty(&document).expect("it is JSON")
+}
+
+/// A project without checks of its own: a task needs none.
+fn project(tasks: &[Value]) -> Project {
+    Project::new().file(FILE, &specification(tasks)).file("totals.txt", "half-even 2.66\n")
+}
+
+#[test]
+fn a_task_is_carried_out_judged_by_its_own_criteria_and_sealed_under_its_id() {
+    let project = project(&[task("T117")]);
+    let report = project.proctor(["run", "--task", "T117", "--json"]).success().json();
+    let specification = &report["testSpecification"];
+    assert_eq!(
+        [&specification["file"], &specification["taskId"], &specification["origin"], &specification["schemaVersion"]],
+        [FILE, "T117", "specification", "2.0.0"]
+    );
+    assert_eq!(
+        (&specification["taskTitle"], &specification["sprintId"]),
+        (&"Half-even rounding of totals".into(), &"SPRINT_012".into())
+    );
+    assert_eq!(report["project"]["name"], "billing");
+    assert_eq!(report["prerequisiteExecution"]["results"][0]["actionId"], "PREREQ.1");
+    let criteria = &report["validationCriteriaEvaluation"];
+    assert_eq!((&criteria["overallResult"], &criteria["successConditions"]["met"]), (&"PASSED".into(), &1.into()), "{criteria}");
+    assert_eq!(criteria["expectedOutput"]["details"][0]["met"], true, "{criteria}");
+    let completion = &report["completionCriteriaEvaluation"];
+    assert_eq!(completion["completionStatus"], "COMPLETE", "{completion}");
+    assert_eq!((&completion["allStepsMustPass"], &completion["taskStatusLock"]), (&true.into(), &true.into()));
+    assert!(project.store().run_directory("T117").join("execution-report.json").is_file());
+    assert!(project.path().join("evidence/T117").is_dir(), "the link leads to the task's evidence");
+}
+
+#[test]
+fn an_unmet_condition_leaves_the_task_incomplete_and_needs_work() {
+    let project = project(&[task("T117")]);
+    project.save("totals.txt", "half-even 2.67\n");
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(1).json();
+    assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
+    let conditions = &report["validationCriteriaEvaluation"]["successConditions"];
+    assert_eq!((&conditions["met"], &conditions["details"][0]["met"]), (&0.into(), &false.into()), "{conditions}");
+}
+
+#[test]
+fn a_look_at_a_file_is_taken_in_every_run() {
+    let project = project(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    std::fs::remove_file(project.path().join("totals.txt")).expect("a file of ours");
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(1).json();
+    let prerequisite = &report["prerequisiteExecution"]["results"][0];
+    assert_eq!(prerequisite["status"], "PREREQUISITE_FAILURE", "{prerequisite}");
+    assert_eq!(report["stepExecution"]["results"][0]["disposition"], "SKIPPED");
+}
+
+#[test]
+fn a_task_waits_until_what_it_depends_on_is_complete_on_this_tree() {
+    let mut later = task("T118");
+    later["dependencies"] = json!(["T117"]);
+    let project = project(&[task("T117"), later]);
+    let refused = project.proctor(["run", "--task", "T118"]).status(1);
+    let said = refused.stderr.split_once("error: ").expect("there is an error").1;
+    assert_eq!(
+        said,
+        "`T118` depends on what is not complete: nothing was run\n  T117: it has no verdict yet\n  hint: run `proctor run --task T117` first\n"
+    );
+    project.proctor(["run", "--task", "T117"]).success();
+    project.proctor(["run", "--task", "T118"]).success();
+    project.save("totals.txt", "half-even 2.66 again\n");
+    let refused = project.proctor(["run", "--task", "T118"]).status(1);
+    assert!(refused.stderr.contains("of another state of the files"), "{}", refused.snapshot());
+    project.save("totals.txt", "odd\n");
+    project.proctor(["run", "--task", "T117"]).status(1);
+    let refused = project.proctor(["run", "--task", "T118"]).status(1);
+    assert!(refused.stderr.contains("says that it is not"), "{}", refused.snapshot());
+}
+
+#[test]
+fn a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
+    let project = project(&[task("T117"), task("T120")]);
+    insta::assert_snapshot!("unknown_task", project.proctor(["run", "--task", "T171"]).status(2).snapshot());
+    insta::assert_snapshot!("no_task_id", project.proctor(["run", "--task", "no task"]).status(2).snapshot());
+    let project = project.file("again-test-specification.json", &specification(&[task("T120")]));
+    insta::assert_snapshot!("task_of_two_files", project.proctor(["plan", "--task", "T120"]).status(4).snapshot());
+    let mut wrong = task("T130");
+    wrong["testExecution"]["steps"][0]["parameters"]["command"] = json!("cat totals.txt | sort");
+    wrong["testExecution"]["steps"][1]["actionId"] = json!("STEP.1");
+    let project = project.file("wrong-test-specification.json", &specification(&[wrong]));
+    insta::assert_snapshot!("task_with_faults", project.proctor(["run", "--task", "T130"]).status(4).snapshot());
+    assert!(!project.path().join("evidence").exists(), "nothing was run or registered");
+    project.proctor(["plan", "--task", "T117"]).success();
+}
+
+#[test]
+fn the_plan_of_a_task_is_shown_and_some_of_its_steps_can_be_run() {
+    let project = project(&[task("T117")]);
+    insta::assert_snapshot!("plan_of_a_task", project.proctor(["plan", "--task", "T117"]).success().snapshot());
+    let document = project.proctor(["plan", "--task", "T117", "--json"]).success().json();
+    assert_eq!((&document["task"], &document["origin"]), (&"T117".into(), &"specification".into()));
+    let report = project.proctor(["run", "--task", "T117", "--check", "STEP.2", "--json"]).any_status().json();
+    assert_eq!(report["stepExecution"]["results"][0]["disposition"], "SKIPPED");
+    // What was not carried out is no ground to call a task complete.
+    assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
+    let project = project.toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
+    assert_eq!(project.proctor(["plan", "--task", "default", "--json"]).success().json()["task"], "default");
+}
+
+#[test]
+fn a_task_is_carried_out_beside_a_service_that_runs_the_checks_alone() {
+    let project = project(&[task("T117")]).toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
+    let mut daemon = project.proctor(["daemon"]).watch();
+    daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
+    project.proctor(["add"]).success();
+    project.proctor(["wait", "--fresh"]).success();
+    let output = project.proctor(["run", "--task", "T117", "--json"]).success();
+    assert!(output.stderr.contains("the service runs the task `default` alone"), "{}", output.snapshot());
+    assert_eq!(output.json()["testSpecification"]["taskId"], "T117");
+    assert_eq!(daemon.interrupt().status, 130);
+}
+
+#[test]
+fn a_task_has_a_cycle_of_its_own() {
+    let project = project(&[task("T117")]);
+    project.proctor(["tdd", "start", "T118"]).status(2);
+    project.proctor(["tdd", "start", "T117"]).success();
+    let report = project.proctor(["run", "--task", "T117", "--json"]).any_status().json();
+    assert_eq!((&report["tdd"]["started"], &report["tdd"]["phase"]), (&true.into(), &"RED".into()), "{}", report["tdd"]);
+    let shown = project.proctor(["tdd", "show", "T117"]).success().stdout;
+    assert!(shown.contains("RED"), "{shown}");
+    let project = project.toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
+    let status = project.proctor(["status"]).success().stdout;
+    assert!(status.contains("T117 · stale · not looked at"), "{status}");
+}
