@@ -1,6 +1,8 @@
 //! `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found, carried out, judged
 //! by its own criteria, and sealed under its own id. How each field is planned is held to tables beside the resolver.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -129,6 +131,14 @@ fn a_task_waits_until_what_it_depends_on_is_complete_on_this_tree() {
     project.proctor(["run", "--task", "T117"]).status(1);
     let refused = project.proctor(["run", "--task", "T118"]).status(1);
     assert!(refused.stderr.contains("says that it is not"), "{}", refused.snapshot());
+    // A report that somebody edited completes nothing, and is no reason to say that it does not.
+    let report = project.path().join("evidence/T117/execution-report.json").canonicalize().expect("a report");
+    let text = fs::read_to_string(&report).expect("it is text");
+    fs::set_permissions(&report, Permissions::from_mode(0o600)).expect("it is ours");
+    fs::write(&report, text.replace("\"INCOMPLETE\"", "\"COMPLETE\"")).expect("it can be written");
+    let refused = project.proctor(["run", "--task", "T118"]).status(6);
+    assert!(refused.stderr.contains("it is not the one the ledger knows"), "{}", refused.snapshot());
+    assert!(refused.stdout.is_empty(), "{}", refused.snapshot());
 }
 
 #[test]

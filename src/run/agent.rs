@@ -205,7 +205,10 @@ fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding) -
 }
 
 /// Reads a report that is the one the ledger knows.
-fn sealed_report(
+///
+/// # Errors
+/// When it cannot be read, or is another one.
+pub(crate) fn sealed_report(
     store: &Store,
     index: &store::Index,
     project: &ProjectId,

@@ -1,8 +1,7 @@
 //! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
 
-use crate::evidence;
 use crate::model::{CompletionStatus, RunId, TaskId};
-use crate::report::parse;
+use crate::run::agent::sealed_report;
 use crate::run::error::RunError;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::Workspace;
@@ -31,10 +30,9 @@ pub enum WhyUnmet {
 impl Workspace {
     /// Returns those of the tasks that are not complete on the tree as it is now, in their order.
     ///
-    /// A report that cannot be read says nothing for the task.
-    ///
     /// # Errors
-    /// When the ledger, the index or the tree cannot be read.
+    /// When the ledger, the index or the tree cannot be read, and when a report is not the one the ledger knows: whoever edits one
+    /// makes no task complete.
     pub fn unmet_dependencies(
         &mut self,
         settings: &Settings,
@@ -51,7 +49,7 @@ impl Workspace {
             let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;
             let why = match last {
                 None => Some(WhyUnmet::NeverRun),
-                Some(last) if !self.is_complete(scope, task, &last.run_id) => Some(WhyUnmet::Incomplete(last.run_id)),
+                Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(WhyUnmet::Incomplete(last.run_id)),
                 Some(last) if last.tree_digest != Some(tree) => Some(WhyUnmet::OtherTree(last.run_id)),
                 Some(_) => None,
             };
@@ -60,9 +58,8 @@ impl Workspace {
         Ok(unmet)
     }
 
-    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> bool {
-        let bytes = evidence::read_report(&self.store, &scope.project, task, run).ok();
-        let report = bytes.and_then(|bytes| parse(&bytes).ok());
-        report.is_some_and(|report| report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
+    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, RunError> {
+        let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
+        Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
     }
 }

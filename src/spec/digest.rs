@@ -14,8 +14,12 @@ pub fn plan_digest(plan: &Plan) -> Digest {
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
         (None, None) => canonical(&(all, &plan.order, plan.parallel, plan.timeout)),
-        // A condition or a dependency less is a weakening as much as a check less is. Titles are for people.
-        (criteria, source) => canonical(&(all, flow, criteria, source.as_ref().map(|source| &source.dependencies))),
+        // A condition, a dependency or a kind of debt less is a weakening as much as a check less is. Titles are for people.
+        (criteria, source) => {
+            let debt = plan.debt.as_ref();
+            let debt = debt.map(|it| (it.enabled, it.routing, it.sprint_max_items, it.sprint_max_critical, &it.severities));
+            canonical(&(all, flow, criteria, source.as_ref().map(|source| &source.dependencies), debt))
+        }
     }
 }
 

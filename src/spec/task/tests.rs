@@ -225,6 +225,21 @@ fn an_action_without_a_time_has_that_of_its_type() {
 }
 
 #[test]
+fn settings_of_debt_change_what_is_approved() {
+    let usual = plan_digest(&planned(&document()));
+    for (rest, value) in [
+        ("enabled", json!(false)),
+        ("routingStrategy", json!("MANUAL")),
+        ("capacityThresholds/sprintTasksMaxItems", json!(7)),
+        ("capacityThresholds/sprintTasksMaxCritical", json!(5)),
+        ("severityLevels", json!(["CRITICAL"])),
+    ] {
+        let pointer = format!("/technicalDebtConfiguration/{rest}");
+        assert_ne!(plan_digest(&planned(&edited(&[(&pointer, value)]))), usual, "{pointer}");
+    }
+}
+
+#[test]
 fn debt_is_written_down_as_the_specification_has_it() {
     let usual = planned(&document()).debt;
     for (pointer, value) in [
