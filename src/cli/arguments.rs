@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
+    TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Show(ShowOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
+    Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
     Daemon(DaemonOptions),
@@ -352,7 +354,8 @@ impl Command {
             | Self::Add(_)
             | Self::Remove(_)
             | Self::Api(_)
-            | Self::Schema(_) => false,
+            | Self::Schema(_)
+            | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

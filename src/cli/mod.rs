@@ -76,6 +76,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
+        Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
         Command::Schema(_) => commands::schema::execute(),

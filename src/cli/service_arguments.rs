@@ -197,6 +197,34 @@ impl From<StatusArgument> for CompletionStatus {
     }
 }
 
+/// Keep a list of tasks in the project, for people and agents to read
+///
+/// Between lines that mark what is proctor's, the list has every task with its box, and the debt, as the last sealed verdicts have
+/// them. What is changed there by hand is put back and recorded; everything else in the file is yours.
+///
+/// Examples:
+///   proctor tasks init
+///   proctor tasks init --file docs/tasks.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TasksOptions {
+    #[command(subcommand)]
+    pub(crate) verb: TasksVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksVerb {
+    /// Name the file in proctor.toml, and write the blocks into it
+    Init {
+        /// The project's directory
+        #[arg(default_value = ".", value_name = "DIR")]
+        directory: PathBuf,
+        /// The Markdown file, relative to the project; where proctor.toml names one already, that one is meant
+        #[arg(long, default_value = "tasks.md", value_name = "FILE")]
+        file: String,
+    },
+}
+
 /// Describe the control socket of the service, with examples
 #[derive(Debug, Args)]
 pub(crate) struct ApiOptions {}

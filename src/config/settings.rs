@@ -30,6 +30,8 @@ pub struct Configuration {
     pub watch: WatchSettings,
     /// `[evidence]`.
     pub evidence: EvidenceSettings,
+    /// `[tasks]`.
+    pub tasks: TaskSettings,
     /// `[queue]`.
     pub queue: QueueSettings,
     /// `[environment]`.
@@ -161,6 +163,13 @@ pub struct EvidenceSettings {
     pub link: String,
     /// How long a run waits for the project's lock (S2).
     pub lock_wait: Duration,
+}
+
+/// `[tasks]`: the list of tasks that is kept in the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSettings {
+    /// The file, relative to the project; none: no list is kept.
+    pub file: Option<String>,
 }
 
 /// `[queue]`: how many actions go on at once on the machine.

@@ -311,7 +311,7 @@ impl Bench {
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
         self.rules = Some(now);
         // Wrong patterns fail the run itself, with their reasons.
-        if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
+        if let (true, Ok(matcher)) = (is_new, settings.new_watching_matcher()) {
             let _gone = (self.report)(WorkerReport::Rules(Box::new(matcher), pace));
         }
     }

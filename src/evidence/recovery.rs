@@ -115,7 +115,9 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)
             | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_) => {}
+            | LedgerBody::Retest(_)
+            | LedgerBody::TaskList(_)
+            | LedgerBody::Violation(_) => {}
         }
     }
     Ok(committed)

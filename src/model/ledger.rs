@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState,
-    Timestamp, TreeDigest,
+    CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TaskListRecord,
+    TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -65,6 +65,10 @@ pub enum LedgerBody {
     Serving(ServingRecord),
     /// An agent was granted another run (R4).
     Retest(RetestRecord),
+    /// The blocks of a task list were written.
+    TaskList(TaskListRecord),
+    /// Somebody else had changed them; that was put back.
+    Violation(ViolationRecord),
 }
 
 /// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.

@@ -54,6 +54,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         contended: facts.contended.clone(),
         reused: facts.actions.iter().filter_map(build_reused).collect(),
         lost_events: facts.lost_events.clone(),
+        violations: Vec::new(),
         notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
         evidence_files: sorted_by_name(&facts.evidence_files),
         authenticity: unsealed(facts.run_id.clone(), Some(facts.process_id)),

@@ -25,6 +25,7 @@ mod interrupted;
 mod plain_text;
 mod records;
 mod sums;
+mod task_list;
 mod unfilled;
 mod wire;
 
@@ -47,6 +48,7 @@ pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
+pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
     ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AgentInstructionsV1,

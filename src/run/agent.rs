@@ -181,7 +181,9 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Phase(_)
         | LedgerBody::Registered(_)
         | LedgerBody::Superseded(_)
-        | LedgerBody::Serving(_) => used,
+        | LedgerBody::Serving(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_) => used,
     }
 }
 

@@ -63,7 +63,9 @@ impl Workspace {
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
         let facts = facts(&concluding, &decided, &before);
-        let report = seal_hash(self.write_debt(request, build(&facts), &mut directory)?);
+        let mut report = self.write_debt(request, build(&facts), &mut directory)?;
+        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
+        let report = seal_hash(report);
         let record = record(&concluding, &decided, &report);
         let leads_latest = record.leads_latest();
         let sealing = Sealing { report: to_bytes(&report), record };

@@ -10,7 +10,7 @@
 //! `debt` writes the debt file;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
-//! `agent` are the other writers of the ledger.
+//! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`.
 
 mod agent;
 mod archive;
@@ -49,6 +49,7 @@ mod selection;
 mod serving;
 mod standing;
 mod surroundings;
+mod task_list;
 mod test_facts;
 #[cfg(test)]
 mod testing;
@@ -71,4 +72,5 @@ pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use serving::record_serving;
 pub use standing::Described;
+pub use task_list::keep_task_list;
 pub use workspace::{StepObserver, Workspace};

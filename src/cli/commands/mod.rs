@@ -18,6 +18,7 @@ pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod show;
 pub(crate) mod status;
+pub(crate) mod tasks;
 pub(crate) mod tdd;
 pub(crate) mod tree;
 pub(crate) mod wait;

@@ -113,6 +113,7 @@ pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
         },
         order: configuration.run.order,
         link,
+        task_list: configuration.tasks.file.clone(),
     };
     // A pattern that is wrong is said before anything is registered or run.
     settings.new_matcher().map_err(|error| super::of_run(&error))?;
@@ -131,6 +132,7 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
         ignore: configuration.watch.ignore.clone(),
         include: configuration.watch.include.clone(),
         evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
+        task_list: configuration.tasks.file.clone(),
     }
 }
 
