@@ -1,5 +1,6 @@
 //! What an agent may do and what it may not: seed 004's own lists, and the task list that is proctor's.
 
+mod restrictions;
 mod task_list;
 
 use std::io::{Read as _, Write as _};

@@ -146,11 +146,12 @@ pub(crate) enum ServiceVerb {
 /// since it last passed.
 ///
 /// Exit codes: of `status` 0 if the task has the status that was asked for; of `retest` those of `proctor run`, 1 if nothing has
-/// changed, 3 if the budget is spent; of `fix` 0 if the configuration is right, else 4.
+/// changed, 3 if the budget is spent; of `fix` 0 if it is right, 4 if not, 3 if a proposal is right and weakens what is demanded.
 ///
 /// Examples:
 ///   proctor request status COMPLETE
 ///   proctor request retest
+///   proctor request fix --task T117 --proposal fixed.json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RequestOptions {
@@ -167,7 +168,7 @@ pub(crate) struct RequestOptions {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RequestVerb {
     /// REQUEST_STATUS_UPDATE: what the task amounts to, by the sealed report of the last run, for the tree as it is now
     Status {
@@ -177,8 +178,12 @@ pub(crate) enum RequestVerb {
     },
     /// REQUEST_RETEST: run the checks once more, within the task's budget
     Retest,
-    /// FIX_SPECIFICATION: read the configuration again and say what is still wrong
-    Fix,
+    /// FIX_SPECIFICATION: read the configuration, or the task's specification, again and say what is still wrong
+    Fix {
+        /// A proposed specification: say what it would change in the one there is. Nothing is written
+        #[arg(long, value_name = "FILE")]
+        proposal: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

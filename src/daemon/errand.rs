@@ -4,7 +4,10 @@
 
 use crate::daemon::worker::Reloaded;
 use crate::model::{Asker, TaskId, TddState};
-use crate::run::{Attendance, Completion, CycleChange, Described, GrantedRetest, RunError, Scope, Workspace};
+use crate::run::{
+    Attendance, Completion, CycleChange, Described, GrantedRetest, Proposal, ReviewedSpecification, RunError, Scope, Workspace,
+    review_specification,
+};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,18 @@ pub enum ErrandKind {
     Retest,
     /// Read the configuration again.
     Problems,
+    /// Read the specification of the task again, or a proposed one.
+    Review(Option<Proposal>),
+}
+
+impl ErrandKind {
+    /// Returns whether it is about a task of the configuration alone; a specification's tasks are carried out by the command line.
+    fn is_of_own_task(&self) -> bool {
+        match self {
+            Self::Cycle(_) | Self::Retest | Self::Problems => true,
+            Self::Completion | Self::Review(_) => false,
+        }
+    }
 }
 
 /// What came of it.
@@ -41,6 +56,8 @@ pub enum ErrandDone {
     Retest(GrantedRetest),
     /// What is wrong with the configuration.
     Problems(Vec<String>),
+    /// What is wrong with the specification, or with a proposed one, and what that would change.
+    Reviewed(ReviewedSpecification),
 }
 
 /// Why it could not be done.
@@ -73,7 +90,7 @@ impl Errand {
             Err(lines) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
             Err(lines) => return Err(ErrandTrouble::Configuration(lines)),
         };
-        if reloaded.plan.task != self.task {
+        if self.what.is_of_own_task() && reloaded.plan.task != self.task {
             return Err(ErrandTrouble::NoSuchTask { own: reloaded.plan.task });
         }
         let scope = Scope { asker: self.asker.clone(), ..scope.clone() };
@@ -84,8 +101,12 @@ impl Errand {
                 let changed = workspace.change_cycle(&scope, &reloaded.settings, &self.task, change, attendance);
                 changed.map(|state| ErrandDone::Cycle(Box::new(state)))
             }
-            ErrandKind::Completion => workspace.completion(&scope, described).map(ErrandDone::Completion),
+            ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Completion),
             ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Retest),
+            ErrandKind::Review(proposal) => {
+                let reviewed = review_specification(&scope.root, &reloaded.settings, &self.task, proposal.as_ref());
+                reviewed.map(ErrandDone::Reviewed)
+            }
             ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
         };
         done.map_err(ErrandTrouble::Run)

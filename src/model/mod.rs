@@ -26,6 +26,7 @@ mod route;
 mod run;
 mod service;
 mod size;
+mod specification_change;
 mod task_list;
 mod time;
 mod tool;
@@ -83,6 +84,7 @@ pub use route::{
 pub use run::{Trigger, TriggerKind};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use size::ByteSize;
+pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use time::{DurationMs, Timestamp};
 pub use tool::{PolicyCategory, Tool, ToolClass};

@@ -10,7 +10,8 @@
 //! `debt` writes the debt file;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
-//! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`.
+//! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`, and
+//! `proposal` compares a proposed specification with the one there is.
 
 mod agent;
 mod archive;
@@ -39,6 +40,7 @@ mod parking;
 mod perform;
 mod prerequisite;
 mod progress;
+mod proposal;
 mod queue;
 mod records;
 mod registration;
@@ -65,6 +67,7 @@ pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
+pub use proposal::{Proposal, ReviewedSpecification, review_specification};
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
