@@ -13,10 +13,15 @@ fn specification() -> Value {
         "metadata": {
             "projectName": "billing", "sprintId": "S", "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand"
         },
-        "globalConfiguration": { "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence" },
+        "globalConfiguration": {
+            "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence",
+            "validationPolicy": { "linting": { "tools": { "eslint": {
+                "blockOn": "ERRORS_ONLY", "maxWarnings": 5, "ignoredRules": ["no-console"]
+            } } } }
+        },
         "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND"] },
-        "tasks": { "T1": {
-            "taskId": "T1",
+        "tasks": { "T117": {
+            "taskId": "T117",
             "title": "Half-even rounding of totals",
             "description": "Totals must be rounded half-to-even on two decimals for every currency that has minor units.",
             "testExecution": {
@@ -27,7 +32,7 @@ fn specification() -> Value {
                         "parameters": { "command": "python -m pytest", "workingDirectory": "/srv/billing", "expectedExitCodes": [0] }
                     },
                     {
-                        "actionId": "STEP.2", "type": "TERMINAL_COMMAND", "description": "lints",
+                        "actionId": "STEP.2", "type": "TERMINAL_COMMAND", "description": "looks for lint",
                         "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/billing" }
                     }
                 ],
@@ -41,10 +46,7 @@ fn specification() -> Value {
                 "failureConditions": [],
                 "expectedOutput": { "stdoutContains": ["passed"] }
             },
-            "completionCriteria": { "allStepsMustPass": true, "minimumPassRate": 100, "requiredEvidence": ["terminal-output"] },
-            "validationPolicy": { "linting": { "tools": { "eslint": {
-                "blockOn": "ERRORS_ONLY", "maxWarnings": 5, "ignoredRules": ["no-console"]
-            } } } }
+            "completionCriteria": { "allStepsMustPass": true, "minimumPassRate": 100, "requiredEvidence": ["terminal-output"] }
         } }
     })
 }
@@ -72,16 +74,16 @@ fn set(document: &mut Value, pointer: &str, value: Value) {
 
 #[test]
 fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it() {
-    let step = "/tasks/T1/testExecution/steps/0";
-    let criteria = "/tasks/T1/completionCriteria";
-    let eslint = "/tasks/T1/validationPolicy/linting/tools/eslint";
+    let step = "/tasks/T117/testExecution/steps/0";
+    let criteria = "/tasks/T117/completionCriteria";
+    let eslint = "/globalConfiguration/validationPolicy/linting/tools/eslint";
     let another =
         json!({ "actionId": "STEP.3", "type": "TERMINAL_COMMAND", "description": "d", "parameters": { "command": "true" } });
     let condition = json!({ "condition": "STEP.2.success === true", "description": "d" });
     let rows = [
-        ("step removed", "/tasks/T1/testExecution/steps/1".to_owned(), Value::Null, Weakens),
-        ("step added", "/tasks/T1/testExecution/steps/2".to_owned(), another.clone(), Strengthens),
-        ("prerequisite added", "/tasks/T1/testExecution/prerequisites/0".to_owned(), another, Unexplained),
+        ("step removed", "/tasks/T117/testExecution/steps/1".to_owned(), Value::Null, Weakens),
+        ("step added", "/tasks/T117/testExecution/steps/2".to_owned(), another.clone(), Strengthens),
+        ("prerequisite added", "/tasks/T117/testExecution/prerequisites/0".to_owned(), another, Unexplained),
         ("exit codes widened", format!("{step}/parameters/expectedExitCodes"), json!([0, 1]), Weakens),
         ("exit codes unsaid", format!("{step}/parameters/expectedExitCodes"), Value::Null, Wording),
         ("time-out raised", format!("{step}/timeout"), json!(60000), Weakens),
@@ -99,15 +101,15 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         ("warnings unlimited", format!("{eslint}/maxWarnings"), Value::Null, Weakens),
         ("warnings refused", format!("{eslint}/maxWarnings"), json!(0), Strengthens),
         ("linter off", format!("{eslint}/enabled"), json!(false), Weakens),
-        ("condition removed", "/tasks/T1/validationCriteria/successConditions/1".to_owned(), Value::Null, Weakens),
-        ("condition added", "/tasks/T1/validationCriteria/successConditions/2".to_owned(), condition, Strengthens),
-        ("output not expected", "/tasks/T1/validationCriteria/expectedOutput/stdoutContains".to_owned(), json!([]), Weakens),
+        ("condition removed", "/tasks/T117/validationCriteria/successConditions/1".to_owned(), Value::Null, Weakens),
+        ("condition added", "/tasks/T117/validationCriteria/successConditions/2".to_owned(), condition, Strengthens),
+        ("output not expected", "/tasks/T117/validationCriteria/expectedOutput/stdoutContains".to_owned(), json!([]), Weakens),
         ("pass rate lowered", format!("{criteria}/minimumPassRate"), json!(80), Weakens),
         ("evidence shrunk", format!("{criteria}/requiredEvidence"), json!([]), Weakens),
         ("steps may fail", format!("{criteria}/allStepsMustPass"), json!(false), Weakens),
-        ("failure expected", "/tasks/T1/proctor".to_owned(), json!({ "expectedOutcome": "FAIL" }), Weakens),
-        ("words", "/tasks/T1/title".to_owned(), json!("Half-even rounding of every total"), Wording),
-        ("task removed", "/tasks/T1".to_owned(), Value::Null, Weakens),
+        ("failure expected", "/tasks/T117/proctor".to_owned(), json!({ "expectedOutcome": "FAIL" }), Weakens),
+        ("words", "/tasks/T117/title".to_owned(), json!("Half-even rounding of every total"), Wording),
+        ("task removed", "/tasks/T117".to_owned(), Value::Null, Weakens),
         ("directory of evidence", "/globalConfiguration/evidenceDirectory".to_owned(), json!("other"), Unexplained),
     ];
     let before = specification();
@@ -120,11 +122,11 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
     }
     assert_eq!(effects(&before, &before), []);
     let mut loosened = before.clone();
-    loosened["tasks"]["T1"]["validationCriteria"]["successConditions"][0]["condition"] = json!("STEP.1.exitCode === 1");
+    loosened["tasks"]["T117"]["validationCriteria"]["successConditions"][0]["condition"] = json!("STEP.1.exitCode === 1");
     let found = effects(&before, &loosened);
     assert_eq!(found, [("0".to_owned(), Weakens), ("0".to_owned(), Strengthens)], "a condition that is changed is another one");
     let mut turned = before.clone();
-    turned["tasks"]["T1"]["testExecution"]["steps"].as_array_mut().expect("a list").reverse();
+    turned["tasks"]["T117"]["testExecution"]["steps"].as_array_mut().expect("a list").reverse();
     assert_eq!(effects(&before, &turned), [("steps".to_owned(), Unexplained)]);
 }
 
@@ -136,23 +138,24 @@ fn c80_what_the_errors_ask_for_mends_and_a_command_that_is_exchanged_weakens() {
         change(&mut broken);
         broken
     };
-    let parameters = "/tasks/T1/testExecution/steps/0/parameters";
+    let parameters = "/tasks/T117/testExecution/steps/0/parameters";
     let misspelt = broken(&|it| {
         set(it, &format!("{parameters}/command"), Value::Null);
         set(it, &format!("{parameters}/comand"), json!("python -m pytest"));
     });
     assert_eq!(effects(&misspelt, &right), [("comand".to_owned(), Mends)]);
-    let missing = broken(&|it| set(it, "/tasks/T1/title", Value::Null));
+    let missing = broken(&|it| set(it, "/tasks/T117/title", Value::Null));
     assert_eq!(effects(&missing, &right), [("title".to_owned(), Mends)]);
-    let wrong_word = broken(&|it| set(it, "/tasks/T1/validationPolicy/linting/tools/eslint/blockOn", json!("SOMETIMES")));
+    let wrong_word =
+        broken(&|it| set(it, "/globalConfiguration/validationPolicy/linting/tools/eslint/blockOn", json!("SOMETIMES")));
     assert_eq!(effects(&wrong_word, &right), [("blockOn".to_owned(), Mends)]);
-    let wrong_kind = broken(&|it| set(it, "/tasks/T1/testExecution/steps/0/timeout", json!("5s")));
+    let wrong_kind = broken(&|it| set(it, "/tasks/T117/testExecution/steps/0/timeout", json!("5s")));
     assert_eq!(effects(&wrong_kind, &right), [("timeout".to_owned(), Mends)]);
     let needs_a_shell = broken(&|it| set(it, &format!("{parameters}/command"), json!("python -m pytest | tail")));
     assert_eq!(effects(&needs_a_shell, &right), [("command".to_owned(), Weakens)]);
     let mut cheat = right.clone();
-    set(&mut cheat, "/tasks/T1/completionCriteria/minimumPassRate", json!(1));
-    assert_eq!(effects(&missing, &cheat), [("title".to_owned(), Mends), ("minimumPassRate".to_owned(), Weakens)]);
+    set(&mut cheat, "/tasks/T117/completionCriteria/minimumPassRate", json!(1));
+    assert_eq!(effects(&missing, &cheat), [("minimumPassRate".to_owned(), Weakens), ("title".to_owned(), Mends)]);
     let changes = compare_specifications("{", &right.to_string(), &[]);
     assert!(changes.iter().all(|change| change.effect == Unexplained) && changes.len() == 1, "{changes:?}");
 }
