@@ -1,6 +1,7 @@
 //! Seed 004, "Agent Restrictions": each sentence is a row, tried through the command line and over the socket.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
 
@@ -113,22 +114,27 @@ fn red() -> Project {
 }
 
 fn on_the_command_line((sentence, attempt): Row) {
-    println!("command line: {sentence}");
     let project = red();
     let way = Way::CommandLine(&project);
     way.judge();
-    attempt(&way);
+    try_it(sentence, attempt, &way);
 }
 
 fn over_the_socket((sentence, attempt): Row) {
-    println!("socket: {sentence}");
     let project = red();
     let (daemon, id): (Watch<'_>, String) = serve(&project);
     let way = Way::Socket(&project, id);
     way.judge();
     wait_for_list(&project, |text| text.contains("- [ ] **default**"));
-    attempt(&way);
+    try_it(sentence, attempt, &way);
     daemon.interrupt();
+}
+
+/// A row that fails says which sentence of the seed it is.
+#[track_caller]
+fn try_it(sentence: &str, attempt: fn(&Way<'_>), way: &Way<'_>) {
+    let tried = catch_unwind(AssertUnwindSafe(|| attempt(way)));
+    assert!(tried.is_ok(), "seed 004, agent restrictions: {sentence}");
 }
 
 #[track_caller]
