@@ -9,6 +9,7 @@
 )]
 
 mod adversaries;
+mod approval;
 mod architecture;
 mod attacks;
 mod bad_input;

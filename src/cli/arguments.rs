@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
-use crate::cli::specification_arguments::{CheckOptions, PlanOptions, SchemaOptions};
+use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
 
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Check(CheckOptions),
     Schema(SchemaOptions),
     Plan(PlanOptions),
+    Approve(ApproveOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -87,6 +88,7 @@ pub(crate) struct RunOptions {
 /// Examples:
 ///   proctor watch
 ///   proctor watch fixtures/projects/quotes
+///   proctor watch --task T117
 ///   proctor watch . -- python3 -m pytest -x
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -94,6 +96,9 @@ pub(crate) struct WatchOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
+    /// Run this task of a test specification instead of what `tasks` in `[watch]` says
+    #[arg(long, value_name = "TASK", conflicts_with = "command")]
+    pub(crate) task: Option<String>,
     /// Run this command instead of the project's checks
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -352,7 +357,8 @@ impl Command {
             | Self::Add(_)
             | Self::Remove(_)
             | Self::Api(_)
-            | Self::Schema(_) => false,
+            | Self::Schema(_)
+            | Self::Approve(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

@@ -79,6 +79,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
         Command::Schema(_) => commands::schema::execute(),
+        Command::Approve(options) => commands::approve::execute(&options, environment),
         Command::Plan(options) => commands::plan::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }

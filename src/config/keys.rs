@@ -118,6 +118,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "git_wait",
             "poll",
             "sweep",
+            "tasks",
             "on_change",
             "max_restarts",
             "clear",

@@ -29,6 +29,6 @@ pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
-    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, WatchSettings,
+    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, WatchSettings, WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

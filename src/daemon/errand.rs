@@ -2,9 +2,10 @@
 //!
 //! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
 
-use crate::daemon::worker::Reloaded;
-use crate::model::{Asker, TaskId, TddState};
-use crate::run::{Attendance, Completion, CycleChange, Described, GrantedRetest, RunError, Scope, Workspace};
+use crate::config::Configuration;
+use crate::daemon::worker::Unplanned;
+use crate::model::{Asker, Plan, TaskId, TddState};
+use crate::run::{Attendance, Completion, CycleChange, Described, GrantedRetest, RunError, Scope, Settings, Workspace};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +49,8 @@ pub enum ErrandDone {
 pub enum ErrandTrouble {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
-    /// The project has another task.
-    NoSuchTask {
-        /// The one it has.
-        own: TaskId,
-    },
+    /// There is no such task: a line that says so, then what to do.
+    NoSuchTask(Vec<String>),
     /// It is refused, or proctor itself failed.
     Run(RunError),
 }
@@ -66,22 +64,20 @@ impl Errand {
         &self,
         workspace: &mut Workspace,
         scope: &Scope,
-        reloaded: Result<Reloaded, Vec<String>>,
+        reloaded: Result<(Plan, Settings, Configuration), Unplanned>,
     ) -> Result<ErrandDone, ErrandTrouble> {
-        let reloaded = match reloaded {
+        let (plan, settings, configuration) = match reloaded {
             Ok(reloaded) => reloaded,
-            Err(lines) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
-            Err(lines) => return Err(ErrandTrouble::Configuration(lines)),
+            Err(Unplanned::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
+            Err(Unplanned::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
+            Err(Unplanned::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
-        if reloaded.plan.task != self.task {
-            return Err(ErrandTrouble::NoSuchTask { own: reloaded.plan.task });
-        }
         let scope = Scope { asker: self.asker.clone(), ..scope.clone() };
-        let described = Described { plan: &reloaded.plan, settings: &reloaded.settings };
+        let described = Described { plan: &plan, settings: &settings, configuration: &configuration };
         let done = match &self.what {
             ErrandKind::Cycle(change) => {
                 let attendance = attendance(&self.asker);
-                let changed = workspace.change_cycle(&scope, &reloaded.settings, &self.task, change, attendance);
+                let changed = workspace.change_cycle(&scope, &settings, &self.task, change, attendance);
                 changed.map(|state| ErrandDone::Cycle(Box::new(state)))
             }
             ErrandKind::Completion => workspace.completion(&scope, described).map(ErrandDone::Completion),

@@ -115,7 +115,8 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)
             | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_) => {}
+            | LedgerBody::Retest(_)
+            | LedgerBody::Approval(_) => {}
         }
     }
     Ok(committed)

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TddState,
-    Timestamp, TreeDigest,
+    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId,
+    TddState, Timestamp, TreeDigest,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -65,6 +65,8 @@ pub enum LedgerBody {
     Serving(ServingRecord),
     /// An agent was granted another run (R4).
     Retest(RetestRecord),
+    /// A task's plan was approved, by rule or by a person (S7).
+    Approval(Box<ApprovalRecord>),
 }
 
 /// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.

@@ -5,6 +5,7 @@
 
 mod action_kind;
 mod action_type;
+mod approval;
 mod criteria;
 mod debt;
 mod digest;
@@ -35,6 +36,7 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::ActionType;
+pub use approval::{ActionTerms, ApprovalReason, ApprovalRecord, PlanTerms, Unapproved};
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
     TaskCondition, TaskCriteria,

@@ -112,7 +112,7 @@ impl Workspace {
     /// # Errors
     /// When the tree cannot be read, or the task's report is not the one the ledger knows.
     pub fn completion(&mut self, scope: &Scope, described: Described<'_>) -> Result<Completion, RunError> {
-        let standing = self.standing(scope, Ok(described), &Hints::Everything)?;
+        let standing = self.standing(scope, Ok(described), &[], &Hints::Everything)?;
         completion(&self.store, &self.index, &standing)
     }
 
@@ -181,7 +181,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Phase(_)
         | LedgerBody::Registered(_)
         | LedgerBody::Superseded(_)
-        | LedgerBody::Serving(_) => used,
+        | LedgerBody::Serving(_)
+        | LedgerBody::Approval(_) => used,
     }
 }
 
@@ -238,6 +239,7 @@ fn reason(freshness: &Freshness) -> String {
         Freshness::NotApproved => "nobody approved what would be run",
         Freshness::RootMissing => "the project's directory is not there",
         Freshness::ConfigurationWrong => "the configuration is wrong: FIX_SPECIFICATION",
+        Freshness::SpecificationWrong => "the task's specification is wrong: FIX_SPECIFICATION",
         Freshness::NoVerdict => "there never was a verdict: REQUEST_RETEST",
     };
     text.to_owned()

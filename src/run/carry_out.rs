@@ -78,6 +78,7 @@ impl Workspace {
         if let Some(pause) = tdd.paused {
             return Ok(Carried::Paused(pause));
         }
+        let plan_digest = crate::spec::plan_digest(request.plan);
         let index = self.look_at_tree(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
@@ -87,11 +88,18 @@ impl Workspace {
         if request.unless_tree == Some(before) {
             return Ok(Carried::Unchanged);
         }
-        let plan_digest = crate::spec::plan_digest(request.plan);
         let changed = self.changed_since_verdict(request, plan_digest, &index);
         let selected = select(&request.checks, &request.plan.steps, changed.as_deref());
         if selected == Selected::Nothing {
             return Ok(Carried::Untriggered);
+        }
+        let dependencies = request.plan.specification.as_ref().map(|source| source.dependencies.as_slice()).unwrap_or_default();
+        let unmet = self.unmet_dependencies(request.scope, dependencies, before)?;
+        if !unmet.is_empty() {
+            return Ok(Carried::Waits(unmet));
+        }
+        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &mut ledger, show)? {
+            return Ok(Carried::NotApproved(unapproved));
         }
         let failed = match request.settings.order {
             CheckOrder::Plan => Vec::new(),

@@ -13,6 +13,7 @@
 //! `agent` are the other writers of the ledger.
 
 mod agent;
+mod approval;
 mod archive;
 mod carry_out;
 mod conclude;
@@ -47,6 +48,7 @@ mod reuse;
 mod sandbox;
 mod selection;
 mod serving;
+mod specifications;
 mod standing;
 mod surroundings;
 mod test_facts;
@@ -70,5 +72,6 @@ pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use serving::record_serving;
-pub use standing::Described;
+pub use specifications::{Specifications, TaskError, read_text};
+pub use standing::{Described, Undescribed};
 pub use workspace::{StepObserver, Workspace};

@@ -16,11 +16,15 @@ mod recognised;
 mod resolve;
 pub mod specification;
 mod task;
+mod terms;
 #[cfg(test)]
 mod tests;
+mod weakening;
 
 pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;
 pub use resolve::{discover, plan, plan_command, resolve};
 pub use task::{TaskSurroundings, resolve_task};
+pub use terms::plan_terms;
+pub use weakening::weakenings;

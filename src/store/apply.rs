@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving, SupersededRecord,
-    TaskId, TddState,
+    ApprovalRecord, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
+    SupersededRecord, TaskId, TddState,
 };
 use crate::store::schema::TABLES;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -100,7 +100,22 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
         // Counted from the ledger itself, which is seldom asked for it.
         LedgerBody::Retest(_) => Ok(()),
+        LedgerBody::Approval(record) => write_approval(connection, project, record, sequence),
     }
+}
+
+/// The newest approval is what a later plan is compared with.
+fn write_approval(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &ApprovalRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![project.as_str(), record.task.as_str(), record.plan_digest.hex(), to_json(&record.terms), to_integer(sequence.0)],
+    )
 }
 
 fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving, sequence: Sequence) -> rusqlite::Result<()> {

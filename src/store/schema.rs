@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -96,8 +96,19 @@ CREATE TABLE inputs (
 ) STRICT, WITHOUT ROWID;
 ";
 
+const VERSION_3: &str = "
+CREATE TABLE approvals (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    plan_digest TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, task)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 8] = [
+pub(super) const TABLES: [(&str, &str); 9] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -106,6 +117,7 @@ pub(super) const TABLES: [(&str, &str); 8] = [
     ("configuration", "project"),
     ("served", "project"),
     ("inputs", "project"),
+    ("approvals", "project"),
 ];
 
 /// The table that belongs to no project: a cache over files of all of them.

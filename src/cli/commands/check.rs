@@ -10,9 +10,10 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
-use crate::cli::specification_files::{self, read_text, unreadable};
+use crate::cli::specification_files::{self, unreadable};
 use crate::config::{self, Configuration, Problem};
 use crate::model::CommandExit;
+use crate::run::read_text;
 use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
 use crate::spec::{self, DiskFiles};
 

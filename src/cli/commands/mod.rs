@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod api;
+pub(crate) mod approve;
 pub(crate) mod check;
 pub(crate) mod daemon;
 pub(crate) mod doctor;

@@ -15,8 +15,9 @@ use crate::cli::screen;
 use crate::cli::service::{self, Served};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
+use crate::cli::specification_files;
 use crate::client::ClientError;
-use crate::model::{CommandExit, TaskId};
+use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
 use crate::run::{Archive, Described};
 
 /// How long the service may take: a run under way is waited for, and a retest is one.
@@ -58,7 +59,7 @@ fn show_asked(
     match answer {
         AgentAnswerV1::RequestRetest { number, budget, run, .. } => {
             say_granted(*number, *budget);
-            let loaded = setup::reload(root)?;
+            let loaded = specification_files::reload(root, &run.task)?;
             let settings = opening::settings(&loaded)?;
             hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
         }
@@ -75,9 +76,9 @@ fn answer_here(
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
             let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-            let standing = status::stand(&mut archive, root)?;
+            let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
+            refuse_unknown(root, &task_id, &standing)?;
             let completion = archive.completion(&standing).map_err(|error| super::of_run(&error))?;
-            check_task(&task_id, &completion.task)?;
             tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
             let answer = AgentAnswerV1::of_completion(
                 task_id,
@@ -90,10 +91,7 @@ fn answer_here(
             return Ok(show(options, &answer));
         }
         AgentRequestV1::FixSpecification { task_id } => {
-            let errors = setup::reload(root).and_then(|loaded| {
-                opening::settings(&loaded)?;
-                check_task(&task_id, &loaded.plan.task)
-            });
+            let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));
             let errors = match errors {
                 Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
                 Err(error) => error.lines(),
@@ -113,10 +111,9 @@ fn retest_here(
     task_id: TaskId,
 ) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::reload(root)?;
-    check_task(&task_id, &loaded.plan.task)?;
+    let loaded = specification_files::reload(root, &task_id)?;
     let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
-    let described = Described { plan: &loaded.plan, settings: &settings };
+    let described = Described { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::of_run(&error))?;
     say_granted(granted.number, granted.budget);
     run::carry_out_here(&run_options(options, root), &loaded, Opening { workspace, scope, settings, style })
@@ -127,12 +124,12 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
 }
 
-fn check_task(asked: &TaskId, own: &TaskId) -> Result<(), CommandError> {
-    if asked == own {
-        return Ok(());
+/// A task that no specification has and that was never judged is a mistake of whoever asks.
+fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStanding) -> Result<(), CommandError> {
+    match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
+        Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),
+        Some(_) | None => Ok(()),
     }
-    Err(CommandError::new(CommandExit::Usage, format!("there is no task `{asked}`"))
-        .hint(format!("the project's task is `{own}`")))
 }
 
 fn say_granted(number: u32, budget: u32) {
