@@ -1,8 +1,7 @@
 //! What a plan asks for, in the terms an approval is written down in.
 
 use crate::model::{
-    Action, ActionTerms, Digest, EvidenceCapture, ExpectedOutput, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria,
-    ToolPolicy,
+    Action, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
 
@@ -22,7 +21,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
         timeout_ms: plan.timeout.map(millis),
         success: conditions(criteria.map(|criteria| &criteria.success)),
         failure: conditions(criteria.map(|criteria| &criteria.failure)),
-        expected_output: criteria.and_then(|criteria| criteria.expected_output.clone()).unwrap_or_else(ExpectedOutput::default),
+        expected_output: criteria.and_then(|criteria| criteria.expected_output.clone()).unwrap_or_default(),
         pass_rate_basis_points: criteria.map(|criteria| {
             let rate = criteria.minimum_pass_rate_basis_points.filter(|_| !criteria.all_steps_must_pass);
             rate.unwrap_or(ALL)

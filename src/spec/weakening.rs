@@ -53,9 +53,12 @@ fn of_action(id: &ActionId, old: &ActionTerms, new: &ActionTerms) -> Vec<String>
 }
 
 fn does_something_else(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
-    let text = || match old.shown == new.shown {
-        true => format!("does something else than before: {}", new.shown),
-        false => format!("does something else: {} instead of {}", new.shown, old.shown),
+    let text = || {
+        if old.shown == new.shown {
+            format!("does something else than before: {}", new.shown)
+        } else {
+            format!("does something else: {} instead of {}", new.shown, old.shown)
+        }
     };
     (old.does != new.does).then(text).into_iter().collect()
 }
