@@ -221,7 +221,7 @@ fn a_time_out_that_sigterm_ends_says_so() {
 }
 
 #[test]
-fn a_time_out_that_ignores_sigterm_is_killed_at_the_end_of_the_grace() {
+fn c17_a_time_out_that_ignores_sigterm_is_killed_at_the_end_of_the_grace() {
     let mut bench = Bench::new().timing_out(500, 300, &[StopStage::Sigterm]);
     let ended = bench.run(&["--ignore-term", "--sleep", "60000"]);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: None };
@@ -496,7 +496,7 @@ fn a_log_that_cannot_be_written_is_our_fault_and_the_command_is_killed() {
 }
 
 #[test]
-fn frames_say_which_bytes_came_from_which_stream() {
+fn c72_frames_say_which_bytes_came_from_which_stream() {
     let mut bench = Bench::new();
     let (log, first, second) = (bench.path("1.log"), bench.path("first"), bench.path("second"));
     // Each piece is printed only when the one before it has arrived: otherwise both streams may be read in one go.

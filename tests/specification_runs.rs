@@ -142,7 +142,7 @@ fn a_task_waits_until_what_it_depends_on_is_complete_on_this_tree() {
 }
 
 #[test]
-fn a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
+fn c10_a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
     let project = project(&[task("T117"), task("T120")]);
     insta::assert_snapshot!("unknown_task", project.proctor(["run", "--task", "T171"]).status(2).snapshot());
     insta::assert_snapshot!("no_task_id", project.proctor(["run", "--task", "no task"]).status(2).snapshot());

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retest_needs_a_change_and_what_is_left_of_the_budget() {
+    fn c53_a_retest_needs_a_change_and_what_is_left_of_the_budget() {
         assert_eq!(decide_retest(&facts(0)), Ok(GrantedRetest { number: 1, budget: 5 }));
         assert_eq!(decide_retest(&facts(4)), Ok(GrantedRetest { number: 5, budget: 5 }));
         assert_eq!(decide_retest(&facts(5)), Err(RetestRefusal::BudgetSpent { budget: 5 }));

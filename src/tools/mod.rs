@@ -46,3 +46,6 @@ mod fixture_tests;
 mod property_tests;
 #[cfg(test)]
 mod samples;
+
+#[cfg(test)]
+pub(crate) use fixture_tests::captured;

@@ -289,7 +289,7 @@ fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -
 }
 
 #[test]
-fn the_nearest_word_is_the_policy_of_a_tool() {
+fn c22_c23_the_nearest_word_is_the_policy_of_a_tool() {
     const LINTING: &str = "/globalConfiguration/validationPolicy/linting";
     let configured =
         |place: &str| PolicySource::Configured(format!("specs/T117-test-specification.json validationPolicy.{place}"));

@@ -1,9 +1,11 @@
 //! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
 
+mod captured;
 mod criteria;
 mod matrix;
 mod policies;
 mod properties;
+mod rows;
 mod runs;
 mod scenarios;
 
