@@ -112,8 +112,13 @@ pub enum TestOutcome {
 pub struct TestCase {
     /// The test's name without its class or module.
     pub title: String,
-    /// Module and class, as the report gives them.
+    /// Module and class, as the report gives them; the `describe` blocks of a JavaScript test.
     pub ancestor_titles: Vec<String>,
+    /// All of its name, as a failure of it is called.
+    pub full_name: String,
+    /// Its file, where the report names the files of all tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_file: Option<String>,
     /// How it ended.
     pub status: TestOutcome,
     /// How long it took, in milliseconds.

@@ -148,6 +148,8 @@ pub(super) fn failed_tests() -> ActionFacts {
     let case = |title: &str, status, messages: &[&str]| TestCase {
         title: title.to_owned(),
         ancestor_titles: vec!["tests.test_quote".to_owned()],
+        full_name: format!("tests.test_quote::{title}"),
+        test_file: None,
         status,
         duration: Some(3),
         failure_messages: messages.iter().map(|message| (*message).to_owned()).collect(),

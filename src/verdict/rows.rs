@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn r4_the_debt_rows_are_those_of_e4_and_r4() {
+    fn r4_the_debt_rows_are_those_of_e4() {
         let debt = |code| row_of(code).debt.ok();
         let untested = Some((DebtCategory::ValidationMissing, Severity::High));
         assert_eq!(debt(CategoryCode::NoTestsCollected), untested);
