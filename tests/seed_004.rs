@@ -6,6 +6,7 @@
 
 mod departures;
 mod runs;
+mod whole_run;
 
 use std::collections::BTreeSet;
 use std::fs;

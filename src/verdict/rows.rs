@@ -349,7 +349,7 @@ const ROWS: [Row; 41] = [
         code: CategoryCode::NoAnswer,
         error_type: Some("NO_ANSWER"),
         title: "No Answer",
-        agent: AgentWord::FixCode,
+        agent: AgentWord::StartServer,
         message: "The server did not answer. See that it runs and listens where the request goes.",
         recoverable: Some("Verify that the server runs"),
         ..EXECUTION_ERROR

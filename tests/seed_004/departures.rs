@@ -185,6 +185,11 @@ pub(super) const DEPARTURES: &[Departure] = &[
     absent("execution-report", "stepExecution.results[].result.syscall", ERROR_OBJECT),
     absent("execution-report", "stepExecution.results[].result.address", ERROR_OBJECT),
     absent("execution-report", "stepExecution.results[].result.port", ERROR_OBJECT),
+    not_seen(
+        "execution-report",
+        "authenticity.signatureAlgorithm",
+        "reports are not signed yet, and a hash is no signature (C75)",
+    ),
     form("execution-report", "authenticity.reportHash", DIGEST, NO_HASH),
     form(
         "execution-report",

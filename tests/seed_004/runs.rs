@@ -48,12 +48,27 @@ fn compare(wanted: &Value, produced: &Value, place: String, into: &mut Vec<Strin
                 }
             }
         }
-        (Value::Array(wanted), Value::Array(produced)) => match (wanted.first(), produced.first()) {
-            (Some(wanted), Some(produced)) => compare(wanted, produced, format!("{place}[]"), into),
-            (Some(_), None) => into.push(format!("`{place}` is empty")),
-            (None, _) => {}
-        },
+        (Value::Array(wanted), Value::Array(produced)) => compare_entries(wanted, produced, &place, into),
         (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) | Value::Array(_), _) => into.push(differs()),
+    }
+}
+
+/// Actions and conditions are compared with those of the same id and text, any other entry with the first.
+fn compare_entries(wanted: &[Value], produced: &[Value], place: &str, into: &mut Vec<String>) {
+    for key in ["actionId", "condition"] {
+        for wanted in wanted.iter().filter(|wanted| wanted.get(key).is_some()) {
+            match produced.iter().find(|produced| produced.get(key) == wanted.get(key)) {
+                None => into.push(format!("`{place}` has no {key} {}", wanted[key])),
+                Some(produced) => compare(wanted, produced, format!("{place}[{}]", wanted[key]), into),
+            }
+        }
+    }
+    match (wanted.first(), produced.first()) {
+        (Some(wanted), None) => into.push(format!("`{place}` is empty: {wanted} in the example")),
+        (Some(wanted), Some(produced)) if wanted.get("actionId").is_none() && wanted.get("condition").is_none() => {
+            compare(wanted, produced, format!("{place}[]"), into);
+        }
+        (Some(_), Some(_)) | (None, _) => {}
     }
 }
 
