@@ -1,6 +1,11 @@
 //! One action's entry in the report.
 
-use crate::model::{Action, ActionPhase, Blocking, Coverage, DurationMs, EvidenceFile, FindingLevel, ResultType, TestResults};
+use std::net::IpAddr;
+
+use crate::model::{
+    Action, ActionId, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, EvidenceFile, ExchangeOutcome, FindingLevel,
+    Observed, ResultType, TestResults,
+};
 use crate::report::build_observed::with_observed;
 use crate::report::ending::Ending;
 use crate::report::file_names::first_files;
@@ -42,6 +47,7 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
             earlier_attempts: build_attempts(executed),
             result: Some(build_outcome(action, executed)),
             classification: Some(executed.classification.clone()),
+            root_cause: root_cause(action, executed, all),
             impact: build_impact(action, executed, all),
             debt_generation: Some(executed.debt.clone()),
             agent_action: Some(executed.agent_action.clone()),
@@ -95,6 +101,7 @@ fn untouched(action: &Action, files: &[EvidenceFile]) -> ActionResultV2 {
         earlier_attempts: Vec::new(),
         result: None,
         classification: None,
+        root_cause: None,
         impact: None,
         debt_generation: None,
         agent_action: None,
@@ -197,6 +204,34 @@ fn unlisted_note(executed: &ExecutedFacts) -> Option<String> {
 /// Returns the coverage where both its numbers are numbers: JSON has no others.
 pub(super) fn finite(coverage: Option<Coverage>) -> Option<Coverage> {
     coverage.filter(|coverage| coverage.percent.is_finite() && coverage.required.is_finite())
+}
+
+/// Returns the prerequisite that was to listen where a step's request went, and did not succeed (C09).
+fn root_cause(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ActionId> {
+    let fault = unanswered(executed).filter(|_| action.phase == ActionPhase::Step)?;
+    let is_here = fault.address.as_deref().and_then(|text| text.parse::<IpAddr>().ok()).is_some_and(|ip| ip.is_loopback());
+    let is_cause = |facts: &&ActionFacts| {
+        let ActionDisposition::Executed(before) = &facts.disposition else { return false };
+        let service = facts.action.service.as_ref().and_then(|service| service.ready.port());
+        let port = service.or_else(|| unanswered(before).and_then(|fault| fault.port));
+        let failed = facts.action.phase == ActionPhase::Prerequisite && before.status() != ResultType::Success;
+        failed && port.is_some() && port == fault.port
+    };
+    all.iter().find(is_cause).filter(|_| is_here).map(|facts| facts.action.id.clone())
+}
+
+/// Returns why a request got no answer.
+fn unanswered(executed: &ExecutedFacts) -> Option<&ConnectionFault> {
+    match &executed.observed {
+        Observed::Exchange(exchange) => match &exchange.outcome {
+            ExchangeOutcome::Unanswered(fault) => Some(fault),
+            ExchangeOutcome::Answered(_)
+            | ExchangeOutcome::Unsendable(_)
+            | ExchangeOutcome::OutOfTime
+            | ExchangeOutcome::Stopped(_) => None,
+        },
+        Observed::Nothing | Observed::File(_) | Observed::Service(_) => None,
+    }
 }
 
 fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {

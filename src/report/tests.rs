@@ -4,4 +4,5 @@ mod debt;
 mod golden;
 mod judged;
 mod properties;
+mod root_cause;
 mod seed_keys;

@@ -97,6 +97,9 @@ pub struct ActionResultV2 {
     /// Why it is what it is; absent when it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<Classification>,
+    /// The prerequisite whose failure left the action's request without an answer, where one was to listen there (addition, C09).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub root_cause: Option<ActionId>,
     /// What its failure kept from running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impact: Option<ImpactV2>,
