@@ -31,6 +31,7 @@ mod readme;
 mod real_tools;
 mod real_tools_judged;
 mod rows;
+mod real_tools_specification;
 mod run;
 mod seed_004;
 mod service;

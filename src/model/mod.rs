@@ -38,8 +38,8 @@ pub use action_kind::{
 pub use action_type::ActionType;
 pub use approval::{ActionTerms, ApprovalReason, ApprovalRecord, PlanTerms, Unapproved};
 pub use criteria::{
-    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
-    TaskCondition, TaskCriteria,
+    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
+    JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
 };
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};

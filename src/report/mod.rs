@@ -55,13 +55,13 @@ pub use wire::{
     DebtDestinationsV2, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1,
     DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2,
     ErrorDetailsV1, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, ExpectationV2,
-    ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2,
-    ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2, PortProcessV2,
-    PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2,
-    ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2,
-    SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2,
-    TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TextV2,
-    TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2,
+    HttpTraceV1, ImpactV2, ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2,
+    PortProcessV2, PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2,
+    ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2,
+    SkipReason, SpawnErrorV2, SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2,
+    TechnicalDebtGeneratedV2, TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
+    TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, CheckOrder, Digest, Phase, RunId, Service, StopReason, SupersededRecord, TddState, Timestamp,
-    TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord, TddState,
+    Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
 use crate::report::SkipReason;
@@ -56,6 +56,13 @@ impl Course<'_> {
     /// Returns the phase the run is judged in: the one that was asked for, else the task's.
     pub(crate) fn phase(&self) -> Phase {
         self.request.phase.unwrap_or(self.tdd.phase)
+    }
+
+    /// Returns the failure that is expected of the task's tests now. It is of the red phase: in the others of a started cycle the same
+    /// tests are to pass (C06).
+    pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
+        let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
+        declared.filter(|_| !self.tdd.started || self.phase() == Phase::Red)
     }
 
     /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.

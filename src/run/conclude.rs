@@ -112,7 +112,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let selected = concluding.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(run_result).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
-    let criteria = criteria_facts::judge(&mut verdict, course.request.plan.criteria.as_ref(), &concluding.performed);
+    let criteria = criteria_facts::judge(&mut verdict, course, &concluding.performed);
     note_partial_selection(concluding, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {

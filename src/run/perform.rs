@@ -399,6 +399,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             phase: self.course.phase(),
             cycle_started: self.course.in_cycle(),
             run_timeout: allowed.of_the_run,
+            expected_failure: self.course.expected_failure(),
         })
     }
 

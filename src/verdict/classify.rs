@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::model::{
     Action, ActionEnd, ActionKind, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
-    Diagnostic, DiagnosticSummary, DurationMs, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource,
-    ResultType, ToolClass, ToolPolicy,
+    Diagnostic, DiagnosticSummary, DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied,
+    PolicySource, ResultType, ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
+use crate::verdict::red::mark_red;
 use crate::verdict::rows::{Row, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
@@ -34,6 +35,8 @@ pub struct ActionFacts<'a> {
     pub cycle_started: bool,
     /// The time-out of the run as a whole, where that is what ended the action.
     pub run_timeout: Option<Duration>,
+    /// The failure that is expected of the task's tests in this phase (C06).
+    pub expected_failure: Option<&'a ExpectedFailure>,
 }
 
 /// What one action amounts to.
@@ -202,18 +205,6 @@ fn mark_file(classification: &mut Classification, action: &Action, result: Resul
         | ResultType::Timeout
         | ResultType::PrerequisiteFailure
         | ResultType::SpecificationError => {}
-    }
-}
-
-/// Says of failing tests whether they are a valid RED; without declared failing tests that excuses nothing (R6).
-fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
-    let classification = &mut outcome.classification;
-    let is_red = classification.code == CategoryCode::TestsFailed && facts.cycle_started && facts.phase == Phase::Red;
-    classification.is_expected_failure = Some(false);
-    classification.is_tdd_red_phase = Some(is_red);
-    if is_red {
-        outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
-        outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
     }
 }
 

@@ -113,6 +113,7 @@ fn criteria() -> TaskCriteria {
         minimum_pass_rate_basis_points: None,
         required_evidence: Vec::new(),
         task_status_lock: true,
+        expected_failure: None,
     }
 }
 

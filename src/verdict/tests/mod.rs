@@ -7,6 +7,7 @@ mod matrix;
 mod policies;
 mod properties;
 mod rows;
+mod red;
 mod runs;
 mod scenarios;
 
@@ -89,7 +90,9 @@ fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> O
 }
 
 fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
-    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started, run_timeout: None })
+    let duration = DurationMs(10_050);
+    let (run_timeout, expected_failure) = (None, None);
+    classify(&ActionFacts { action, end, duration, interpretation, phase, cycle_started, run_timeout, expected_failure })
 }
 
 fn plain(category: CategoryCode) -> Interpretation {

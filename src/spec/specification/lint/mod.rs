@@ -109,7 +109,6 @@ pub const LINTS: &[LintRow] = &[
     soft("CAPTURE_ALWAYS", completion::captures_that_always_are, "the verdict's own ground is not wanted", "E3"),
     hard("FAILING_TESTS_OF_PASS", completion::failing_of_pass, "`expectedFailingTests` where tests are to pass", "C06"),
     soft("RED_WITHOUT_TESTS", completion::red_without_tests, "FAIL is expected of no test by name", "C06, R6"),
-    soft("EXPECTED_FAILURE_IDLE", completion::expected_failure, "FAIL is expected, and a failure is judged as one", "C06"),
     soft("SUITE_TIMEOUT", completion::suite_timeout, "the whole has less time than one of its actions", LET_THROUGH),
     soft("POLICY_STRATEGY_DIFFERS", policy::strategies, "a tool's `blockOn` is not its category's strategy", "C23"),
     soft("POLICY_LIMIT_IDLE", policy::limits, "`maxWarnings` where it changes nothing", "C25"),

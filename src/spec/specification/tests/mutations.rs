@@ -332,10 +332,7 @@ fn others() -> Vec<Mutation> {
         mutation(
             "red by itself",
             vec![(task("/proctor"), added(json!({ "expectedOutcome": "FAIL" })))],
-            vec![
-                ("EXPECTED_FAILURE_IDLE", task("/proctor/expectedOutcome")),
-                ("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome")),
-            ],
+            vec![("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome"))],
         ),
         mutation("no time", vec![("/globalConfiguration/timeout", json!(80_000))], vec![("SUITE_TIMEOUT", step(0, "/timeout"))]),
         mutation(
