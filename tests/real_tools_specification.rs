@@ -161,3 +161,34 @@ fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
         assert_eq!(result["blocking"], status == 1, "{policy}");
     }
 }
+
+#[test]
+fn c24_a_project_that_is_less_strict_than_its_specification_runs_nothing_and_tsc_decides_the_rest() {
+    let policy = |strict: bool, block_on: &str| {
+        json!({ "typeChecking": { "strategy": "WARN_ONLY", "tools": { "typescript": {
+            "blockOn": block_on, "strictMode": strict, "allowImplicitAny": !strict
+        } } } })
+    };
+    let command = format!("{} --noEmit -p tsconfig.json", program("tsc"));
+    let with = |strict: bool, block_on: &str| specification(&command, policy(strict, block_on), Value::Null);
+    let loose = "{ \"compilerOptions\": { \"strict\": false, \"types\": [] }, \"files\": [\"totals.ts\"] }\n";
+    let project = Project::new().file(FILE, &with(true, "ERRORS_ALWAYS")).file("tsconfig.json", loose);
+    // `strict` finds what the loose configuration lets through.
+    project.save("totals.ts", "export function total(cents) { return cents / 100; }\n");
+    let refused = project.proctor(["run", "--task", "T117"]).status(4);
+    assert!(refused.stderr.contains("STRICTNESS_DIFFERS"), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("`strictMode` is true here, and false in the project"), "{}", refused.snapshot());
+    let checked = project.proctor(["check"]).status(4);
+    assert!(checked.stdout.contains("/typescript/allowImplicitAny"), "{}", checked.snapshot());
+    project.save("tsconfig.json", &loose.replace("false", "true"));
+    for (block_on, status, severity) in [("ERRORS_ALWAYS", 1, "CRITICAL"), ("ERRORS_ONLY", 1, "HIGH"), ("WARN_ONLY", 0, "LOW")] {
+        project.save(FILE, &with(true, block_on));
+        let report = run(&project, status);
+        let result = &report["stepExecution"]["results"][0];
+        assert_eq!(result["classification"]["severity"], severity, "{result}");
+        assert_eq!(result["result"]["diagnostics"][0]["code"], "TS7006", "{result}");
+    }
+    project.save("tsconfig.json", loose);
+    project.save(FILE, &with(false, "ERRORS_ALWAYS"));
+    assert_eq!(run(&project, 0)["stepExecution"]["results"][0]["status"], "SUCCESS");
+}

@@ -24,8 +24,8 @@ fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     specs/T117-test-specification.json:11:22: note[WORKSPACE_ELSEWHERE] /globalConfiguration/workspaceRoot: `/srv/billing-core` is not this project
       the project the file lies in is taken for it, and paths below it for paths below the project
     specs/T117-test-specification.json:31:53: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/linting/tools/prettier/blockOn: `prettier` follows its own `WARN_ONLY`, not the category's `BLOCK_ON_ERRORS_ONLY`
-    specs/T117-test-specification.json:37:86: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is not compared with what `typescript` is set to in the project
-    specs/T117-test-specification.json:37:112: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/allowImplicitAny: `allowImplicitAny` is not compared with what `typescript` is set to in the project
+    specs/T117-test-specification.json:37:86: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is not compared with what `typescript` is set to in the project: `web/tsconfig.json` cannot be read
+    specs/T117-test-specification.json:37:112: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/allowImplicitAny: `allowImplicitAny` is not compared with what `typescript` is set to in the project: `web/tsconfig.json` cannot be read
     specs/T117-test-specification.json:38:49: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/mypy/blockOn: `mypy` follows its own `ERRORS_ONLY`, not the category's `BLOCK_ON_ERRORS_ALWAYS`
     specs/T117-test-specification.json:47:45: note[DEFAULT_SHELL] /executionEngine/executorConfigurations/TERMINAL_COMMAND/defaultShell: commands run without a shell, whatever the default is
       an action that needs one says so itself: `"shell": "bash"`

@@ -14,7 +14,7 @@ use nix::fcntl::OFlag;
 use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, TaskId};
 use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
-use crate::spec::{DiskFiles, TaskSurroundings, resolve_task};
+use crate::spec::{DiskFiles, TaskSurroundings, hold_to_project, resolve_task};
 use crate::tree::Index;
 
 /// The most bytes of a file that are read: more than any reader takes.
@@ -108,11 +108,13 @@ impl Specifications {
                 return Err(TaskError::Twice { task: task.clone(), files });
             }
         };
+        // It is held to other files than its own, whose changes are not seen here.
+        let files = DiskFiles::new(&self.root);
+        let reading = hold_to_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
             let faults = reading.faults.iter().filter(|fault| fault.is_hard()).map(ToString::to_string).collect();
             return Err(TaskError::Wrong { file: name.clone(), faults });
         };
-        let files = DiskFiles::new(&self.root);
         let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
         resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))
     }

@@ -15,6 +15,7 @@ mod policy;
 mod recognised;
 mod resolve;
 pub mod specification;
+mod strictness;
 mod task;
 mod terms;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;
 pub use resolve::{discover, plan, plan_command, resolve};
+pub use strictness::hold_to_project;
 pub use task::{TaskSurroundings, resolve_task};
 pub use terms::plan_terms;
 pub use weakening::weakenings;

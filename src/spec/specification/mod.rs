@@ -14,7 +14,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub(super) use lint::{ROOT_WORD, SUITE_TIMEOUT, below};
+pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use fault::{Gravity, SpecificationFault};
 pub use lint::{LINTS, LintRow};

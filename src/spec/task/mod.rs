@@ -13,6 +13,8 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::spec) use kind::plain_command;
+
 use std::time::Duration;
 
 use crate::config::Configuration;

@@ -1,5 +1,7 @@
 //! The composed specification as a plan, and each of its fields: what is written otherwise is planned otherwise.
 
+mod fields;
+
 use std::path::Path;
 
 use serde_json::{Value, json};

@@ -45,6 +45,9 @@ const fn soft(code: &'static str, look: Look, what: &'static str, source: &'stat
     LintRow { code, gravity: Gravity::Soft, what, source, look }
 }
 
+/// The rule whose findings are compared with the project's files, by those that have them.
+pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
+
 /// Where most rules come from: what a JSON Schema lets through.
 const LET_THROUGH: &str = "what the schema lets through";
 
@@ -65,6 +68,8 @@ pub const LINTS: &[LintRow] = &[
     hard("TYPE_UNSUPPORTED", engine::unsupported_types, "an action is of a type that is not carried out", "E8"),
     hard("BROWSER_VALIDATION", engine::browser_validation, "`mcpValidation` is enabled", "E8"),
     soft("EXECUTOR_KEY", engine::misplaced_settings, "settings of an executor stand under a wrong key", "generated files"),
+    soft("EXECUTOR_IDLE", engine::idle_settings, "settings of actions that are not carried out", "E8"),
+    soft("BROWSER_STEPS_IDLE", engine::idle_browser_steps, "steps in a browser that are switched off", "E8"),
     soft("DEFAULT_SHELL", engine::default_shell, "a default shell is set", "E9"),
     hard("INTERPRETER_NOT_ALLOWED", engine::interpreters, "a script's interpreter is not in `allowedInterpreters`", LET_THROUGH),
     hard("COMMAND_NEEDS_SHELL", commands::needs_shell, "a command needs a shell and names none", "E9"),
@@ -112,7 +117,7 @@ pub const LINTS: &[LintRow] = &[
     soft("SUITE_TIMEOUT", completion::suite_timeout, "the whole has less time than one of its actions", LET_THROUGH),
     soft("POLICY_STRATEGY_DIFFERS", policy::strategies, "a tool's `blockOn` is not its category's strategy", "C23"),
     soft("POLICY_LIMIT_IDLE", policy::limits, "`maxWarnings` where it changes nothing", "C25"),
-    soft("STRICTNESS_UNCHECKED", policy::strictness, "what a type checker is set to is not compared", "C24"),
+    soft(STRICTNESS_UNCHECKED, policy::strictness, "what a type checker is set to is not compared", "C24"),
     soft("DEV_SERVER_PORT_IDLE", services::idle_port, "another port is named than the one that is asked", LET_THROUGH),
     soft("WORKFLOW_UNCHECKED", services::unchecked, "a prerequisite of the workflow has no command that checks it", LET_THROUGH),
     soft("SERVICE_FIELD_IDLE", services::idle_fields, "a service has fields of an action that ends", "additions 1.0.0"),

@@ -294,6 +294,37 @@ fn others() -> Vec<Mutation> {
             vec![("PATTERN_INVALID", step(2, "/parameters/validateResponse/matchesRegex"))],
         ),
         mutation(
+            "a pattern that looks around",
+            vec![(step(2, "/parameters/validateResponse/matchesRegex"), json!("^(?!error)"))],
+            vec![("PATTERN_INVALID", step(2, "/parameters/validateResponse/matchesRegex"))],
+        ),
+        mutation(
+            "a pattern that looks back",
+            vec![
+                (prerequisite("/parameters/validationType"), json!("CONTENT_MATCH")),
+                (prerequisite("/parameters/contentRegex"), json!("(a|b)\\1")),
+                (prerequisite("/parameters/minSize"), json!(GONE)),
+                (prerequisite("/parameters/maxSize"), json!(GONE)),
+            ],
+            vec![("PATTERN_INVALID", prerequisite("/parameters/contentRegex"))],
+        ),
+        mutation(
+            "settings of a browser",
+            vec![("/executionEngine/executorConfigurations/MCP_BROWSER_COMMAND", json!({ "headless": false }))],
+            vec![("EXECUTOR_IDLE", "/executionEngine/executorConfigurations/MCP_BROWSER_COMMAND/headless")],
+        ),
+        mutation(
+            "steps in a browser that are switched off",
+            vec![(
+                task("/mcpValidation"),
+                json!({ "enabled": false, "steps": [{
+                    "actionId": "BROWSER.1", "type": "MCP_BROWSER_COMMAND", "description": "looks at the totals",
+                    "parameters": { "action": "browser_navigate", "url": "http://127.0.0.1:4173/" }
+                }] }),
+            )],
+            vec![("BROWSER_STEPS_IDLE", task("/mcpValidation/steps"))],
+        ),
+        mutation(
             "no schema",
             vec![(step(2, "/parameters/validateResponse/jsonSchema"), json!({ "type": "strange" }))],
             vec![("SCHEMA_INVALID", step(2, "/parameters/validateResponse/jsonSchema"))],
