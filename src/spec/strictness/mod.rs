@@ -28,6 +28,13 @@ struct Strictness {
     place: String,
 }
 
+/// A type checker that a specification has a policy for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Checker {
+    Tsc,
+    Mypy,
+}
+
 /// How strict one step's type checker is set, or why that cannot be told.
 type Look = Result<Strictness, String>;
 
@@ -47,35 +54,38 @@ pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
 /// Returns what is left of a note that a setting is not compared.
 fn compared(fault: SpecificationFault, specification: &Specification, files: &dyn ProjectFiles) -> Option<SpecificationFault> {
     let pointer = fault.instance_path.clone();
-    let (tool, key) = setting(&pointer)?;
-    let said = said(specification, tool, key)?;
-    let looks: Vec<Look> = steps_of(specification, files, tool);
+    let (checker, key) = setting(&pointer)?;
+    let said = said(specification, checker, key)?;
+    let looks: Vec<Look> = steps_of(specification, files, checker);
     let differs = |strictness: &&Strictness| value(strictness, key) != said;
     if let Some(other) = looks.iter().filter_map(|look| look.as_ref().ok()).find(differs) {
-        return Some(differing(fault, (key, said), other, tool));
+        return Some(differing(fault, (key, said), other, checker));
     }
     let why = match looks.iter().find_map(|look| look.as_ref().err()) {
         Some(why) => why.clone(),
-        None if looks.is_empty() => format!("no step runs {}", tool.word()),
+        None if looks.is_empty() => format!("no step runs {}", checker.tool().word()),
         None => return None,
     };
     Some(SpecificationFault { message: format!("{}: {why}", fault.message), ..fault })
 }
 
 /// Returns the tool and the key that a pointer into the policy names.
-fn setting(pointer: &str) -> Option<(Tool, &str)> {
+fn setting(pointer: &str) -> Option<(Checker, &str)> {
     let (rest, key) = pointer.rsplit_once('/')?;
-    let tool = match rest.rsplit_once('/')?.1 {
-        "typescript" => Tool::Tsc,
-        "mypy" => Tool::Mypy,
+    let checker = match rest.rsplit_once('/')?.1 {
+        "typescript" => Checker::Tsc,
+        "mypy" => Checker::Mypy,
         _ => return None,
     };
-    Some((tool, key))
+    Some((checker, key))
 }
 
-fn said(specification: &Specification, tool: Tool, key: &str) -> Option<bool> {
+fn said(specification: &Specification, checker: Checker, key: &str) -> Option<bool> {
     let tools = &specification.raw.global_configuration.validation_policy.as_ref()?.type_checking.as_ref()?.tools;
-    let policy = if tool == Tool::Mypy { tools.mypy.as_ref() } else { tools.typescript.as_ref() }?;
+    let policy = match checker {
+        Checker::Tsc => tools.typescript.as_ref(),
+        Checker::Mypy => tools.mypy.as_ref(),
+    }?;
     if key == "strictMode" { policy.strict_mode } else { policy.allow_implicit_any }
 }
 
@@ -83,12 +93,12 @@ fn value(strictness: &Strictness, key: &str) -> bool {
     if key == "strictMode" { strictness.strict } else { strictness.implicit_any }
 }
 
-fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Strictness, tool: Tool) -> SpecificationFault {
+fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> SpecificationFault {
     let is = value(other, key);
-    let option = match (tool, key) {
+    let option = match (checker, key) {
         (_, "strictMode") => "strict",
-        (Tool::Mypy, _) => "disallow_untyped_defs",
-        _ => "noImplicitAny",
+        (Checker::Mypy, _) => "disallow_untyped_defs",
+        (Checker::Tsc, _) => "noImplicitAny",
     };
     SpecificationFault {
         gravity: Gravity::Hard,
@@ -101,16 +111,16 @@ fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Stric
 }
 
 /// Returns how strict each step that runs a tool would have it, in the order of the tasks.
-fn steps_of(specification: &Specification, files: &dyn ProjectFiles, tool: Tool) -> Vec<Look> {
+fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<Look> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
-    let looks = steps.filter_map(|step| look(specification, files, tool, step));
+    let looks = steps.filter_map(|step| look(specification, files, checker, step));
     looks.flatten().collect()
 }
 
 /// Looks at one step; none where it runs another tool.
-fn look(specification: &Specification, files: &dyn ProjectFiles, tool: Tool, step: &RawAction) -> Option<Vec<Look>> {
+fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<Vec<Look>> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
-    let added = step.proctor.as_ref();
+    let (tool, added) = (checker.tool(), step.proctor.as_ref());
     let line = plain_command(command, added.and_then(|added| added.argv.clone()));
     let root = &specification.raw.global_configuration.workspace_root;
     let directory = below(root, &command.working_directory)?.join("/");
@@ -122,14 +132,23 @@ fn look(specification: &Specification, files: &dyn ProjectFiles, tool: Tool, ste
         return None;
     }
     let calls = calls_of(&line, files, &directory, tool.word());
-    let strictness = |call: &Call| match tool {
-        Tool::Mypy => mypy::strictness(files, &directory, call),
-        _ => tsconfig::strictness(files, &directory, call),
+    let strictness = |call: &Call| match checker {
+        Checker::Mypy => mypy::strictness(files, &directory, call),
+        Checker::Tsc => tsconfig::strictness(files, &directory, call),
     };
     Some(match calls.as_slice() {
         [] => vec![Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word()))],
         calls => calls.iter().map(strictness).collect(),
     })
+}
+
+impl Checker {
+    fn tool(self) -> Tool {
+        match self {
+            Self::Tsc => Tool::Tsc,
+            Self::Mypy => Tool::Mypy,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ fn said(reading: &Reading) -> Vec<String> {
     faults.map(line).collect()
 }
 
+/// Paths with what is in them.
+type Files = Vec<(&'static str, &'static str)>;
+
 const TSC: &str = "npx --no-install tsc --noEmit";
 
 #[test]
@@ -40,7 +43,7 @@ fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
     const NEWER: (&str, &str) = ("node_modules/typescript/package.json", r#"{"version": "6.0.2"}"#);
     let config = |text| ("web/tsconfig.json", text);
     // The files, the command, and what `strict` and `noImplicitAny` are by that.
-    let rows: Vec<(Vec<(&str, &str)>, String, bool, bool)> = vec![
+    let rows: Vec<(Files, String, bool, bool)> = vec![
         (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
         (vec![config(r#"{"compilerOptions": {"strict": true, "noImplicitAny": false}} // why"#)], TSC.to_owned(), true, false),
         (vec![config("{}"), VERSION], TSC.to_owned(), false, false),
