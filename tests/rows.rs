@@ -25,7 +25,7 @@ const ROWS: &[(&str, Standing)] = &[
     ("c03", Tested("c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_debt")),
     ("c04", Tested("c04_unmet_criteria_fail_the_verdict_and_leave_what_happened")),
     ("c05", Tested("c05_a_test_failure_is_one_type_and_its_flags_are_two")),
-    ("c06", Awaited("`expectedOutcome` and `expectedFailingTests` are read and do not yet excuse a RED")),
+    ("c06", Tested("c06_tests_that_fail_as_declared_are_a_red_without_debt")),
     ("c07", Tested("c07_only_tests_that_ran_and_failed_say_so")),
     ("c08", Tested("c08_a_failed_prerequisite_keeps_what_it_was_as_underlying")),
     ("c09", Tested("c09_a_server_that_is_down_is_what_its_phase_makes_of_it")),

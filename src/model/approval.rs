@@ -24,6 +24,8 @@ pub struct PlanTerms {
     pub expected_output: ExpectedOutput,
     /// The least share of steps that must be SUCCESS, in hundredths of a per cent; none: the task has no criteria of its own.
     pub pass_rate_basis_points: Option<u32>,
+    /// The tests that are declared to fail, and excused where they do (C06).
+    pub expected_failing_tests: Vec<String>,
     /// Kinds of evidence of which the run must have left a file.
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.

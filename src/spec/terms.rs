@@ -26,6 +26,10 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
             let rate = criteria.minimum_pass_rate_basis_points.filter(|_| !criteria.all_steps_must_pass);
             rate.unwrap_or(ALL)
         }),
+        expected_failing_tests: criteria
+            .and_then(|criteria| criteria.expected_failure.as_ref())
+            .map(|expected| expected.tests.clone())
+            .unwrap_or_default(),
         required_evidence: criteria.map(|criteria| criteria.required_evidence.clone()).unwrap_or_default(),
         task_status_lock: criteria.is_none_or(|criteria| criteria.task_status_lock),
         judged: criteria.map(judged),
@@ -39,7 +43,7 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
     rest.failure.clear();
-    (rest.expected_output, rest.minimum_pass_rate_basis_points) = (None, None);
+    (rest.expected_output, rest.minimum_pass_rate_basis_points, rest.expected_failure) = (None, None, None);
     rest.required_evidence.clear();
     (rest.all_steps_must_pass, rest.task_status_lock) = (false, false);
     canonical(&rest)

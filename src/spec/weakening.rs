@@ -28,6 +28,7 @@ const PLAN_RULES: &[PlanRule] = &[
     fewer_conditions,
     less_expected_output,
     lower_pass_rate,
+    more_expected_failures,
     less_evidence,
     unlocked_status,
     other_criteria,
@@ -175,6 +176,12 @@ fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
         (Some(_), None) => vec!["no pass rate is required any more".to_owned()],
         (Some(_) | None, _) => Vec::new(),
     }
+}
+
+/// To be declared as failing no longer, as when RED becomes GREEN, asks for more.
+fn more_expected_failures(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let tests = missing(&new.expected_failing_tests, &old.expected_failing_tests);
+    said(&tests, |tests| format!("these tests may fail: {tests}"))
 }
 
 fn less_evidence(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {

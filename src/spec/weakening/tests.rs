@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::model::{
-    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedOutput, OnSurvivors, Plan, PolicySource, Severity,
+    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput, OnSurvivors, Plan, PolicySource, Severity,
     SpecificationSource, TaskCondition, TaskCriteria, TaskId, ToolPolicy,
 };
 use crate::spec::{DiskFiles, plan_command, plan_terms, weakenings};
@@ -47,6 +47,7 @@ fn plan() -> Plan {
         minimum_pass_rate_basis_points: Some(8000),
         required_evidence: vec![EvidenceKind::TerminalOutput],
         task_status_lock: true,
+        expected_failure: Some(ExpectedFailure { tests: vec!["test_red".to_owned()] }),
     });
     plan.debt = Some(Default::default());
     plan.timeout = Some(Duration::from_secs(600));
@@ -130,6 +131,10 @@ fn each_kind_of_weakening_is_named() {
         ("standard error need not be empty any more", |plan| expected(plan).stderr_empty = false),
         ("exit code 0 is not expected any more", |plan| expected(plan).exit_code = None),
         ("pass rate 79.99 % instead of 80.00 %", |plan| criteria(plan).minimum_pass_rate_basis_points = Some(7999)),
+        ("these tests may fail: test_other", |plan| {
+            criteria(plan).expected_failure =
+                Some(ExpectedFailure { tests: vec!["test_red".to_owned(), "test_other".to_owned()] });
+        }),
         ("this evidence is not required any more: terminal-output", |plan| criteria(plan).required_evidence.clear()),
         ("the task's status is not locked any more", |plan| criteria(plan).task_status_lock = false),
         ("it does not depend on these tasks any more: T1", |plan| {
@@ -167,6 +172,7 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
         |plan| plan.steps[0].coverage.as_mut().expect("it has one").minimum_basis_points = 9000,
         |plan| plan.timeout = Some(Duration::from_secs(1)),
         |plan| criteria(plan).all_steps_must_pass = true,
+        |plan| criteria(plan).expected_failure = None,
         |plan| criteria(plan).minimum_pass_rate_basis_points = Some(10_000),
         |plan| criteria(plan).success[0].description = "words".to_owned(),
         |plan| expected(plan).stdout_contains.push("more".to_owned()),

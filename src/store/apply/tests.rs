@@ -335,6 +335,7 @@ fn the_newest_approval_of_a_task_is_the_one_that_counts() {
         failure: Vec::new(),
         expected_output: ExpectedOutput::default(),
         pass_rate_basis_points: None,
+        expected_failing_tests: Vec::new(),
         required_evidence: Vec::new(),
         task_status_lock: true,
         judged: None,

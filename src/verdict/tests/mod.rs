@@ -6,8 +6,8 @@ mod criteria;
 mod matrix;
 mod policies;
 mod properties;
-mod rows;
 mod red;
+mod rows;
 mod runs;
 mod scenarios;
 

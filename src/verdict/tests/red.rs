@@ -94,6 +94,8 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         status: TestOutcome::Error,
         duration: None,
         failure_messages: Vec::new(),
+        full_name: "tests.test_quote.test_0".to_owned(),
+        test_file: None,
     };
     let errored = Interpretation { cases: vec![raised], ..tests(CategoryCode::TestsFailed, 1, 1) };
     let rows = [
