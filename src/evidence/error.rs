@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::KeyProblem;
 use crate::model::{ProjectId, Sequence};
 
 /// What to do about causes that the operating system names.
@@ -112,6 +113,14 @@ pub enum EvidenceError {
         /// The project.
         project: ProjectId,
     },
+    /// A key cannot be used.
+    #[error("`{}` cannot be used: {problem}", path.display())]
+    Key {
+        /// The file of it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: KeyProblem,
+    },
     /// Something in a run directory is no regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign {
@@ -165,6 +174,7 @@ impl EvidenceError {
             Self::LedgerChanged { .. } => "let no other program write there, then run the command again",
             Self::LedgerFailed { .. } => "see the first error, mend its cause and start proctor again",
             Self::NotRecovered { .. } | Self::RunIsOpen { .. } => "this is a fault of proctor; please report it",
+            Self::Key { .. } => "put it back from a backup; where it is lost, `proctor key rotate --lost` begins with a new one",
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",
         }
     }

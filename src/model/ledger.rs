@@ -31,6 +31,9 @@ pub struct LedgerLine {
     pub asker: Asker,
     /// What it records.
     pub body: LedgerBody,
+    /// The Ed25519 signature of the line without this key, in base64; none in lines from before there was a key (S3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// Who asked for a change of state.
@@ -165,7 +168,8 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When its last process had ended.
     pub ended: Timestamp,
-    /// Signature of the line; none until signing is there.
+    /// Null in lines of versions that signed nothing, and not written any more: [`LedgerLine::signature`] covers the whole line.
+    #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }
 

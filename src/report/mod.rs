@@ -7,6 +7,7 @@
 //!
 //! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
 
+mod attested;
 mod build;
 mod build_action;
 mod build_criteria;
@@ -28,6 +29,7 @@ mod sums;
 mod unfilled;
 mod wire;
 
+pub use attested::{AttestedRun, attested};
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::action_result;
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};

@@ -293,6 +293,7 @@ mod tests {
             time: Timestamp::from_millis(0),
             asker: Asker { pid: 1, uid: 1, executable: None, terminal: terminal.map(str::to_owned) },
             body,
+            signature: None,
         }
     }
 

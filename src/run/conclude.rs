@@ -11,7 +11,7 @@ use crate::model::{
 use crate::process::clock;
 use crate::report::{
     ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, RouteFacts, RunFacts,
-    SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+    SkipReason, TddFacts, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
@@ -66,7 +66,7 @@ impl Workspace {
         let report = seal_hash(self.write_debt(request, build(&facts), &mut directory)?);
         let record = record(&concluding, &decided, &report);
         let leads_latest = record.leads_latest();
-        let sealing = Sealing { report: to_bytes(&report), record };
+        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
