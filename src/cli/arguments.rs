@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
@@ -29,6 +30,9 @@ pub(crate) enum Command {
     Init(InitOptions),
     Log(LogOptions),
     Show(ShowOptions),
+    Verify(VerifyOptions),
+    Export(ExportOptions),
+    Key(KeyOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Status(StatusOptions),
@@ -339,6 +343,7 @@ impl Command {
         let is_json = match self {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
+            Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
@@ -353,6 +358,8 @@ impl Command {
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)
+            | Self::Export(_)
+            | Self::Key(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)

@@ -10,6 +10,7 @@ mod doctor_machine;
 mod env_file;
 mod environment;
 mod error;
+mod evidence_arguments;
 mod installation;
 mod live_line;
 mod logging;
@@ -65,6 +66,9 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Init(options) => commands::init::execute(&options, environment),
         Command::Log(options) => commands::log::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
+        Command::Verify(options) => commands::verify::execute(&options, environment),
+        Command::Export(options) => commands::export::execute(&options, environment),
+        Command::Key(options) => commands::key::execute(&options, environment),
         Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Status(options) => commands::status::execute(&options, environment),

@@ -15,14 +15,17 @@
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
-//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back.
+//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `verification` whether it is what
+//! it was.
 
 mod artifact;
 mod background;
 mod durable;
 mod error;
+mod export;
 mod file_look;
 mod files;
+mod find;
 mod git;
 mod history;
 mod holder;
@@ -48,6 +51,7 @@ mod seal;
 mod signing;
 mod slot;
 mod store;
+mod verification;
 
 #[cfg(test)]
 mod testing;
@@ -56,7 +60,9 @@ pub use artifact::{Artifact, Refused, take_artifact};
 pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
+pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run};
 pub use file_look::{Reading, look_at_file};
+pub use find::{find_evidence, find_registered, known_runs, signing_key_of};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
 pub use history::{
     StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_file, read_report, read_start_record,
@@ -80,3 +86,4 @@ pub use seal::{SealedRun, Sealing, drop_superseded, seal};
 pub use signing::{KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
 pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;
+pub use verification::{Checked, Fault, FaultKind, Subject, verify_directory, verify_keys, verify_project};

@@ -15,6 +15,10 @@ pub const START_RECORD_NAME: &str = "run.json";
 pub const SIGNATURE_NAME: &str = "execution-report.json.sig";
 /// What the file of a run's attestations ends with; before it stands the run's id.
 pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
+/// Where an export has the run's directory.
+pub(super) const EXPORTED_RUN: &str = "run";
+/// Where an export has the run's line of the ledger.
+pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
 /// What a half-written file is renamed to begins so.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
@@ -68,7 +72,9 @@ mod tests {
         for good in ["STEP.3-typescript-compilation.log", "a b", "ü", "a\\b"] {
             assert!(check_new_name(good).is_ok(), "{good}");
         }
-        for own in ["run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", "recovered-x"] {
+        for own in
+            ["run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", "recovered-x"]
+        {
             assert!(check_new_name(own).is_err(), "{own}");
         }
     }

@@ -232,7 +232,9 @@ mod tests {
         assert_eq!(std::fs::read(run.path().join("STEP.3-x.log")).unwrap(), b"abc");
         assert_eq!(mode(&run.path().join("STEP.3-x.log")), 0o600);
         assert_eq!(mode(run.path()), 0o700);
-        for bad in ["../x", ".x", "run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", ""] {
+        for bad in
+            ["../x", ".x", "run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", ""]
+        {
             assert!(run.write(bad, b"", EvidenceKind::TerminalOutput, None).is_err(), "{bad}");
             assert!(run.create_file(bad).is_err(), "{bad}");
         }

@@ -25,7 +25,7 @@ use crate::model::{Digest, ProjectId, Timestamp};
 
 pub use record::{KeyProblem, KeyRecord, LedgerPosition};
 pub use ring::{KeyRing, KnownKey, read_key_ring};
-pub(super) use ring::{key_files, number_of_record};
+pub(super) use ring::{Unproven, key_files, number_of_record};
 
 use record::KeyStatement;
 
@@ -104,12 +104,7 @@ fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {
 }
 
 /// Makes a key of 32 random bytes. That another process made one of the same number meanwhile is no error.
-fn make_key(
-    store: &Store,
-    previous: Option<(Digest, Option<Signer>)>,
-    number: u32,
-    now: Timestamp,
-) -> Result<(), EvidenceError> {
+fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u32, now: Timestamp) -> Result<(), EvidenceError> {
     let directory = keys_directory(store);
     create_directories(&directory)?;
     keep_private(&directory)?;

@@ -79,10 +79,6 @@ impl KnownKey {
     pub fn projects(&self) -> impl Iterator<Item = (&ProjectId, &LedgerPosition)> {
         self.record.key.ledgers.iter()
     }
-
-    pub(in crate::evidence) fn record(&self) -> &KeyRecord {
-        &self.record
-    }
 }
 
 impl KeyRing {

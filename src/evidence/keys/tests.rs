@@ -43,10 +43,10 @@ fn a_new_key_takes_over_after_the_line_it_names_and_is_endorsed() {
     assert_eq!((of(1), of(2), of(3)), (Some(1), Some(1), Some(2)));
     let lost = rotate_key(&test.store, &[lock], Endorsement::PreviousKeyIsLost, now()).unwrap();
     let ring = read_key_ring(&test.store).unwrap();
-    assert_eq!(ring.unproven().into_iter().map(|(key, why)| (key.number(), why)).collect::<Vec<_>>(), [(
-        lost.number(),
-        ring::Unproven::ByPrevious
-    )]);
+    assert_eq!(
+        ring.unproven().into_iter().map(|(key, why)| (key.number(), why)).collect::<Vec<_>>(),
+        [(lost.number(), ring::Unproven::ByPrevious)]
+    );
 }
 
 #[test]
@@ -54,7 +54,11 @@ fn lines_before_the_first_key_have_none() {
     let test = TestStore::new();
     test.run(1, &[], OverallStatus::Success);
     let ring = read_key_ring(&test.store).unwrap();
-    assert_eq!(ring.key_of(&test.project, Sequence(1)).map(KnownKey::number), Some(1), "a new store is signed from its first line");
+    assert_eq!(
+        ring.key_of(&test.project, Sequence(1)).map(KnownKey::number),
+        Some(1),
+        "a new store is signed from its first line"
+    );
     assert!(KeyRing::default().key_of(&test.project, Sequence(1)).is_none());
 }
 

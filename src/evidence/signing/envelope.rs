@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::signing::{PublicKey, Signer};
 
 /// The type of the payload of an in-toto statement.
-pub(in crate::evidence) const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
+const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
 
 /// An envelope as it is written: one line of `<run>.intoto.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,9 +11,9 @@ mod key;
 mod ssh_signature;
 mod statement;
 
-pub(super) use envelope::{Envelope, SignedEnvelope, STATEMENT_PAYLOAD, encode_pre_authentication};
+pub(super) use envelope::{Envelope, encode_pre_authentication};
 pub(super) use key::Signer;
 pub use key::{KeyFormatError, PublicKey};
-pub(super) use ssh_signature::{sign_for_ssh, verify_for_ssh};
 pub use ssh_signature::{SSH_IDENTITY, SSH_NAMESPACE};
+pub(super) use ssh_signature::{sign_for_ssh, verify_for_ssh};
 pub(super) use statement::{RunStatements, Statement};

@@ -25,7 +25,8 @@ pub(in crate::evidence) fn sign_for_ssh(message: &[u8], signer: &Signer) -> Vec<
     let signature = signer.sign(&signed_data(message));
     let blob = blob(signer.public(), &signature);
     let encoded = STANDARD.encode(blob);
-    let lines: Vec<&str> = encoded.as_bytes().chunks(WIDTH).map(|line| std::str::from_utf8(line).expect("base64 is ASCII")).collect();
+    let lines: Vec<&str> =
+        encoded.as_bytes().chunks(WIDTH).map(|line| std::str::from_utf8(line).expect("base64 is ASCII")).collect();
     format!("{BEGIN}\n{}\n{END}\n", lines.join("\n")).into_bytes()
 }
 

@@ -73,7 +73,6 @@ impl RunStatements<'_> {
         let tree = tree_digest.map(|digest| resource("tree", digest.0));
         let environment = environment_digest.map(|digest| resource("environment", digest));
         let inputs: Vec<Value> = tree.into_iter().chain(environment).collect();
-        let files = self.files.iter().map(|(name, digest)| resource(&String::from_utf8_lossy(name), *digest));
         let level = self.attested.isolation.map_or(json!("unknown"), |level| json!(level));
         // Another way of keeping checks apart is another builder: a reader may trust one and not the other.
         let builder = format!("urn:proctor:local:{}:v1", level.as_str().expect("a level is a word"));
@@ -87,7 +86,7 @@ impl RunStatements<'_> {
             "runDetails": {
                 "builder": { "id": builder, "version": { "proctor": GENERATED_BY } },
                 "metadata": { "invocationId": run_id, "startedOn": self.record.started, "finishedOn": self.record.ended },
-                "byproducts": files.collect::<Vec<_>>(),
+                "byproducts": resources(self.files),
                 "proctor_verdict": {
                     "overallStatus": overall_status,
                     "overallResult": overall_result,
@@ -110,6 +109,11 @@ impl Statement {
         self.value["subject"] == json!([resource(REPORT_NAME, report)])
     }
 
+    /// Returns whether it names these files, and no other, beside its subject.
+    pub(in crate::evidence) fn names_files(&self, files: &BTreeMap<Vec<u8>, Digest>) -> bool {
+        self.value.pointer("/predicate/runDetails/byproducts") == Some(&Value::from(resources(files)))
+    }
+
     /// Returns whether the two statements are one of each kind.
     pub(in crate::evidence) fn are_both_kinds(statements: &[Self]) -> bool {
         let kinds: Vec<_> = statements.iter().map(|statement| &statement.value["predicateType"]).collect();
@@ -125,8 +129,14 @@ impl Statement {
         let expected = statements.provenance();
         let same = |pointer: &str| predicate.pointer(pointer) == expected.pointer(pointer);
         // Which version of proctor made it, and how it was kept apart, a reader of another version need not know.
-        ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"].into_iter().all(same)
+        ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"]
+            .into_iter()
+            .all(same)
     }
+}
+
+fn resources(files: &BTreeMap<Vec<u8>, Digest>) -> Vec<Value> {
+    files.iter().map(|(name, digest)| resource(&String::from_utf8_lossy(name), *digest)).collect()
 }
 
 fn resource(name: &str, digest: Digest) -> Value {
