@@ -19,7 +19,7 @@ pub fn verify_directory(directory: &Path, key: &PublicKey) -> Result<Checked, Ev
     let mut checked = Checked::default();
     let is_export = directory.join(EXPORTED_RUN).is_dir() && !directory.join(MANIFEST_NAME).exists();
     let (base, record) = if is_export {
-        (Path::new(EXPORTED_RUN), read_exported_line(directory, key, &mut checked.faults)?)
+        (Path::new(EXPORTED_RUN), read_exported_line(directory, key, &mut checked)?)
     } else {
         (Path::new(""), None)
     };
@@ -33,11 +33,12 @@ pub fn verify_directory(directory: &Path, key: &PublicKey) -> Result<Checked, Ev
 }
 
 /// Reads the one line of an export: it binds the manifest to the ledger it comes from.
-fn read_exported_line(directory: &Path, key: &PublicKey, faults: &mut Vec<Fault>) -> Result<Option<RunRecord>, EvidenceError> {
+fn read_exported_line(directory: &Path, key: &PublicKey, checked: &mut Checked) -> Result<Option<RunRecord>, EvidenceError> {
     let Some(bytes) = if_there(read_plain(&directory.join(EXPORTED_LEDGER)))? else {
-        faults.push(Fault::of(FaultKind::LedgerMissing, EXPORTED_LEDGER, "an export has the run's line of the ledger"));
+        checked.faults.push(Fault::of(FaultKind::LedgerMissing, EXPORTED_LEDGER, "an export has the run's line of the ledger"));
         return Ok(None);
     };
+    let faults = &mut checked.faults;
     let mut refuse = |kind, detail: &str| faults.push(Fault::of(kind, EXPORTED_LEDGER, detail));
     let line = bytes.strip_suffix(b"\n").filter(|line| !line.contains(&b'\n'));
     let Some(parsed) = line.and_then(|line| parse_line(line).ok()) else {
@@ -47,8 +48,12 @@ fn read_exported_line(directory: &Path, key: &PublicKey, faults: &mut Vec<Fault>
     if !line.is_some_and(|line| is_line_signed(line, key)) {
         refuse(FaultKind::LineSignature, &format!("key {} is expected", key.id().short()));
     }
-    match parsed.body {
-        LedgerBody::Run(record) => Ok(Some(*record)),
+    match &parsed.body {
+        LedgerBody::Run(record) => {
+            let record = RunRecord::clone(record);
+            checked.lines.push((bytes.len() as u64, parsed));
+            Ok(Some(record))
+        }
         LedgerBody::Registered(_)
         | LedgerBody::Superseded(_)
         | LedgerBody::Phase(_)
