@@ -307,9 +307,9 @@ pub(super) const ROWS: &[Row] = &[
         Act::Done
     }),
     row("a run is copied under another id", FaultKind::RunUnnamed, "000099", |it| {
-        let copy = it.task().join("runs/exec-20260101T000000.000Z-000099");
+        let (from, copy) = (it.run(0), it.task().join("runs/exec-20260101T000000.000Z-000099"));
         fs::create_dir(&copy).expect("ours");
-        entries(&it.run(0)).iter().for_each(|file| drop(fs::copy(file, copy.join(file.file_name().expect("a name")))));
+        entries(&from).iter().for_each(|file| drop(fs::copy(file, copy.join(file.file_name().expect("a name")))));
         Act::Done
     }),
     row("a run is moved to another task", FaultKind::RunMisplaced, "other/runs", |it| {
@@ -324,9 +324,9 @@ pub(super) const ROWS: &[Row] = &[
         Act::Done
     }),
     row("a start record lies there without an end", FaultKind::RunUnnamed, "000098", |it| {
-        let run = it.task().join("runs/exec-20260101T000000.000Z-000098");
+        let (from, run) = (it.run(0).join("run.json"), it.task().join("runs/exec-20260101T000000.000Z-000098"));
         fs::create_dir(&run).expect("ours");
-        copy(&it.run(0).join("run.json"), &run.join("run.json"))
+        copy(&from, &run.join("run.json"))
     }),
     row("a file lies among the runs", FaultKind::Foreign, "runs/note", |it| put(&it.task().join("runs/note"), b"")),
     row("a file lies beside the runs", FaultKind::Foreign, "default/note", |it| put(&it.task().join("note"), b"")),

@@ -98,6 +98,11 @@ impl KeyRecord {
         is_signed(key, &self.key.message(), Some(&self.signature))
     }
 
+    /// Returns whether it says that a key before did.
+    pub(super) fn is_endorsed(&self) -> bool {
+        self.endorsement.is_some()
+    }
+
     /// Returns whether the key before did.
     pub(super) fn is_endorsed_by(&self, previous: &PublicKey) -> bool {
         is_signed(previous, &self.key.message(), self.endorsement.as_ref())

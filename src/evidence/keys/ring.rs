@@ -111,7 +111,10 @@ impl KeyRing {
             if !key.record.is_signed_by(&key.public) {
                 unproven.push((key, Unproven::BySelf));
             }
-            let is_endorsed = previous.is_none_or(|previous| key.record.is_endorsed_by(&previous.public));
+            let is_endorsed = match previous {
+                Some(previous) => key.record.is_endorsed_by(&previous.public),
+                None => !key.record.is_endorsed(),
+            };
             if !is_endorsed || key.record.key.previous != previous.map(KnownKey::id) {
                 unproven.push((key, Unproven::ByPrevious));
             }
