@@ -38,7 +38,9 @@ fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
         Value::Array(list) if !list.is_empty() => {
             list.iter().enumerate().for_each(|(position, value)| leaves(value, &format!("{pointer}/{position}"), found));
         }
-        _ => found.push(pointer.to_owned()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            found.push(pointer.to_owned());
+        }
     }
 }
 
@@ -125,7 +127,7 @@ fn every_cell_of_the_index_is_bound() {
             let victim = made.copy();
             let database = victim.database();
             let statement = database.prepare(&format!("SELECT * FROM {table}")).expect("the table is there");
-            statement.column_names().into_iter().map(str::to_owned).collect()
+            statement.column_names().map(str::to_owned).collect()
         };
         for column in columns {
             let victim = made.copy();

@@ -123,10 +123,13 @@ fn read(path: &Path, keep: Keep) -> Result<FoundBytes, String> {
     if !metadata.is_file() {
         return Err("it was replaced while it was looked at".to_owned());
     }
+    let access = access(&metadata);
     let (mut hasher, mut content, mut bytes) = (Sha256::new(), Vec::new(), 0_u64);
-    let mut chunk =
-        vec![0; if keep == Keep::Nothing { 0 } else { CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1) }];
-    while keep != Keep::Nothing {
+    if keep == Keep::Nothing {
+        return Ok(FoundBytes { access, names: metadata.nlink(), bytes, sha256: Digest::from_hasher(hasher), content: None });
+    }
+    let mut chunk = vec![0; CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1)];
+    loop {
         let count = match file.read(&mut chunk) {
             Ok(0) => break,
             Ok(count) => count,
@@ -140,7 +143,6 @@ fn read(path: &Path, keep: Keep) -> Result<FoundBytes, String> {
         }
     }
     let content = (keep == Keep::Content).then_some(content);
-    let access = access(&metadata);
     Ok(FoundBytes { access, names: metadata.nlink(), bytes, sha256: Digest::from_hasher(hasher), content })
 }
 
