@@ -86,12 +86,22 @@ pub(super) fn keys_directory(store: &Store) -> PathBuf {
     store.root().join("keys")
 }
 
+/// Returns the name of the private half of a key.
+pub(super) fn private_name(id: Digest) -> String {
+    format!("private-{}.pem", &id.hex()[..16])
+}
+
+/// Returns the name of the record of the key with a number.
+pub(super) fn record_name(number: u32) -> String {
+    format!("key-{number:04}.json")
+}
+
 fn private_path(store: &Store, id: Digest) -> PathBuf {
-    keys_directory(store).join(format!("private-{}.pem", &id.hex()[..16]))
+    keys_directory(store).join(private_name(id))
 }
 
 fn record_path(store: &Store, number: u32) -> PathBuf {
-    keys_directory(store).join(format!("key-{number:04}.json"))
+    keys_directory(store).join(record_name(number))
 }
 
 fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {

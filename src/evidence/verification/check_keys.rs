@@ -1,8 +1,8 @@
 //! Whether the keys are those that took over from each other, and private.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::evidence::keys::{KeyRing, Unproven, number_of_record};
+use crate::evidence::keys::{KeyRing, Unproven, number_of_record, private_name, record_name};
 use crate::evidence::signing::Signer;
 use crate::evidence::verification::check_run::{check_access, check_file};
 use crate::evidence::verification::look::{FoundDirectory, FoundEntry};
@@ -34,7 +34,7 @@ pub(super) fn check_keys(base: &Path, found: &FoundDirectory, ring: &KeyRing, ow
         }
     }
     for (key, why) in ring.unproven() {
-        let path = record_name(base, key.number());
+        let path = base.join(record_name(key.number()));
         match why {
             Unproven::BySelf => faults.push(Fault::of(FaultKind::KeyUnproven, path, format!("key {}", key.id().short()))),
             Unproven::ByPrevious => faults.push(Fault::of(FaultKind::KeyNotEndorsed, path, format!("key {}", key.id().short()))),
@@ -72,12 +72,4 @@ fn check_private(base: &Path, found: &FoundDirectory, id: Digest) -> Option<Faul
         None => "there is no private key in it",
     };
     Some(Fault::of(FaultKind::KeyUnreadable, base.join(name), detail))
-}
-
-fn private_name(id: Digest) -> String {
-    format!("private-{}.pem", &id.hex()[..16])
-}
-
-fn record_name(base: &Path, number: u32) -> PathBuf {
-    base.join(format!("key-{number:04}.json"))
 }
