@@ -59,6 +59,7 @@ fn read_exported_line(directory: &Path, key: &PublicKey, checked: &mut Checked) 
         | LedgerBody::Phase(_)
         | LedgerBody::Override(_)
         | LedgerBody::Serving(_)
+        | LedgerBody::Approval(_)
         | LedgerBody::Retest(_) => {
             refuse(FaultKind::LineUnreadable, "it is about something else than a run");
             Ok(None)

@@ -97,6 +97,7 @@ fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mu
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)
             | LedgerBody::Serving(_)
+            | LedgerBody::Approval(_)
             | LedgerBody::Retest(_) => continue,
         };
         if let Some(first) = runs.insert(run, line.sequence) {

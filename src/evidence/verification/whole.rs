@@ -138,6 +138,7 @@ impl<'a> Named<'a> {
                 | LedgerBody::Phase(_)
                 | LedgerBody::Override(_)
                 | LedgerBody::Serving(_)
+                | LedgerBody::Approval(_)
                 | LedgerBody::Retest(_) => {}
             }
         }
