@@ -2,6 +2,7 @@
 
 mod captured;
 mod coverage;
+mod claims;
 mod criteria;
 mod matrix;
 mod policies;
