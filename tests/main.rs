@@ -19,6 +19,7 @@ mod daemon;
 mod doctor;
 mod freshness;
 mod full_disk;
+mod fuzzed;
 mod harness;
 mod house;
 mod isolated_tools;

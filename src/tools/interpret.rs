@@ -11,6 +11,9 @@ use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
 use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, service, signals, tsc};
 
+/// The longest reason, in characters: far more than any sentence of ours without what it quotes.
+const LONGEST_REASON: usize = 2000;
+
 /// Everything that is known of an action that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
@@ -67,7 +70,19 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
         ),
     };
     interpretation.report_channel = input.report_channel;
-    with_survivors(input, interpretation)
+    let interpretation = with_survivors(input, interpretation);
+    Interpretation { reason: one_line(&interpretation.reason), ..interpretation }
+}
+
+/// Makes a reason one line of a bounded length. What it quotes comes from the tool, which can put anything there: line ends that
+/// would tear a record, control sequences that a terminal obeys, megabytes of a name.
+fn one_line(reason: &str) -> String {
+    let line =
+        |text: &str| text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect::<String>();
+    match reason.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => line(&reason[..end]) + "…",
+        None => line(reason),
+    }
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
@@ -298,6 +313,14 @@ mod tests {
         assert!(interpretation.test_results.is_some(), "what was read stays visible");
         returned.end = ActionEnd::Exited { code: 3 };
         assert_eq!(returned.interpret().category, CategoryCode::InternalError, "a failure keeps its own reason");
+    }
+
+    #[test]
+    fn a_reason_is_one_line_of_bounded_length_whatever_it_quotes() {
+        let torn = Returned::pytest(0, "<testsuites><testsuite tests=\"1\"></a\nb\u{1b}[31mc></testsuites>").interpret().reason;
+        assert!(torn.contains("`</a b [31mc>`"), "{torn}");
+        let endless = Returned::pytest(0, &format!("<testsuites></{}>", "x".repeat(1 << 20))).interpret().reason;
+        assert!(endless.chars().count() == LONGEST_REASON + 1 && endless.ends_with("x…"), "{}", endless.len());
     }
 
     #[test]
