@@ -48,8 +48,16 @@ fn a_time_out_of_the_run_as_a_whole_is_named_and_an_actions_own_is_not_taken_for
     let reason = |end: &ActionEnd, said: CategoryCode, run_timeout: Option<Duration>| {
         let interpretation: &Interpretation = &plain(said);
         let duration = DurationMs(10_050);
-        let facts =
-            ActionFacts { action: &step, end, duration, interpretation, phase: Phase::Green, cycle_started: false, run_timeout };
+        let facts = ActionFacts {
+            action: &step,
+            end,
+            duration,
+            interpretation,
+            phase: Phase::Green,
+            cycle_started: false,
+            run_timeout,
+            expected_failure: None,
+        };
         classify(&facts).classification.reason
     };
     let whole = Some(Duration::from_millis(2_500));

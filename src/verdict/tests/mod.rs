@@ -1,8 +1,8 @@
 //! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
 
 mod captured;
-mod coverage;
 mod claims;
+mod coverage;
 mod criteria;
 mod matrix;
 mod policies;
