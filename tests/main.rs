@@ -32,6 +32,7 @@ mod readme;
 mod real_tools;
 mod real_tools_judged;
 mod real_tools_specification;
+mod review;
 mod rows;
 mod run;
 mod seed_004;

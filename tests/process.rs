@@ -88,6 +88,14 @@ impl Bench {
         self.try_run(program, arguments).expect("supervised")
     }
 
+    fn run_with_input(&mut self, input: &[u8], arguments: &[&str]) -> Ended {
+        self.actions += 1;
+        let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
+        let sinks = Sinks { log: create("log"), frames: create("frames") };
+        let request = LaunchRequest { input: Some(input.to_vec()), ..self.request(Path::new("/bin/sh"), arguments) };
+        supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control, ALL_REASONS).expect("supervised")
+    }
+
     fn try_run(&mut self, program: &Path, arguments: &[&str]) -> Result<Ended, SuperviseError> {
         self.actions += 1;
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
@@ -102,6 +110,7 @@ impl Bench {
         LaunchRequest {
             program: program.to_owned(),
             argv,
+            input: None,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
             isolation: Isolation { strongest: self.strongest, ..Isolation::weakest() },

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
+use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Schema(SchemaOptions),
     Plan(PlanOptions),
     Approve(ApproveOptions),
+    Review(ReviewOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -355,6 +357,7 @@ impl Command {
             Self::Service(options) => options.json,
             Self::Check(options) => options.json,
             Self::Plan(options) => options.json,
+            Self::Review(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)

@@ -16,6 +16,7 @@ mod live_line;
 mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;
+mod review_arguments;
 mod screen;
 mod service;
 mod service_arguments;
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
     match arguments.command {
+        Command::Review(options) => commands::review::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),
         Command::Watch(options) => commands::watch::execute(&options, environment),
         Command::Init(options) => commands::init::execute(&options, environment),

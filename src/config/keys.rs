@@ -61,6 +61,8 @@ pub(super) const TABLES: &[KnownTable] = &[
             "after",
             "retries",
             "reuse",
+            "prompt",
+            "accept_split_emphasis",
             "coverage",
             "expected_exit_codes",
             "on_survivors",

@@ -99,6 +99,10 @@ pub struct Check {
     pub retries: u8,
     /// When an earlier verdict may stand for it.
     pub reuse: Reuse,
+    /// What a review's reviewer is given: a file of the project; none: nothing.
+    pub prompt: Option<Placed<String>>,
+    /// Whether emphasis around the label of a review's verdict alone is accepted; none: not said, which means it is.
+    pub accept_split_emphasis: Option<Placed<bool>>,
     /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
     /// What differs from the tool's policy.

@@ -90,6 +90,12 @@ pub enum CategoryCode {
     ServerError,
     /// A request was not answered.
     NoAnswer,
+    /// A review says an explicit Yes.
+    ReviewApproved,
+    /// A review says an explicit No or With fixes.
+    ReviewRejected,
+    /// A review has no verdict, and its retry has none either.
+    NoVerdict,
 }
 
 /// How one test ended.

@@ -51,6 +51,8 @@ pub struct LaunchRequest {
     pub directory: PathBuf,
     /// How it is kept apart.
     pub isolation: Isolation,
+    /// What it reads on its standard input, before an end; none: the end at once.
+    pub input: Option<Vec<u8>>,
 }
 
 /// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.

@@ -17,6 +17,8 @@ pub(super) struct ActionNumber(pub(super) u64);
 /// What a descriptor that travels with a start request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
+    /// It becomes the child's standard input; without it that is null.
+    Stdin,
     /// It becomes the child's standard output.
     Stdout,
     /// It becomes the child's standard error.

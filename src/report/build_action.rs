@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use crate::model::{
-    Action, ActionId, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, EvidenceFile, ExchangeOutcome, FindingLevel,
-    Observed, ResultType, TestResults,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, EvidenceFile, ExchangeOutcome,
+    FindingLevel, Observed, ResultType, TestResults,
 };
 use crate::report::build_observed::with_observed;
 use crate::report::ending::Ending;
@@ -43,7 +43,7 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
             blocking: Some(executed.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),
             attempts: (executed.attempt() > 1).then(|| executed.attempt()),
-            flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success).then_some(true),
+            flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success && !is_review(action)).then_some(true),
             earlier_attempts: build_attempts(executed),
             result: Some(build_outcome(action, executed)),
             classification: Some(executed.classification.clone()),
@@ -230,8 +230,13 @@ fn unanswered(executed: &ExecutedFacts) -> Option<&ConnectionFault> {
             | ExchangeOutcome::OutOfTime
             | ExchangeOutcome::Stopped(_) => None,
         },
-        Observed::Nothing | Observed::File(_) | Observed::Service(_) => None,
+        Observed::Nothing | Observed::File(_) | Observed::Service(_) | Observed::Review(_) => None,
     }
+}
+
+/// A review is carried out again because nothing was said, not because it failed.
+fn is_review(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::Review(_))
 }
 
 fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {

@@ -24,7 +24,7 @@ struct Slugs {
 }
 
 /// Tool to slugs. Seed 004's own example names are those of the tests below.
-const SLUGS: [Slugs; 12] = [
+const SLUGS: [Slugs; 13] = [
     Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
     Slugs { tool: Tool::Jest, log: "jest", findings: Some("test-results.json"), tool_report: Some("jest-report.json") },
     Slugs { tool: Tool::Vitest, log: "vitest", findings: Some("test-results.json"), tool_report: Some("vitest-report.json") },
@@ -36,6 +36,7 @@ const SLUGS: [Slugs; 12] = [
     Slugs { tool: Tool::Pylint, log: "pylint", findings: Some("pylint-report.json"), tool_report: None },
     Slugs { tool: Tool::Prettier, log: "prettier", findings: Some("prettier-report.json"), tool_report: None },
     Slugs { tool: Tool::Compile, log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
+    Slugs { tool: Tool::Review, log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
     Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
 ];
 
@@ -99,7 +100,7 @@ impl LookFiles {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
         match &action.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => None,
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => None,
             ActionKind::FileValidation(validation) => {
                 let record = FILE_RECORDS[match validation.check {
                     FileCheck::Exists => 0,

@@ -22,6 +22,7 @@ use crate::run::perform::Performed;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
 use crate::run::reuse::is_settled;
+use crate::run::review;
 use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::test_facts::TestFacts;
@@ -380,6 +381,6 @@ fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
-        (_, exit) => exit,
+        (_, exit) => review::exit(exit, &concluding.performed),
     }
 }

@@ -45,6 +45,7 @@ mod records;
 mod registration;
 mod request;
 mod reuse;
+mod review;
 mod sandbox;
 mod selection;
 mod serving;

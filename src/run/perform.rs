@@ -7,6 +7,7 @@ mod ends;
 mod looks;
 mod reports;
 mod reusing;
+mod reviewing;
 mod running_service;
 mod services;
 
@@ -221,7 +222,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         drop((old_report, old_coverage));
         let channel = preparation.report.channel();
-        let interpretation = tools::interpret(&tools::Input {
+        let said = tools::interpret(&tools::Input {
             action,
             end: &ended.end,
             stdout: &ended.captured.stdout,
@@ -232,19 +233,21 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &self.course.request.scope.root,
             survivors: ended.survivors.len(),
         });
+        let (interpretation, observed) = self.attempts.read(action, &ended, said, &names.log.name);
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
+        files.extend(self.keep_review(action, &observed, &names)?);
         self.directory.begin_sync();
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let judged = Judged { observed: Observed::Nothing, interpretation, ready_after: None };
+        let judged = Judged { observed, interpretation, ready_after: None };
         let facts = self.over(action, ended, judged, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
@@ -342,6 +345,10 @@ impl<'w, 'c> Performer<'w, 'c> {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
         };
+        let input = match self.attempts.input() {
+            Ok(input) => input,
+            Err(failure) => return Ok(Err(failure)),
+        };
         let isolation = self.isolation(action, &program, &directory, environment, output)?;
         Ok(Ok(LaunchRequest {
             program,
@@ -349,6 +356,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment: environment.variables.clone().into_iter().collect(),
             directory,
             isolation,
+            input,
         }))
     }
 

@@ -84,6 +84,7 @@ fn description(tool: Tool, command: &CommandLine) -> String {
         Tool::Eslint | Tool::Ruff | Tool::Flake8 | Tool::Pylint => "looks for lint",
         Tool::Prettier => "checks the formatting",
         Tool::Compile => "compiles",
+        Tool::Review => "asks for a review",
         Tool::Generic => "runs",
     };
     format!("{does}: `{}`", command.display)

@@ -98,8 +98,8 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         | Tool::Pylint
         | Tool::Prettier
         | Tool::Compile => plain_text(stream),
-        // Judged by its exit code; making megabytes readable would take several times their memory for nothing.
-        Tool::Generic => plain_text(&stream.shortened()),
+        // Judged by its exit code, or by its bytes elsewhere; making megabytes readable would take several times their memory for nothing.
+        Tool::Generic | Tool::Review => plain_text(&stream.shortened()),
     };
     let exited = Exited {
         code,
@@ -118,6 +118,8 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier => linter::interpret(&exited),
         Tool::Compile => compile::interpret(&exited),
         Tool::Generic => generic::interpret(&exited),
+        // Who carries the review out reads it by the grammar; nobody has yet.
+        Tool::Review => Interpretation::plain(CategoryCode::NoVerdict, "The review was not read"),
     }
 }
 
@@ -195,6 +197,10 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
         SpawnFailure::NotExecutable { program } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("`{program}` is there and may not be executed; run `chmod +x` on it or start it through its interpreter"),
+        ),
+        SpawnFailure::PromptUnreadable { prompt, why } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("The prompt `{prompt}` cannot be given to the reviewer: {why}; correct `prompt`"),
         ),
         SpawnFailure::DirectoryNotFound { directory } => Interpretation::plain(
             CategoryCode::NotStarted,

@@ -82,7 +82,7 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
         Tool::Eslint => ask_eslint(action, &located, &mut preparation),
         Tool::Ruff => ask_ruff(action, &located, &mut preparation),
         Tool::Jest | Tool::Vitest => ask_node_tests(action, &located, &output_directory.join(JSON_NAME), &mut preparation),
-        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Generic => {}
+        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Review | Tool::Generic => {}
     }
     preparation
 }

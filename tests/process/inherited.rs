@@ -53,3 +53,20 @@ fn an_environment_longer_than_the_socket_arrives() {
     let ended = bench.run(&["--env", "N11"]);
     assert_eq!((ended.end, ended.captured.log_bytes), (ActionEnd::Exited { code: 0 }, 100_001));
 }
+
+#[test]
+fn a_command_reads_what_it_is_given_at_every_level_and_cannot_change_it() {
+    const SCRIPT: &str = "cat && cat <&0 && (echo more >> /proc/self/fd/0) 2>/dev/null; echo; wc -c < /dev/stdin";
+    let input = vec![b'x'; 300_000];
+    for strongest in [IsolationLevel::Namespace, IsolationLevel::Landlock, IsolationLevel::ProcessGroup] {
+        let mut bench = Bench::new();
+        bench.strongest = strongest;
+        bench.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        let ended = bench.run_with_input(&input, &["-c", SCRIPT]);
+        assert_eq!(ended.end, ActionEnd::Exited { code: 0 }, "{strongest:?}");
+        let expected = [&input[..], b"\n300000\n"].concat();
+        assert!(bench.log() == expected, "{strongest:?}: {} bytes", bench.log().len());
+        let nothing = bench.run_with_input(b"", &["-c", "cat"]);
+        assert_eq!((nothing.end, bench.log().len()), (ActionEnd::Exited { code: 0 }, 0));
+    }
+}

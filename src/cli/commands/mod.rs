@@ -16,6 +16,7 @@ pub(crate) mod opening;
 pub(crate) mod plan;
 pub(crate) mod remove;
 pub(crate) mod request;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod service;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, AgentAction, Classification, Coverage, DebtGeneration, DiagnosticSummary, DurationMs, ResultType,
-    RunId, Survivor, TestResults, Timestamp,
+    ReviewSeen, RunId, Survivor, TestResults, Timestamp,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -183,6 +183,9 @@ pub struct ActionOutcomeV2 {
     /// When it last printed something; where it hit a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update: Option<Timestamp>,
+    /// What a review decides, with every attempt (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewSeen>,
     /// What the tests amount to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,

@@ -33,7 +33,7 @@ impl Performer<'_, '_> {
         let (observed, interpretation) = match &action.kind {
             ActionKind::FileValidation(validation) => self.validate_file(action, validation, allowed.timeout),
             ActionKind::HttpRequest(request) => self.send_request(action, request, allowed.timeout),
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => {
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };
@@ -149,6 +149,6 @@ fn without_bytes(action: &Action, observed: Observed) -> Observed {
             }
             Observed::Exchange(exchange)
         }
-        Observed::Nothing | Observed::Service(_) => observed,
+        Observed::Nothing | Observed::Service(_) | Observed::Review(_) => observed,
     }
 }
