@@ -132,6 +132,16 @@ fn a_rejection_is_never_asked_again() {
 }
 
 #[test]
+fn the_third_rejection_in_a_row_needs_a_person_and_an_approval_begins_anew() {
+    let project = project("", &[REJECTION, REJECTION, REJECTION, APPROVAL, REJECTION]);
+    for (status, counted) in [(1, 1), (1, 2), (3, 3), (0, 0), (1, 1)] {
+        review(&project, status);
+        let entry = &project.store().report("review")["stepExecution"]["results"][0];
+        assert_eq!(entry["result"]["review"]["rejections"], counted);
+    }
+}
+
+#[test]
 fn the_retry_rejects_as_a_first_attempt_does() {
     let project = project("", &[PRAISE, REJECTION, APPROVAL]);
     let document = review(&project, 1).json();
@@ -257,4 +267,48 @@ fn a_prompt_that_is_not_in_the_project_is_no_prompt() {
     let reason = result(&report, "review")["classification"]["reason"].as_str().expect("a text");
     assert!(reason.contains("docs/review.md"), "{reason}");
     assert_eq!((asked(&project).as_str(), project.shared("deployed").exists()), ("", false));
+}
+
+#[test]
+fn a_step_of_a_specification_is_a_review_and_holds_back_what_stands_behind_it() {
+    let specification = json!({
+        "schemaVersion": "2.0.0",
+        "metadata": { "projectName": "p", "sprintId": "SPRINT_012", "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand" },
+        "globalConfiguration": { "workspaceRoot": "/srv/p", "evidenceDirectory": "evidence" },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND"] },
+        "tasks": { "T117": {
+            "taskId": "T117", "title": "A reviewed deployment of the whole",
+            "description": "What is deployed was approved by somebody who has read it, and by nobody's silence.",
+            "testExecution": {
+                "prerequisites": [],
+                "steps": [
+                    { "actionId": "STEP.1", "type": "TERMINAL_COMMAND", "description": "asks the reviewer",
+                      "parameters": { "command": "bin/reviewer", "workingDirectory": "/srv/p" }, "continueOnFailure": true,
+                      "proctor": { "version": "1.0.0", "review": { "prompt": "/srv/p/docs/review.md" } } },
+                    { "actionId": "STEP.2", "type": "TERMINAL_COMMAND", "description": "deploys the whole",
+                      "parameters": { "command": "fake-tool --touch ../shared/deployed", "workingDirectory": "/srv/p" } }
+                ],
+                "cleanup": []
+            },
+            "validationCriteria": {
+                "successConditions": [{ "condition": "STEP.1.success === true", "description": "The review approves" }],
+                "failureConditions": [], "expectedOutput": {}
+            },
+            "completionCriteria": { "allStepsMustPass": true, "requiredEvidence": [] }
+        } }
+    });
+    let of = |answers: &[&str]| {
+        let checks = "[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n";
+        let project = project(checks, answers).file("docs/review.md", "Review it.\n");
+        project.file("T117-test-specification.json", &serde_json::to_string_pretty(&specification).expect("JSON"))
+    };
+    let project = of(&[PRAISE, APPROVAL]);
+    let report = project.proctor(["run", "--task", "T117", "--json"]).success().json();
+    assert_eq!(report["stepExecution"]["results"][0]["type"], "REVIEW");
+    assert_eq!(fs::read_to_string(project.shared("prompt-2")).expect("noted"), "Review it.\n");
+    assert!(project.shared("deployed").exists());
+    let project = of(&[PRAISE, MORE_PRAISE]);
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(3).json();
+    assert_eq!(report["stepExecution"]["results"][1]["skipReason"], "dependency-failed");
+    assert!(!project.shared("deployed").exists());
 }

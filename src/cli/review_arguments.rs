@@ -14,7 +14,7 @@ use clap::Args;
 /// Exit codes: 0 APPROVED, 1 REJECTED, 3 INDETERMINATE (a person must look), 5 the project changed meanwhile.
 ///
 /// Examples:
-///   proctor review --prompt review.md --command ./reviewer --strict
+///   proctor review --prompt review.md --command ./reviewer
 ///   git diff main | proctor review --json --prompt - --command ./reviewer
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]

@@ -52,6 +52,8 @@ pub struct ReviewSeen {
     pub verdict: ReviewVerdict,
     /// Why, in words.
     pub reason: String,
+    /// How often in a row it has rejected, this time included; an approval begins anew.
+    pub rejections: u32,
     /// Every attempt, in their order: at most two.
     pub attempts: Vec<ReviewAttempt>,
 }

@@ -233,14 +233,14 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &self.course.request.scope.root,
             survivors: ended.survivors.len(),
         });
-        let (interpretation, observed) = self.attempts.read(action, &ended, said, &names.log.name);
+        let (interpretation, mut observed) = self.attempts.read(action, &ended, said, &names.log.name);
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
-        files.extend(self.keep_review(action, &observed, &names)?);
+        files.extend(self.keep_review(action, &mut observed, &names)?);
         self.directory.begin_sync();
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()

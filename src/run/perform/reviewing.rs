@@ -15,6 +15,7 @@ use crate::review::{
 };
 use crate::run::error::RunError;
 use crate::run::perform::{Performer, take_project_report};
+use crate::run::review::count_rejections;
 
 /// The review of the action under way.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl ReviewUnderWay {
             }
         };
         let Judgement { category, verdict, reason } = judged;
-        let seen = ReviewSeen { verdict, reason: reason.clone(), attempts: self.attempts.clone() };
+        let seen = ReviewSeen { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
         (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
     }
 
@@ -101,14 +102,15 @@ impl ReviewUnderWay {
 }
 
 impl Performer<'_, '_> {
-    /// Keeps what a review amounts to, and with its first attempt what both were given.
+    /// Keeps what a review amounts to, with how often it has rejected by now, and with its first attempt what both were given.
     pub(super) fn keep_review(
         &mut self,
         action: &Action,
-        observed: &Observed,
+        observed: &mut Observed,
         names: &ActionFiles,
     ) -> Result<Vec<EvidenceFile>, RunError> {
         let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
+        count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
         let prompt = self.attempts.input().ok().flatten().filter(|_| self.attempts.number() == 1);
         let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
         let mut files = Vec::with_capacity(kept.len());
