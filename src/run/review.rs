@@ -43,12 +43,8 @@ pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
 /// Returns how a command ends: where a review has no verdict, or has rejected too often, a person is needed, whatever else is to be
 /// mended (G5, C3, C9).
 pub(crate) fn exit(exit: CommandExit, performed: &[Performed]) -> CommandExit {
-    match exit {
-        CommandExit::CodeNeedsWork | CommandExit::Proceed if performed.iter().filter_map(seen).any(needs_a_person) => {
-            CommandExit::PersonNeeded
-        }
-        exit => exit,
-    }
+    let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
+    if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
 }
 
 fn needs_a_person(seen: &ReviewSeen) -> bool {
