@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{Output, Project, WRITES_TO_SHARED, fake_tool};
+use crate::common::{Output, Project, WRITES_TO_SHARED, fake_tool, python_plain};
 
 const APPROVAL: &str = "### Assessment\n\n**Ready to merge? Yes**\n\n**Reasoning:** All acceptance criteria met.\n";
 const REJECTION: &str = "### Assessment\n\nReady to merge? No\n\nThe queue loses messages.\n";
@@ -311,4 +311,18 @@ fn a_step_of_a_specification_is_a_review_and_holds_back_what_stands_behind_it() 
     let report = project.proctor(["run", "--task", "T117", "--json"]).status(3).json();
     assert_eq!(report["stepExecution"]["results"][1]["skipReason"], "dependency-failed");
     assert!(!project.shared("deployed").exists());
+}
+
+#[test]
+fn inside_a_cycle_a_review_without_a_verdict_pauses_the_task_although_its_tests_pass() {
+    let python = python_plain();
+    let toml = format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
+    let project = project(&(toml + GATED), &[PRAISE, MORE_PRAISE]).file("docs/review.md", "Review it.\n");
+    let project = project.file("test_it.py", "def test_it():\n    assert 1 == 1\n");
+    project.proctor(["tdd", "start", "--phase", "green"]).success();
+    let report = project.proctor(["run", "--json"]).status(3).json();
+    assert_eq!((&report["route"]["nextNode"], &report["route"]["requiresHuman"]), (&json!("HUMAN_REVIEW"), &json!(true)));
+    assert_eq!((&report["tdd"]["phase"], &report["tdd"]["phaseAfter"]), (&json!("GREEN"), &json!("GREEN")));
+    project.proctor(["run"]).status(3);
+    assert_eq!(asked(&project), "2", "a task that waits for a person asks nobody else");
 }

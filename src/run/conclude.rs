@@ -178,14 +178,19 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     };
     let settings = &course.request.settings.routing;
     let advice = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
+    let review = review::without_verdict(&concluding.performed);
+    let verify = |state| match review {
+        Some(why) => routing::verify_beside_review(&result, state, settings, why),
+        None => routing::verify_phase(&result, state, settings),
+    };
     let verified = match advice {
         // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6).
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
-            let verified = routing::verify_phase(&result, asked, settings);
+            let verified = verify(asked);
             routing::Verified { state: course.tdd.clone(), ..verified }
         }
-        None => routing::verify_phase(&result, course.tdd.clone(), settings),
+        None => verify(course.tdd.clone()),
     };
     verified.log.iter().for_each(|line| tracing::debug!("{line}"));
     routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, Some(facts.classification.code));

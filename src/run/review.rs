@@ -47,6 +47,12 @@ pub(crate) fn exit(exit: CommandExit, performed: &[Performed]) -> CommandExit {
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
 }
 
+/// Returns why a review has no verdict; none where every one has.
+pub(crate) fn without_verdict(performed: &[Performed]) -> Option<&str> {
+    let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
+    undecided.map(|seen| seen.reason.as_str())
+}
+
 fn needs_a_person(seen: &ReviewSeen) -> bool {
     match seen.verdict {
         ReviewVerdict::Approved => false,
