@@ -65,9 +65,13 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
             workspace.save_trees();
             (document(&sealed, path), sealed.exit)
         }
-        Carried::Paused(_) | Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => {
-            (nothing("The reviewer was not asked"), CommandExit::NoFreshVerdict)
-        }
+        Carried::NotApproved(_) => (nothing("The reviewer was not asked: its plan is not approved"), CommandExit::PersonNeeded),
+        Carried::Waits(_)
+        | Carried::Paused(_)
+        | Carried::Superseded
+        | Carried::Withdrawn
+        | Carried::Unchanged
+        | Carried::Untriggered => (nothing("The reviewer was not asked"), CommandExit::NoFreshVerdict),
     };
     if options.json {
         render::document(&document);
