@@ -25,6 +25,8 @@ mod hidden;
 mod interrupted;
 mod plain_text;
 mod records;
+mod redact;
+mod redact_shapes;
 mod sums;
 mod unfilled;
 mod wire;
@@ -49,6 +51,7 @@ pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
+pub use redact::{redact_document, redact_text};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
     ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AgentInstructionsV1,

@@ -1,6 +1,6 @@
 //! The report as a whole: golden bytes, round trips, the seed's keys, sums, hashes.
 
-mod debt;
+pub(super) mod debt;
 mod golden;
 mod judged;
 mod properties;
