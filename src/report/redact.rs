@@ -120,12 +120,13 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
     for captures in looked.whole.captures_iter(text) {
         // A row may need what is around a secret to know it: then the group is the secret itself.
         let secret = captures.get(1).unwrap_or_else(|| captures.get_match());
-        if secret.as_str().starts_with(LABEL) {
+        if secret.as_str().starts_with(LABEL) || secret.start() < end_of_last {
             continue;
         }
         replaced.push_str(&text[end_of_last..secret.start()]);
         replaced.push_str(&label);
-        end_of_last = secret.end();
+        // The word goes to its end: what is left of it would begin a word of its own behind the label.
+        end_of_last = secret.end() + text[secret.end()..].bytes().take_while(|byte| is_of_word(*byte)).count();
     }
     if end_of_last == 0 {
         return None;
@@ -157,6 +158,10 @@ fn cut_start(shape: &Shape, text: &str) -> Option<usize> {
         text.rfind(|character| !is_of_token(character)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     let is_cut = |start: &str| start.chars().all(is_of_token) && text[word..].starts_with(start);
     shape.starts.iter().any(|start| is_cut(start)).then_some(word)
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 fn is_of_token(character: char) -> bool {
