@@ -66,6 +66,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "coverage",
             "expected_exit_codes",
             "on_survivors",
+            "control",
             "policy",
         ],
     },

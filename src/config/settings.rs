@@ -105,6 +105,8 @@ pub struct Check {
     pub accept_split_emphasis: Option<Placed<bool>>,
     /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
+    /// Whether tests that must fail are run before.
+    pub control: bool,
     /// What differs from the tool's policy.
     pub policy: Placed<PolicyOverride>,
 }

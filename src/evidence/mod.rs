@@ -78,7 +78,7 @@ pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, s
 pub use output::{OutputDirectory, remove_outputs_of_run};
 pub use project_link::{FoundThere, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
-pub use random::mint_project_id;
+pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{FoundFile, InterruptedRun, recover};
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch::Scratch;

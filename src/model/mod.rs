@@ -47,8 +47,8 @@ pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
-    TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
+    CategoryCode, ControlSeen, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    RelatedInformation, TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use freshness::{
     Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,

@@ -140,6 +140,9 @@ pub struct Action {
     pub expected_exit_codes: Vec<i32>,
     /// What survivors mean.
     pub on_survivors: OnSurvivors,
+    /// Whether the command is run once more before with tests that must fail; set on checks of pytest only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
     /// What it does. Of another kind than a command the tool is GENERIC, and so is the class.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,

@@ -165,6 +165,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         summary: executed.summary,
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
+        control: interpretation.control.clone(),
         warnings,
         survivors: ended.survivors.clone(),
         pipes_left_open: ended.captured.pipes_left_open.then_some(true),

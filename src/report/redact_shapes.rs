@@ -19,7 +19,6 @@ pub(super) struct Shape {
 pub(super) const CUT_OFF: &str = "a word that was cut";
 
 /// Thirty-six characters, for examples.
-#[cfg_attr(not(test), expect(dead_code, reason = "part of the examples"))]
 const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// All shapes, in the order they are looked for.

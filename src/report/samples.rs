@@ -67,6 +67,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),

@@ -63,7 +63,8 @@ impl Workspace {
         let course = concluding.course;
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let facts = facts(&concluding, &decided, &before);
+        let mut facts = facts(&concluding, &decided, &before);
+        facts.notes.extend(self.notes_on_earlier_runs(request, &facts));
         let report = seal_hash(self.write_debt(request, build(&facts), &mut directory)?);
         let record = record(&concluding, &decided, &report);
         let leads_latest = record.leads_latest();

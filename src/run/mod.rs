@@ -23,6 +23,7 @@ mod debt;
 mod denied_write;
 mod dependency;
 mod diagnosis;
+mod earlier_runs;
 mod environment;
 mod error;
 mod examination;

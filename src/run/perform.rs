@@ -3,6 +3,7 @@
 //! for one that starts no process in `looks`; `attempts` is how often an action goes through it.
 
 mod attempts;
+mod control;
 mod ends;
 mod looks;
 mod reports;
@@ -41,6 +42,7 @@ use crate::tools;
 use crate::verdict;
 
 use self::attempts::Attempts;
+use self::control::with_control;
 use self::ends::{not_a_process, not_started};
 use self::reports::{own_report, take_project_report, take_report};
 pub(crate) use self::running_service::RunningService;
@@ -206,6 +208,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
+        let control = self.perform_control(action, self.allowed(action))?;
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
@@ -234,9 +237,11 @@ impl<'w, 'c> Performer<'w, 'c> {
             survivors: ended.survivors.len(),
         });
         let (interpretation, mut observed) = self.attempts.read(action, &ended, said, &names.log.name);
+        let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
-        let mut files = self.keep_streams(action, &ended, &names)?;
+        let mut files = control.map(|control| control.files).unwrap_or_default();
+        files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);

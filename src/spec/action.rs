@@ -40,6 +40,7 @@ pub(super) fn plain_action(
         expected_exit_codes: vec![0],
         on_survivors: defaults.on_survivors,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),

@@ -15,6 +15,7 @@ use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
+use crate::tools::may_have_control;
 
 /// Makes the plan of a configuration that has checks.
 ///
@@ -200,9 +201,13 @@ impl<'c> Resolver<'c> {
             self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
         }
         self.refuse_of_reviews(check, action.tool);
+        if check.control && !may_have_control(action.tool, &action.command.argv) {
+            let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
+            self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
+        }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
-        let action = Action { paths, coverage, after, retry_attempts: check.retries, ..action };
+        let action = Action { paths, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
         let action = self.judged(action, Some(check), found);
         if action.tool != Tool::Review {
             return action;

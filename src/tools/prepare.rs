@@ -221,7 +221,7 @@ fn colour(action: &Action) -> Vec<(String, String)> {
 }
 
 // After `--` everything is a path, so options go before it.
-fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
+pub(super) fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
     let end = argv.iter().skip(arguments_from).position(|word| word == "--").map_or(argv.len(), |offset| arguments_from + offset);
     argv.splice(end..end, options);
 }

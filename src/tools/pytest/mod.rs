@@ -3,6 +3,7 @@
 //! `junit` reads the file, `seen` collects facts, `rules` decides by one ordered list, `failures` makes the result readable.
 //! Standard output is never counted; its one permitted reading for a judgement is pytest-cov's line (`coverage`).
 
+pub(super) mod control;
 mod coverage;
 mod failures;
 mod junit;
