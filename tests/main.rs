@@ -13,6 +13,7 @@ mod approval;
 mod architecture;
 mod attacks;
 mod bad_input;
+mod cheats;
 mod common;
 mod crash;
 mod daemon;
