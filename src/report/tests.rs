@@ -1,8 +1,10 @@
 //! The report as a whole: golden bytes, round trips, the seed's keys, sums, hashes.
 
-pub(super) mod debt;
+mod debt;
 mod golden;
 mod judged;
 mod properties;
 mod root_cause;
 mod seed_keys;
+
+pub(super) use debt::report_with_debt;

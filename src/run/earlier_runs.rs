@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::evidence;
-use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
+use crate::model::{Digest, OverallResult, PlanNote, RunId, TestOutcome};
 use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, parse};
 use crate::run::request::RunRequest;
 use crate::run::workspace::Workspace;
@@ -114,7 +114,7 @@ fn missing_tests(
     let earlier = green.step_execution.results.iter().find(|result| result.name == facts.action.name);
     let record = earlier.and_then(|result| result.evidence_files.iter().rfind(|name| name.ends_with("-test-results.json")));
     let (false, Some(before)) = (cases.is_empty(), record.and_then(|name| tests(name))) else { return Vec::new() };
-    let now: BTreeMap<String, TestOutcome> = cases.iter().map(|case| (full_name(case), case.status)).collect();
+    let now: BTreeMap<String, TestOutcome> = cases.iter().map(|case| (case.full_name.clone(), case.status)).collect();
     let passed = before.results.test_results.into_iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());
     for test in passed {
@@ -130,15 +130,6 @@ fn missing_tests(
         note(&facts.action.name, format!("{} test(s) that passed in {run} are {what}: {}", names.len(), named(&names)))
     })
     .collect()
-}
-
-/// Returns a test's name as its record has it.
-fn full_name(case: &TestCase) -> String {
-    if case.ancestor_titles.is_empty() {
-        case.title.clone()
-    } else {
-        format!("{}::{}", case.ancestor_titles.join("."), case.title)
-    }
 }
 
 fn named(names: &[String]) -> String {

@@ -42,7 +42,8 @@ fn values_of_variables_are_in_evidence_only_by_a_list() {
     let project = pytest("", "[environment]\npass_environment = [\"DATABASE_URL\"]\nenv_file = \".env.test\"\n");
     let project =
         project.file("test_a.py", "def test_it():\n    pass\n").file(".env.test", "API_SECRET=hush-hush-1\nMODE=hush-hush-2\n");
-    let output = project.env("DATABASE_URL", "hush-hush-3").proctor(["run"]).success();
+    let project = project.env("DATABASE_URL", "hush-hush-3");
+    let output = project.proctor(["run"]).success();
     for entry in fs::read_dir(output.run_directory()).expect("a run").flatten() {
         let text = fs::read(entry.path()).expect("it is ours");
         assert!(!String::from_utf8_lossy(&text).contains("hush-hush"), "{:?}", entry.file_name());

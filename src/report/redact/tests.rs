@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{redact_cut_end, redact_cut_start, redact_document, redact_text};
 use crate::report::redact_shapes::SHAPES;
 use crate::report::samples::mixed_run;
-use crate::report::tests::debt::report_with_debt;
+use crate::report::tests::report_with_debt;
 use crate::report::{ExecutionReportV2, seal_hash, to_bytes};
 
 fn example(position: usize) -> String {
