@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, Ended, EvidenceFile, ExchangeOutcome,
-    FindingLevel, Observed, ResultType, TestResults,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, Ended, EvidenceFile,
+    ExchangeOutcome, FindingLevel, Observed, ResultType, TestResults,
 };
 use crate::report::build_observed::with_observed;
 use crate::report::ending::Ending;
