@@ -2,6 +2,7 @@
 
 mod protocol;
 mod serving;
+mod specified;
 mod stress;
 mod tasks;
 

@@ -137,7 +137,7 @@ fn whatever_bytes_a_command_prints_are_in_the_log_and_the_frames_tell_the_stream
 }
 
 #[test]
-fn the_report_shows_both_ends_of_a_stream_and_says_which_bytes_they_are() {
+fn c74_the_report_shows_both_ends_of_a_stream_and_says_which_bytes_they_are() {
     let project = Project::new();
     let lines: String = (0..20_000).map(|number| format!("line {number:05}\n")).collect();
     let printed = project.shared("printed");

@@ -66,7 +66,7 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("KILLED"), "intact 1 1", "the ledger's lines, one INTERRUPTED run, one restart");
     assert!(value("EVIDENCE").starts_with("0 "), "run directories whose manifest does not fit: {said:#?}");
     assert_eq!(value("WATCHDOG"), "1 1", "a line of the journal, and a restart");
-    assert_eq!(value("CGROUPS"), "cgroup cgroup cgroup", "every launcher of the service has the unit's cgroup");
+    assert_eq!(value("CGROUPS"), "cgroup cgroup cgroup", "every launcher of the service has the unit's cgroup: {said:#?}");
     assert_eq!(value("APART"), "alone 4", "a save in one working tree runs nothing in the other three projects");
     assert_eq!(value("PROJECTS"), "4");
     assert_eq!(value("STOPPED"), "1 success", "what ran is sealed as INTERRUPTED");

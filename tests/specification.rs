@@ -24,8 +24,8 @@ fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     specs/T117-test-specification.json:11:22: note[WORKSPACE_ELSEWHERE] /globalConfiguration/workspaceRoot: `/srv/billing-core` is not this project
       the project the file lies in is taken for it, and paths below it for paths below the project
     specs/T117-test-specification.json:31:53: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/linting/tools/prettier/blockOn: `prettier` follows its own `WARN_ONLY`, not the category's `BLOCK_ON_ERRORS_ONLY`
-    specs/T117-test-specification.json:37:86: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is not compared with what `typescript` is set to in the project
-    specs/T117-test-specification.json:37:112: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/allowImplicitAny: `allowImplicitAny` is not compared with what `typescript` is set to in the project
+    specs/T117-test-specification.json:37:86: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is not compared with what `typescript` is set to in the project: `web/tsconfig.json` cannot be read
+    specs/T117-test-specification.json:37:112: note[STRICTNESS_UNCHECKED] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/allowImplicitAny: `allowImplicitAny` is not compared with what `typescript` is set to in the project: `web/tsconfig.json` cannot be read
     specs/T117-test-specification.json:38:49: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/mypy/blockOn: `mypy` follows its own `ERRORS_ONLY`, not the category's `BLOCK_ON_ERRORS_ALWAYS`
     specs/T117-test-specification.json:47:45: note[DEFAULT_SHELL] /executionEngine/executorConfigurations/TERMINAL_COMMAND/defaultShell: commands run without a shell, whatever the default is
       an action that needs one says so itself: `"shell": "bash"`
@@ -37,6 +37,35 @@ fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     let project = project.file("T042-test-specification.json", &fixture("generated-contract.json"));
     let output = project.proctor(["check"]).status(4);
     assert!(output.stdout.contains("✗ T042-test-specification.json: 5 errors, 4 notes\n"), "{}", output.snapshot());
+}
+
+/// The reasons of `expected.txt`, of the program itself. It runs in another directory than the one the files name.
+#[test]
+fn each_file_of_the_fixtures_is_said_to_have_the_reasons_that_were_written_by_reading_it() {
+    let entries = fs::read_dir(repository().join("fixtures/specifications")).expect("the fixtures are part of the repository");
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
+    names.sort();
+    let project = names.iter().fold(Project::new(), |project, name| project.file(name, &fixture(name)));
+    let arguments = ["check", "--json"].into_iter().chain(names.iter().map(String::as_str));
+    let document = project.proctor(arguments).status(4).json();
+    let mut said = String::new();
+    for file in document["files"].as_array().expect("a list") {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        said += &format!("{} {}\n", text(&file["file"]), if file["valid"] == true { "runs" } else { "is refused" });
+        for fault in file["faults"].as_array().expect("a list") {
+            let code = text(&fault["code"]);
+            let keyword = if code == "SCHEMA" { format!(" {}", text(&fault["keyword"])) } else { String::new() };
+            let pointer = text(&fault["instancePath"]);
+            let pointer = if pointer.is_empty() { "(the document)" } else { &pointer };
+            said += &format!("  {} {code}{keyword} {pointer}\n", text(&fault["gravity"]).to_lowercase());
+        }
+    }
+    let elsewhere = |line: &&str| !line.contains(" WORKSPACE_ELSEWHERE ");
+    let expected = fixture("expected.txt");
+    let (said, expected): (Vec<_>, Vec<_>) =
+        (said.lines().filter(elsewhere).collect(), expected.lines().filter(elsewhere).collect());
+    assert_eq!(said, expected, "said (left), written by reading (right)");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod real_tools;
 mod reuse;
 mod runs;
 mod storms;
+mod tasks;
 mod terminal;
 mod triggers;
 

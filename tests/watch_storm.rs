@@ -231,6 +231,7 @@ fn storm(seed: u64) {
         on_change: OnChange::Restart,
         max_restarts: 3,
         git_wait: Duration::ZERO,
+        tasks: vec![proctor::model::TaskId::default_task()],
     };
     let mut engine = Engine::new(settings);
     let first = engine.begin();

@@ -13,6 +13,8 @@ pub enum EventV1 {
     RunStarted {
         /// The project.
         project: ProjectId,
+        /// The task.
+        task: TaskId,
         /// Why.
         trigger: TriggerKind,
     },
@@ -113,7 +115,7 @@ mod tests {
             exit_code: 0,
         };
         let events = [
-            EventV1::RunStarted { project: project.clone(), trigger: TriggerKind::Save },
+            EventV1::RunStarted { project: project.clone(), task: TaskId::default_task(), trigger: TriggerKind::Save },
             EventV1::ActionStarted { project: project.clone(), action_id: action_id.clone(), name: "tsc".to_owned() },
             EventV1::ActionEnded {
                 project: project.clone(),

@@ -16,7 +16,7 @@ where as many wait already as may. `exitCode` is what a command would end with: 
 4 the configuration is wrong, 5 no fresh verdict.
 
 `state` is one of fresh, running, queued, stale, moved, unstable, needsHuman, notApproved, rootMissing, configurationWrong,
-noVerdict. Only `fresh` is a verdict for the tree as it is now, and only then `result` is there.
+specificationWrong, noVerdict. Only `fresh` is a verdict for the tree as it is now, and only then `result` is there.
 ";
 
 /// Returns the page.
@@ -66,7 +66,7 @@ mod tests {
         for route in ROUTES {
             assert!(page.contains(&format!("## {} {}\n", route.method.word(), route.path)), "{}", route.path);
         }
-        assert!(page.contains("\"http://proctor/v1/projects/$ID/verdict?wait=fresh&timeout=60s\""));
-        assert!(page.contains("-X POST -d '{\"checks\": [\"pytest\"]}'"));
+        assert!(page.contains("\"http://proctor/v1/projects/$ID/verdict?task=default&wait=fresh&timeout=60s\""));
+        assert!(page.contains("-X POST -d '{\"task\": \"default\", \"checks\": [\"pytest\"]}'"));
     }
 }

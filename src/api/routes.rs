@@ -111,18 +111,19 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/projects/{id}/runs",
         parameters: &[],
         summary: "Run the checks, or those that are named. Answered when the run is over; one under way is waited for first.",
-        body: r#"{"checks": ["pytest"]}"#,
+        body: r#"{"task": "default", "checks": ["pytest"]}"#,
     },
     Route {
         name: RouteName::Verdict,
         method: MethodV1::Get,
         path: "/v1/projects/{id}/verdict",
         parameters: &[
+            ParameterV1 { name: "task", values: "a task's id", default: "default" },
             ParameterV1 { name: "wait", values: "fresh, none", default: "none" },
             ParameterV1 { name: "timeout", values: "a duration such as 500ms, 30s or 2m, 1h at most", default: "60s" },
         ],
-        summary: "How a project stands. With wait=fresh: answered when there is a verdict for the tree as it is now; a run is \
-                  started where none is under way.",
+        summary: "How a project stands, the task that is asked about first. With wait=fresh: answered when that has a verdict for \
+                  the tree as it is now; a run is started where none is under way.",
         body: "",
     },
     Route {

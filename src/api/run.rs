@@ -8,6 +8,9 @@ use crate::model::{Digest, ProjectId, RunId, TaskId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRequestV1 {
+    /// The task; left out: `default`, which is the project's own checks.
+    #[serde(default)]
+    pub task: Option<TaskId>,
     /// The checks to run, by name; empty: all.
     #[serde(default)]
     pub checks: Vec<String>,
@@ -62,6 +65,10 @@ pub enum RunOutcomeV1 {
     Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     NeedsHuman,
+    /// Nothing was run: tasks it depends on are not complete on this tree; `problems` says which.
+    Waits,
+    /// Nothing was run: the task's plan asks for less than was approved; `problems` says what (S7).
+    NotApproved,
     /// Nothing was run: the configuration is wrong.
     ConfigurationWrong,
     /// It could not be carried out.

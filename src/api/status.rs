@@ -61,7 +61,7 @@ pub struct ProjectStatusV1 {
     pub root: String,
     /// Whether the service watches it.
     pub serving: Serving,
-    /// The task of the configuration first, then those there once were.
+    /// The task that was asked for first, else that of the configuration; then those there once were.
     pub tasks: Vec<TaskStatusV1>,
     /// What is wrong: with the configuration, with watching, or with the task list since the last run but one.
     pub problems: Vec<String>,
@@ -89,6 +89,9 @@ pub struct TaskStatusV1 {
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
     pub verdict: Option<VerdictV1>,
+    /// What is wrong with its specification, or what it weakens of what was approved; absent: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// How a verdict stands.
@@ -115,6 +118,8 @@ pub enum StateV1 {
     RootMissing,
     /// The configuration is wrong.
     ConfigurationWrong,
+    /// The task's specification is wrong, or no specification has the task; `problems` says more.
+    SpecificationWrong,
     /// There never was one.
     NoVerdict,
 }
@@ -187,6 +192,7 @@ impl From<&TaskStanding> for TaskStatusV1 {
             Freshness::NotApproved => StateV1::NotApproved,
             Freshness::RootMissing => StateV1::RootMissing,
             Freshness::ConfigurationWrong => StateV1::ConfigurationWrong,
+            Freshness::SpecificationWrong => StateV1::SpecificationWrong,
             Freshness::NoVerdict => StateV1::NoVerdict,
         };
         Self {
@@ -199,6 +205,7 @@ impl From<&TaskStanding> for TaskStatusV1 {
             outdated,
             paths: moved,
             verdict: standing.verdict.as_ref().map(VerdictV1::from),
+            problems: standing.problems.clone(),
         }
     }
 }

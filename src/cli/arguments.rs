@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
+use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
     TasksOptions, WaitOptions,
 };
-use crate::cli::specification_arguments::{CheckOptions, PlanOptions, SchemaOptions};
+use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
 use crate::run::Identity;
 
@@ -30,6 +32,9 @@ pub(crate) enum Command {
     Init(InitOptions),
     Log(LogOptions),
     Show(ShowOptions),
+    Verify(VerifyOptions),
+    Export(ExportOptions),
+    Key(KeyOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Tasks(TasksOptions),
@@ -47,6 +52,8 @@ pub(crate) enum Command {
     Check(CheckOptions),
     Schema(SchemaOptions),
     Plan(PlanOptions),
+    Approve(ApproveOptions),
+    Review(ReviewOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -89,6 +96,7 @@ pub(crate) struct RunOptions {
 /// Examples:
 ///   proctor watch
 ///   proctor watch fixtures/projects/quotes
+///   proctor watch --task T117
 ///   proctor watch . -- python3 -m pytest -x
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -96,6 +104,9 @@ pub(crate) struct WatchOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
+    /// Run this task of a test specification instead of what `tasks` in `[watch]` says
+    #[arg(long, value_name = "TASK", conflicts_with = "command")]
+    pub(crate) task: Option<String>,
     /// Run this command instead of the project's checks
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -336,6 +347,7 @@ impl Command {
         let is_json = match self {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
+            Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
@@ -347,14 +359,18 @@ impl Command {
             Self::Service(options) => options.json,
             Self::Check(options) => options.json,
             Self::Plan(options) => options.json,
+            Self::Review(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)
+            | Self::Export(_)
+            | Self::Key(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)
             | Self::Api(_)
             | Self::Schema(_)
+            | Self::Approve(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

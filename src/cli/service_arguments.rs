@@ -13,10 +13,11 @@ use crate::model::CompletionStatus;
 ///
 /// The tree's digest is compared with that of the verdict: `fresh PASS` or `fresh FAIL` is a verdict for what is on disk at this
 /// moment; anything else (stale, running, queued, moved, unstable, needs human, not approved, root missing, configuration wrong,
-/// no verdict) says why there is none. Nothing is run. Asks the service where it watches the project, else looks itself.
+/// specification error, no verdict) says why there is none. Nothing is run. Asks the service where it watches the project, else looks itself.
 ///
 /// Examples:
 ///   proctor status
+///   proctor status --task T117
 ///   proctor status --all --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -24,6 +25,9 @@ pub(crate) struct StatusOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
+    /// Only this task: `default` is the project's own checks, other tasks are those of test specifications
+    #[arg(long, value_name = "TASK", conflicts_with = "all")]
+    pub(crate) task: Option<String>,
     /// Every registered project
     #[arg(long, conflicts_with = "directory")]
     pub(crate) all: bool,
@@ -37,11 +41,12 @@ pub(crate) struct StatusOptions {
 /// A run is started if none is under way; one that is, is waited for. Every save before the call is in the tree that the answer
 /// names. A project that is not registered is never run by this.
 ///
-/// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 the configuration is wrong, 5 no fresh verdict in time, moved or
+/// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
 /// unstable.
 ///
 /// Examples:
 ///   proctor wait --fresh
+///   proctor wait --fresh --task T117
 ///   proctor wait --fresh --timeout 0 --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -52,6 +57,9 @@ pub(crate) struct WaitOptions {
     /// For a fresh verdict: the only thing that can be waited for
     #[arg(long, required = true)]
     pub(crate) fresh: bool,
+    /// Of this task of a test specification instead of the project's own checks
+    #[arg(long, default_value = "default", value_name = "TASK")]
+    pub(crate) task: String,
     /// How long at most, 1h at most; with 0 nothing is run or waited for. A run that this command started itself is stopped then
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,

@@ -72,10 +72,16 @@ pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Loaded
 
 /// Loads a project again from its root, as before every run.
 pub(crate) fn reload(root: &Path) -> Result<Loaded, CommandError> {
+    let (configuration, plan) = describe(root)?;
+    Ok(Loaded { root: root.to_owned(), configuration, plan: plan? })
+}
+
+/// Reads a project's configuration, and its own checks' plan as far as there is one: tasks of specifications need none.
+pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, CommandError>), CommandError> {
     let (configuration, _) = configuration(root)?;
     let files = DiskFiles::new(root);
-    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| of_problems(&problems))?;
-    Ok(Loaded { root: root.to_owned(), configuration, plan })
+    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| of_problems(&problems));
+    Ok((configuration, plan))
 }
 
 /// Returns the name of a project's directory.

@@ -1,4 +1,4 @@
-//! The arguments of the commands about what is checked: `check`, `schema`, `plan`. The doc comments are the help texts.
+//! The arguments of the commands about what is checked: `check`, `schema`, `plan`, `approve`. The doc comments are the help texts.
 
 use std::path::PathBuf;
 
@@ -56,4 +56,25 @@ pub(crate) struct PlanOptions {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Approve that a task of a test specification asks for less than was approved; nothing is run
+///
+/// The first run of a task approves what it asks for, and a change that weakens nothing approves itself. What weakens is listed by
+/// meaning (a removed action or condition, another command, more exit codes, a longer timeout, a weaker policy, a lower pass rate),
+/// and the task is not run until a person has answered here, at a terminal. The answer is a line of the ledger.
+///
+/// Exit codes: 0 if it is approved or nothing has to be, 3 if not, 4 if the specification is wrong.
+///
+/// Examples:
+///   proctor approve --task T117
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ApproveOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The task of a test specification
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: String,
 }

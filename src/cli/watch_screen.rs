@@ -1,5 +1,6 @@
 //! What a person sees of a watch: runs as `proctor run` shows them, notices between them, a bell when red and green change places.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::cli::commands::of_run;
@@ -8,7 +9,7 @@ use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
-use crate::model::{OverallResult, WatchProblem};
+use crate::model::{OverallResult, TaskId, WatchProblem};
 use crate::run::{Carried, Progress, Sealed};
 
 /// How a watch is to look.
@@ -26,7 +27,8 @@ pub(crate) struct WatchLook {
 pub(crate) struct WatchScreen {
     look: WatchLook,
     progress: ProgressScreen,
-    last: Option<OverallResult>,
+    /// The last verdict of each task.
+    last: BTreeMap<TaskId, OverallResult>,
 }
 
 impl WatchScreen {
@@ -34,13 +36,14 @@ impl WatchScreen {
     pub(crate) fn new(look: WatchLook) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, audience);
-        Self { look, progress, last: None }
+        Self { look, progress, last: BTreeMap::new() }
     }
 
     fn judged(&mut self, sealed: &Sealed) {
         self.show_end(sealed, true);
         let now = sealed.report.validation_criteria_evaluation.overall_result;
-        let changed = changes_places(self.last, now);
+        let task = &sealed.report.test_specification.task_id;
+        let changed = changes_places(self.last.get(task).copied(), now);
         if changed && self.look.bell {
             render::bell();
         }
@@ -48,7 +51,9 @@ impl WatchScreen {
             let name = sealed.report.project.name.as_deref().unwrap_or("the project");
             notify_desktop(name, now == Some(OverallResult::Passed));
         }
-        self.last = now.or(self.last);
+        if let Some(now) = now {
+            self.last.insert(task.clone(), now);
+        }
     }
 
     fn show_end(&self, sealed: &Sealed, is_latest: bool) {
@@ -86,6 +91,14 @@ impl Screen for WatchScreen {
                 let task = &over.task;
                 render::line(&screen::paused(task, pause));
                 self.say(&format!("hint: {}", screen::resolve_hint(task)));
+            }
+            Ok(Carried::Waits(unmet)) => {
+                render::line(&screen::waits(&over.task));
+                unmet.iter().for_each(|unmet| self.say(&format!("  {unmet}")));
+            }
+            Ok(Carried::NotApproved(unapproved)) => {
+                screen::not_approved(unapproved).iter().for_each(|line| render::line(line));
+                self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task)));
             }
             Ok(Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered) => {}
             Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),

@@ -30,5 +30,6 @@ pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
     PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings, WatchSettings,
+    WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::duration::duration_text;
@@ -11,9 +12,11 @@ use crate::config::policy::read_policy;
 use crate::config::problem::Problem;
 use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
-use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings};
+use crate::config::settings::{
+    Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
+};
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
-use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings};
+use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings, TaskId};
 
 /// The file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
 pub const DEFAULT_TEXT: &str = include_str!("default.toml");
@@ -91,6 +94,29 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     configuration
 }
 
+/// Every task of every specification.
+const EVERY_TASK: &str = "*";
+
+fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    let name = filled_text("\"T117\"")(value)?;
+    if name == EVERY_TASK || TaskId::try_from(name.as_str()).is_ok() {
+        return Ok(name);
+    }
+    Err(Wrong::new(format!("`{name}` is no task"))
+        .hint("write `default`, a task's id such as `T117`, or `*` for every task there is"))
+}
+
+fn watched_tasks(names: Vec<String>) -> WatchedTasks {
+    let every_specified = names.iter().any(|name| name == EVERY_TASK);
+    let mut named: Vec<TaskId> = Vec::new();
+    for task in names.iter().filter_map(|name| TaskId::try_from(name.as_str()).ok()) {
+        if !named.contains(&task) {
+            named.push(task);
+        }
+    }
+    WatchedTasks { named, every_specified }
+}
+
 fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettings {
     let millis = Duration::from_millis;
     let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
@@ -114,6 +140,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
         git_wait: section.setting(document, "git_wait", duration(Duration::ZERO..=millis(600_000), "\"5s\"")).value,
         poll: section.setting(document, "poll", duration(millis(50)..=millis(3_600_000), "\"500ms\"")).value,
         sweep: Some(sweep).filter(|sweep| !sweep.is_zero()),
+        tasks: watched_tasks(section.setting(document, "tasks", list(task_name, "[\"default\", \"T117\"]")).value),
         on_change: section.setting(document, "on_change", choice(ON_CHANGE)).value,
         max_restarts: section.setting(document, "max_restarts", count(0..=100, "3")).value,
         clear: section.setting(document, "clear", boolean).value,

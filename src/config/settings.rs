@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::problem::Placed;
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory, Reuse,
-    RoutingSettings, Service, Tool,
+    RoutingSettings, Service, TaskId, Tool,
 };
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
@@ -101,8 +101,14 @@ pub struct Check {
     pub retries: u8,
     /// When an earlier verdict may stand for it.
     pub reuse: Reuse,
+    /// What a review's reviewer is given: a file of the project; none: nothing.
+    pub prompt: Option<Placed<String>>,
+    /// Whether emphasis around the label of a review's verdict alone is accepted; none: not said, which means it is.
+    pub accept_split_emphasis: Option<Placed<bool>>,
     /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
+    /// Whether tests that must fail are run before.
+    pub control: bool,
     /// What differs from the tool's policy.
     pub policy: Placed<PolicyOverride>,
 }
@@ -127,6 +133,29 @@ pub struct RunSettings {
     pub reuse: Reuse,
 }
 
+/// The tasks that are run on a save, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedTasks {
+    /// Those that are named, in this order.
+    pub named: Vec<TaskId>,
+    /// Whether every task of every test specification is run after them.
+    pub every_specified: bool,
+}
+
+impl WatchedTasks {
+    /// Returns the tasks that are run, given those of all specifications; where there is none, the project's own checks.
+    pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
+        let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
+        let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();
+        if tasks.is_empty() { vec![TaskId::default_task()] } else { tasks }
+    }
+
+    /// Returns whether the tasks of the specifications have to be known.
+    pub fn asks_for_specifications(&self) -> bool {
+        self.every_specified
+    }
+}
+
 /// `[watch]`: what a save is and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchSettings {
@@ -144,6 +173,8 @@ pub struct WatchSettings {
     pub poll: Duration,
     /// How often the whole tree is looked at, whatever the events say; none: never.
     pub sweep: Option<Duration>,
+    /// The tasks that are run on a save.
+    pub tasks: WatchedTasks,
     /// What a save during a run does.
     pub on_change: OnChange,
     /// So many restarts in a row; then one run is let finish.
@@ -293,5 +324,35 @@ impl PolicyOverride {
             ("error_on_rules", self.error_on_rules.as_ref().is_some_and(Placed::is_written)),
         ];
         rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::read;
+
+    fn tasks(names: &[&str]) -> Vec<TaskId> {
+        names.iter().map(|name| TaskId::try_from(*name).expect("an id")).collect()
+    }
+
+    #[test]
+    fn what_is_run_on_a_save_is_what_is_named_and_every_task_there_is_behind_a_star() {
+        let watched = |list: &str| read(&format!("[watch]\ntasks = {list}\n"), "proctor.toml").map(|read| read.watch.tasks);
+        let specified = tasks(&["T1", "T2"]);
+        for (list, expected) in [
+            ("[]", &["default"][..]),
+            (r#"["default"]"#, &["default"]),
+            (r#"["T2", "default", "T2"]"#, &["T2", "default"]),
+            (r#"["*"]"#, &["T1", "T2"]),
+            (r#"["default", "T2", "*"]"#, &["default", "T2", "T1"]),
+        ] {
+            assert_eq!(watched(list).expect("right").among(&specified), tasks(expected), "{list}");
+        }
+        assert_eq!(watched(r#"["*"]"#).expect("right").among(&[]), tasks(&["default"]), "there is none");
+        assert_eq!(Configuration::default().watch.tasks.among(&specified), tasks(&["default"]));
+        let problems = watched(r#"["default", "no task"]"#).expect_err("no id");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].to_string().contains("`no task` is no task"), "{}", problems[0]);
     }
 }

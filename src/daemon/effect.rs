@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
-use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, TreeDigest, TreePath, Trigger, WatchProblem};
 use crate::tree::Hints;
 
 /// What is to be done.
@@ -27,6 +27,8 @@ pub enum Effect {
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
+    /// What for.
+    pub task: TaskId,
     /// Why.
     pub trigger: Trigger,
     /// Which checks.

@@ -1,18 +1,23 @@
 //! The scheduling engine: every decision about when a run starts, stops or is repeated. Pure and synchronous; `now` is an
 //! argument, effects are values (house style S1, S2). It knows paths and digests, never files, processes or screens.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::daemon::burst::Burst;
 use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
 use crate::daemon::engine::hold::{Held, Hold};
+use crate::daemon::engine::round::{Known, Round, Which};
 use crate::daemon::engine::stage::{Flow, Look, News, Repeat, Repetition, Stage};
 use crate::daemon::engine::unseen::Unseen;
-use crate::daemon::event::{Event, Finished, Key, OnDisk, OsSignal};
-use crate::model::{CommandExit, OnChange, StopReason, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem};
+use crate::daemon::event::{Event, Finished, OnDisk};
+use crate::model::{
+    CommandExit, OnChange, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
+};
 
+mod asked;
 mod hold;
+mod round;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -39,6 +44,8 @@ pub struct EngineSettings {
     pub max_restarts: u32,
     /// The longest an operation of git is waited for.
     pub git_wait: Duration,
+    /// What is run on a save, in this order.
+    pub tasks: Vec<TaskId>,
 }
 
 /// The state of scheduling for one project.
@@ -47,12 +54,13 @@ pub struct Engine {
     settings: EngineSettings,
     stage: Stage,
     burst: Option<Burst>,
-    restarts: u32,
+    /// The task that was ordered last.
+    current: TaskId,
+    known: BTreeMap<TaskId, Known>,
+    round: Option<Round>,
     repeat: Repeat,
     repetitions: u32,
     repetition: Option<Repetition>,
-    last_tree: Option<TreeDigest>,
-    last_failed: Vec<String>,
     unseen: Unseen,
     git: Option<Hold>,
     /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
@@ -74,12 +82,12 @@ impl Engine {
             settings,
             stage: Stage::Idle,
             burst: None,
-            restarts: 0,
+            current: TaskId::default_task(),
+            known: BTreeMap::new(),
+            round: None,
             repeat: Repeat::No,
             repetitions: 0,
             repetition: None,
-            last_tree: None,
-            last_failed: Vec::new(),
             unseen: Unseen::everything(),
             git: None,
             reload_owed: false,
@@ -89,7 +97,15 @@ impl Engine {
 
     /// Returns the order every watch begins with.
     pub fn begin(&mut self) -> Vec<Effect> {
-        vec![self.start(Look::Request, TriggerKind::Start, BTreeSet::new(), Selection::All, None)]
+        self.everything(TriggerKind::Start)
+    }
+
+    /// Returns the order with which a watch begins where some of the tasks have their verdicts already; none where all have.
+    pub fn begin_without(&mut self, settled: &[TaskId]) -> Vec<Effect> {
+        let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), Which::All);
+        settled.iter().for_each(|task| round.had(task));
+        self.round = Some(round);
+        self.next_of_round(Look::Request).into_iter().collect()
     }
 
     /// Takes in what arrived and says what is to be done.
@@ -103,8 +119,8 @@ impl Engine {
             Event::Begun => self.on_begun(now),
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
-            Event::Requested(selection) => self.on_request(selection, TriggerKind::Request),
-            Event::Awaited => self.on_request(Selection::All, TriggerKind::Wait),
+            Event::Requested(task, selection) => self.on_request(task, selection, TriggerKind::Request),
+            Event::Awaited(task) => self.on_request(task, Selection::All, TriggerKind::Wait),
             Event::Signal(signal) => self.on_signal(signal),
             Event::Settings(settings) => {
                 self.settings = settings;
@@ -177,10 +193,16 @@ impl Engine {
         if !is_idle || self.git.is_some() {
             return None;
         }
-        let unless = Some(self.last_tree?);
+        // One task that has a verdict tells whether the tree is another one; the others have their turn if it is.
+        let has_verdict = |task: &&TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_some());
+        let task = self.settings.tasks.iter().find(has_verdict)?.clone();
+        let Known { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
         self.unseen.anything();
-        let selection = Selection::Triggered { failed: self.last_failed.clone() };
-        Some(self.start(Look::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, unless))
+        let mut round = Round::new(TriggerKind::Save, BTreeSet::new(), Which::Triggered);
+        round.had(&task);
+        self.round = Some(round);
+        let selection = Selection::Triggered { failed: last_failed };
+        Some(self.start(task, Look::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
     /// The tree was looked at, and the run has begun.
@@ -189,10 +211,13 @@ impl Engine {
             Stage::Looking(_) => self.stage = Stage::Running(Flow::Going),
             Stage::Recalling => {
                 // The call came too late: the run is superseded like any other.
-                self.restarts += 1;
+                self.of_current().restarts += 1;
                 self.stage = Stage::Running(Flow::Stopping);
             }
             Stage::Idle | Stage::Running(_) => {}
+        }
+        if let Some(round) = &mut self.round {
+            round.ran();
         }
         self.unseen.looked();
         self.settle(now)
@@ -212,7 +237,8 @@ impl Engine {
     fn on_timer(&mut self, now: Moment) -> Vec<Effect> {
         if let Some(repetition) = self.repetition.take_if(|repetition| repetition.due <= now) {
             self.repeat = Repeat::Of(repetition.paths.clone());
-            return vec![self.start(Look::Request, TriggerKind::Moved, repetition.paths, Selection::All, None)];
+            let task = repetition.task;
+            return vec![self.start(task, Look::Request, TriggerKind::Moved, repetition.paths, Selection::All, None)];
         }
         self.settle(now)
     }
@@ -244,11 +270,8 @@ impl Engine {
         match self.stage {
             Stage::Idle => {
                 let Some(burst) = self.burst.take() else { return Vec::new() };
-                self.no_repetition();
-                let unless = self.last_tree;
-                let selection = Selection::Triggered { failed: self.last_failed.clone() };
-                let paths = burst.paths();
-                vec![self.start(Look::Burst(burst), TriggerKind::Save, paths, selection, unless)]
+                self.round = Some(Round::new(TriggerKind::Save, burst.paths(), Which::Triggered));
+                self.next_of_round(Look::Burst(burst)).into_iter().collect()
             }
             Stage::Running(Flow::Going) => self.on_settled_during_run(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
@@ -259,10 +282,10 @@ impl Engine {
         let paths = self.burst.as_ref().map(Burst::paths).unwrap_or_default();
         // A repetition whose own paths are written again shows that the run writes them itself: stopping it proves nothing.
         let writes_itself = !paths.is_empty() && self.repeats(&paths);
-        let may_restart = self.restarts < self.settings.max_restarts && !writes_itself;
+        let may_restart = self.of_current().restarts < self.settings.max_restarts && !writes_itself;
         match (self.settings.on_change, may_restart) {
             (OnChange::Restart, true) => {
-                self.restarts += 1;
+                self.of_current().restarts += 1;
                 self.stage = Stage::Running(Flow::Stopping);
                 let path = paths.into_iter().next();
                 vec![Effect::Show(Notice::Restarting { path }), Effect::Stop(StopReason::Superseded)]
@@ -285,87 +308,31 @@ impl Engine {
         }
     }
 
-    fn on_key(&mut self, key: Key) -> Vec<Effect> {
-        match key {
-            Key::Clear => vec![Effect::ClearScreen],
-            Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
-            Key::Again | Key::All => self.on_request(Selection::All, TriggerKind::Request),
-            Key::FailedOnly if self.last_failed.is_empty() => vec![Effect::Show(Notice::NothingFailed)],
-            Key::FailedOnly => {
-                let failed = self.last_failed.clone();
-                self.on_request(Selection::Named(failed), TriggerKind::Request)
-            }
-        }
-    }
-
-    fn on_request(&mut self, selection: Selection, kind: TriggerKind) -> Vec<Effect> {
-        match self.stage {
-            Stage::Idle => {
-                if selection == Selection::All {
-                    // It covers whatever was to be run; checks that are picked by name do not.
-                    self.burst = None;
-                    self.repetition = None;
-                    self.no_repetition();
-                }
-                vec![self.start(Look::Request, kind, BTreeSet::new(), selection, None)]
-            }
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
-        }
-    }
-
-    fn on_signal(&mut self, signal: OsSignal) -> Vec<Effect> {
-        match signal {
-            OsSignal::Interrupt => self.leave(CommandExit::Interrupted, StopReason::Interrupted),
-            OsSignal::Terminate => self.leave(CommandExit::Terminated, StopReason::Terminated),
-            OsSignal::Reload => self.on_reload(),
-        }
-    }
-
-    /// Every run reads the configuration before it begins, so a run of everything is all there is to it.
-    fn on_reload(&mut self) -> Vec<Effect> {
-        match self.stage {
-            Stage::Idle => self.on_request(Selection::All, TriggerKind::Request),
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) if self.leaving.is_some() => Vec::new(),
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
-                self.reload_owed = true;
-                vec![Effect::Show(Notice::ReloadingAfterRun)]
-            }
-        }
-    }
-
-    /// Leaves when the run under way is over; asking again makes the worker kill at once.
-    fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
-        match self.stage {
-            Stage::Idle => vec![Effect::Quit(exit)],
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
-                self.stage = Stage::Running(Flow::Stopping);
-                self.leaving = Some(exit);
-                vec![Effect::Stop(reason)]
-            }
-        }
-    }
-
     fn on_finished(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
         let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(Look::Sweep(_)));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
         if finished != Finished::Stopped {
-            self.restarts = 0;
+            self.of_current().restarts = 0;
         }
         if self.reload_owed {
             // The run of everything covers what waits.
             self.burst = None;
+            self.round = None;
         }
         let found_nothing = matches!(finished, Finished::Unchanged | Finished::Untriggered);
+        if was_sweep && finished == Finished::Unchanged {
+            self.round = None;
+        }
         let mut effects = self.on_outcome(now, finished);
-        if was_sweep && found_nothing && self.burst.is_none() {
+        if was_sweep && found_nothing && self.burst.is_none() && matches!(self.stage, Stage::Idle) {
             effects.clear();
         }
         if self.reload_owed && matches!(self.stage, Stage::Idle) {
             self.reload_owed = false;
             effects.retain(|effect| !matches!(effect, Effect::Show(Notice::Waiting(_)) | Effect::WakeAt(_)));
-            effects.extend(self.on_request(Selection::All, TriggerKind::Request));
+            effects.extend(self.on_everything());
         }
         effects
     }
@@ -374,14 +341,14 @@ impl Engine {
         match finished {
             Finished::Verdict { tree, failed, paused } => {
                 self.unseen.reported();
-                self.last_tree = Some(tree);
-                self.last_failed = failed;
+                let known = self.of_current();
+                (known.last_tree, known.last_failed) = (Some(tree), failed);
                 self.no_repetition();
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
             Finished::Partial { failed, paused } => {
                 self.unseen.reported();
-                self.last_failed = failed;
+                self.of_current().last_failed = failed;
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
             Finished::Moved { paths, on_disk } => {
@@ -392,8 +359,8 @@ impl Engine {
             Finished::Unchanged => self.after_look(now, Notice::Unchanged),
             Finished::Untriggered => self.after_look(now, Notice::Untriggered),
             Finished::Paused => self.after_run(now, Standing::Paused),
-            Finished::Failed => {
-                self.last_tree = None;
+            Finished::Waits | Finished::Failed => {
+                self.of_current().last_tree = None;
                 self.after_run(now, Standing::NoVerdict)
             }
         }
@@ -402,15 +369,21 @@ impl Engine {
     /// A look that led to no run: said, unless more came and says something else.
     fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
         self.unseen.looked();
-        let mut effects: Vec<Effect> = self.burst.is_none().then_some(Effect::Show(notice)).into_iter().collect();
+        let is_worth_a_word = self.burst.is_none() && self.round_came_to_nothing();
+        let mut effects: Vec<Effect> = is_worth_a_word.then_some(Effect::Show(notice)).into_iter().collect();
         effects.extend(self.after_run(now, Standing::Verdict));
         effects
     }
 
-    /// A burst that came during the run leads to the next one; without one we wait.
+    /// A burst that came during the run leads to the next one; without one the next task has its turn, or we wait.
     fn after_run(&mut self, now: Moment, standing: Standing) -> Vec<Effect> {
         if self.burst.is_some() {
             return self.settle(now);
+        }
+        if self.repetition.is_none()
+            && let Some(next) = self.next_of_round(Look::Request)
+        {
+            return vec![next];
         }
         let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
         effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));
@@ -418,7 +391,7 @@ impl Engine {
     }
 
     fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
-        self.last_tree = None;
+        self.of_current().last_tree = None;
         let foreign = self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(&paths));
         if foreign {
             self.no_repetition();
@@ -429,12 +402,14 @@ impl Engine {
         let is_settled = self.repeats(&paths) && on_disk == OnDisk::AsTested;
         if is_settled || self.repetitions >= MOST_REPETITIONS {
             self.no_repetition();
-            return vec![Effect::Show(Notice::Unstable { paths }), Effect::Show(Notice::Waiting(Standing::NoVerdict))];
+            let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
+            effects.extend(self.after_run(now, Standing::NoVerdict));
+            return effects;
         }
         let due = now.plus(self.settings.longest_burst * 2_u32.pow(self.repetitions));
         let late_until = now.plus(self.settings.quiet);
         self.repetitions += 1;
-        self.repetition = Some(Repetition { paths: paths.clone(), due, late_until });
+        self.repetition = Some(Repetition { task: self.current.clone(), paths: paths.clone(), due, late_until });
         vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
     }
 
@@ -443,8 +418,13 @@ impl Engine {
         self.repetitions = 0;
     }
 
+    fn of_current(&mut self) -> &mut Known {
+        self.known.entry(self.current.clone()).or_default()
+    }
+
     fn start(
         &mut self,
+        task: TaskId,
         look: Look,
         kind: TriggerKind,
         paths: BTreeSet<TreePath>,
@@ -452,9 +432,10 @@ impl Engine {
         unless_tree: Option<TreeDigest>,
     ) -> Effect {
         self.stage = Stage::Looking(look);
+        self.current = task.clone();
         let given = self.unseen.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         let trigger = Trigger { kind, paths };
-        Effect::Start(Order { trigger, selection, unless_tree, hints: given.hints, lost_events: given.lost })
+        Effect::Start(Order { task, trigger, selection, unless_tree, hints: given.hints, lost_events: given.lost })
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
 
-use crate::daemon::worker::Reloaded;
-use crate::model::{Asker, TaskId, TddState};
+use crate::config::Configuration;
+use crate::daemon::worker::Unplanned;
+use crate::model::{Asker, Plan, TaskId, TddState};
 use crate::run::{
-    Attendance, Completion, CycleChange, Described, GrantedRetest, Proposal, ReviewedSpecification, RunError, Scope, Workspace,
-    review_specification,
+    Attendance, Completion, CycleChange, Described, GrantedRetest, Proposal, ReviewedSpecification, RunError, Scope, Settings,
+    Workspace, review_specification,
 };
 
 /// Something to be done.
@@ -35,16 +36,6 @@ pub enum ErrandKind {
     Review(Option<Proposal>),
 }
 
-impl ErrandKind {
-    /// Returns whether it is about a task of the configuration alone; a specification's tasks are carried out by the command line.
-    fn is_of_own_task(&self) -> bool {
-        match self {
-            Self::Cycle(_) | Self::Retest | Self::Problems => true,
-            Self::Completion | Self::Review(_) => false,
-        }
-    }
-}
-
 /// What came of it.
 #[derive(Debug)]
 pub enum ErrandDone {
@@ -65,17 +56,28 @@ pub enum ErrandDone {
 pub enum ErrandTrouble {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
-    /// The project has another task.
-    NoSuchTask {
-        /// The one it has.
-        own: TaskId,
-    },
+    /// There is no such task: a line that says so, then what to do.
+    NoSuchTask(Vec<String>),
     /// It is refused, or proctor itself failed.
     Run(RunError),
 }
 
 impl Errand {
-    /// Does it.
+    /// Reads a specification, or what is proposed instead; that needs no plan, and a specification that is wrong has none.
+    ///
+    /// # Errors
+    /// As [`ErrandTrouble`] lists.
+    pub(super) fn review(
+        &self,
+        proposal: Option<&Proposal>,
+        scope: &Scope,
+        settings: &Settings,
+    ) -> Result<ErrandDone, ErrandTrouble> {
+        let reviewed = review_specification(&scope.root, settings, &self.task, proposal);
+        reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
+    }
+
+    /// Does anything else, which needs the plan of its task.
     ///
     /// # Errors
     /// As [`ErrandTrouble`] lists.
@@ -83,31 +85,25 @@ impl Errand {
         &self,
         workspace: &mut Workspace,
         scope: &Scope,
-        reloaded: Result<Reloaded, Vec<String>>,
+        reloaded: Result<(Plan, Settings, Configuration), Unplanned>,
     ) -> Result<ErrandDone, ErrandTrouble> {
-        let reloaded = match reloaded {
+        let (plan, settings, configuration) = match reloaded {
             Ok(reloaded) => reloaded,
-            Err(lines) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
-            Err(lines) => return Err(ErrandTrouble::Configuration(lines)),
+            Err(Unplanned::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
+            Err(Unplanned::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
+            Err(Unplanned::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
-        if self.what.is_of_own_task() && reloaded.plan.task != self.task {
-            return Err(ErrandTrouble::NoSuchTask { own: reloaded.plan.task });
-        }
         let scope = Scope { asker: self.asker.clone(), ..scope.clone() };
-        let described = Described { plan: &reloaded.plan, settings: &reloaded.settings };
+        let described = Described { plan: &plan, settings: &settings, configuration: &configuration };
         let done = match &self.what {
             ErrandKind::Cycle(change) => {
                 let attendance = attendance(&self.asker);
-                let changed = workspace.change_cycle(&scope, &reloaded.settings, &self.task, change, attendance);
+                let changed = workspace.change_cycle(&scope, &settings, &self.task, change, attendance);
                 changed.map(|state| ErrandDone::Cycle(Box::new(state)))
             }
             ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Completion),
             ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Retest),
-            ErrandKind::Review(proposal) => {
-                let reviewed = review_specification(&scope.root, &reloaded.settings, &self.task, proposal.as_ref());
-                reviewed.map(ErrandDone::Reviewed)
-            }
-            ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
+            ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
         };
         done.map_err(ErrandTrouble::Run)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::EngineSettings;
-use crate::model::{GitOperation, TreeDigest, TreePath, WatchHint};
+use crate::model::{GitOperation, TaskId, TreeDigest, TreePath, WatchHint};
 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub enum Event {
     Timer,
     /// A key on the terminal.
     Key(Key),
-    /// Somebody asks for a run.
-    Requested(Selection),
-    /// Somebody waits for a verdict on the tree as it is, and there is none.
-    Awaited,
+    /// Somebody asks for a run of a task.
+    Requested(TaskId, Selection),
+    /// Somebody waits for a verdict of a task on the tree as it is, and there is none.
+    Awaited(TaskId),
     /// A signal of the operating system.
     Signal(OsSignal),
     /// The configuration, which is read before every run, has other settings for scheduling now.
@@ -91,6 +91,8 @@ pub enum Finished {
     Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused,
+    /// Nothing was run: tasks it depends on are not complete on this tree.
+    Waits,
     /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
     Failed,
 }

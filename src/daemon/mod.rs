@@ -27,4 +27,6 @@ pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use perform::{Beginning, Loop, LoopError, Screen};
 pub use service::{ProjectFiles, ReadProject, Service, ServiceError, ServiceManager, ServiceSettings};
-pub use worker::{Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport};
+pub use worker::{
+    Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport, watched_tasks,
+};

@@ -5,14 +5,17 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use crate::config::Configuration;
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
-use crate::daemon::errand::{Errand, ErrandDone, ErrandTrouble};
+use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
-use crate::run::{Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, Workspace};
+use crate::run::{
+    Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
+};
 use crate::tree::Hints;
 use crate::watch::{Pace, Watcher};
 
@@ -107,14 +110,25 @@ pub enum Trouble {
 /// What the project's files say before a run.
 #[derive(Debug)]
 pub struct Reloaded {
-    /// What is to be run.
-    pub plan: Plan,
+    /// What is to be run for the task `default`; lines for people where that has no plan.
+    pub plan: Result<Plan, Vec<String>>,
     /// How.
     pub settings: Settings,
+    /// What the plans of other tasks are made with.
+    pub configuration: Configuration,
     /// When: the settings of `[watch]`.
     pub engine: EngineSettings,
     /// How often the watcher looks at what it is not told.
     pub pace: Pace,
+}
+
+/// Why a task has no plan, in lines for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unplanned {
+    /// What says it is wrong.
+    Wrong(Vec<String>),
+    /// Nothing says it.
+    Unknown(Vec<String>),
 }
 
 /// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
@@ -131,7 +145,7 @@ pub struct Worker {
 /// What the thread is asked to do, one after the other.
 enum WorkerTask {
     Run(Order, Control),
-    Look(Ticket, Hints),
+    Look(Ticket, Vec<TaskId>, Hints),
     Errand(Errand),
 }
 
@@ -188,9 +202,9 @@ impl Worker {
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Asks how the verdicts stand, by a look at what the hints name of the tree; answered after what was asked for before.
-    pub fn look(&self, ticket: Ticket, hints: Hints) {
-        self.send(WorkerTask::Look(ticket, hints));
+    /// Asks how the verdicts stand, of `wanted` too, by a look at what the hints name of the tree; answered after what was asked for before.
+    pub fn look(&self, ticket: Ticket, wanted: Vec<TaskId>, hints: Hints) {
+        self.send(WorkerTask::Look(ticket, wanted, hints));
     }
 
     /// Sends it on an errand, done after what was asked for before.
@@ -233,11 +247,8 @@ impl Bench {
         while let Ok(task) = inbox.recv() {
             let report = match task {
                 WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.carry_out(&order, &control))),
-                WorkerTask::Look(ticket, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&hints))),
-                WorkerTask::Errand(errand) => {
-                    let reloaded = (self.reload)();
-                    WorkerReport::Errand(Box::new(errand.carry_out(&mut self.workspace, &self.scope, reloaded)))
-                }
+                WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
+                WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
             };
             if !(self.report)(report) {
                 return;
@@ -247,7 +258,35 @@ impl Bench {
         }
     }
 
-    fn look(&mut self, hints: &Hints) -> Result<ProjectStanding, RunError> {
+    fn go_on_errand(&mut self, errand: &Errand) -> Result<ErrandDone, ErrandTrouble> {
+        let reloaded = match (self.reload)() {
+            Ok(mut reloaded) => {
+                if let ErrandKind::Review(proposal) = &errand.what {
+                    return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
+                }
+                let plan = self.plan_of(&mut reloaded, &errand.task, &Hints::Everything).map_err(ErrandTrouble::Run)?;
+                plan.map(|plan| (plan, reloaded.settings, reloaded.configuration))
+            }
+            Err(lines) => Err(Unplanned::Wrong(lines)),
+        };
+        errand.carry_out(&mut self.workspace, &self.scope, reloaded)
+    }
+
+    /// Takes the plan of a task; lines for people where it has none. Specifications are read for their own tasks alone.
+    fn plan_of(&mut self, reloaded: &mut Reloaded, task: &TaskId, hints: &Hints) -> Result<Result<Plan, Unplanned>, RunError> {
+        if *task == TaskId::default_task() {
+            let plan = std::mem::replace(&mut reloaded.plan, Err(Vec::new()));
+            return Ok(plan.map_err(Unplanned::Wrong));
+        }
+        let by = (&reloaded.settings, &reloaded.configuration);
+        let read = self.workspace.plan_of_task(by, &self.scope, task, hints)?;
+        Ok(read.map_err(|error| match error {
+            TaskError::Unknown { .. } => Unplanned::Unknown(error.lines()),
+            TaskError::Twice { .. } | TaskError::Wrong { .. } => Unplanned::Wrong(error.lines()),
+        }))
+    }
+
+    fn look(&mut self, wanted: &[TaskId], hints: &Hints) -> Result<ProjectStanding, RunError> {
         let reloaded = (self.reload)();
         // What the watcher heard of is everything only by the rules it watches by.
         let by_its_rules =
@@ -258,25 +297,32 @@ impl Bench {
             self.tell_new_rules(&settings, pace);
         }
         let described = match &reloaded {
-            Ok(reloaded) => Ok(Described { plan: &reloaded.plan, settings: &reloaded.settings }),
-            Err(lines) => Err(lines.as_slice()),
+            Ok(Reloaded { plan: Ok(plan), settings, configuration, .. }) => Ok(Described { plan, settings, configuration }),
+            Ok(Reloaded { plan: Err(problems), settings, configuration, .. }) => {
+                Err(Undescribed { problems, readable: Some((settings, configuration)) })
+            }
+            Err(problems) => Err(Undescribed { problems, readable: None }),
         };
-        self.workspace.standing(&self.scope, described, hints)
+        self.workspace.standing(&self.scope, described, wanted, hints)
     }
 
     fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
-        let Reloaded { plan, settings, engine, pace } = match (self.reload)() {
-            Ok(loaded) => loaded,
-            Err(lines) => {
-                return Over {
-                    finished: Finished::Failed,
-                    carried: Err(Trouble::Configuration(lines)),
-                    task: TaskId::default_task(),
-                };
-            }
+        let failed = |trouble| Over { finished: Finished::Failed, carried: Err(trouble), task: order.task.clone() };
+        let mut reloaded = match (self.reload)() {
+            Ok(reloaded) => reloaded,
+            Err(lines) => return failed(Trouble::Configuration(lines)),
         };
-        self.tell_new_rules(&settings, pace);
-        self.tell_new_settings(engine);
+        self.tell_new_rules(&reloaded.settings, reloaded.pace.clone());
+        let plan = match self.plan_of(&mut reloaded, &order.task, &order.hints) {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(Unplanned::Wrong(lines) | Unplanned::Unknown(lines))) => {
+                self.tell_tasks(&reloaded, &order.hints);
+                return failed(Trouble::Configuration(lines));
+            }
+            Err(error) => return failed(Trouble::Run(error)),
+        };
+        self.tell_tasks(&reloaded, &order.hints);
+        let settings = reloaded.settings;
         let checks = match &order.selection {
             Selection::All => Checks::All,
             Selection::Named(names) => Checks::Named(names.clone()),
@@ -300,7 +346,7 @@ impl Bench {
         };
         let carried = self.workspace.carry_out(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
-        Over { finished, carried: carried.map_err(Trouble::Run), task: plan.task }
+        Over { finished, carried: carried.map_err(Trouble::Run), task: order.task.clone() }
     }
 }
 
@@ -316,12 +362,38 @@ impl Bench {
         }
     }
 
+    /// Tells which tasks are run on a save, and when, if that has changed.
+    fn tell_tasks(&mut self, reloaded: &Reloaded, hints: &Hints) {
+        let found = watched_tasks(&mut self.workspace, &self.scope, reloaded, hints);
+        // A tree that cannot be read fails the run itself, with its reason.
+        if let Ok(tasks) = found {
+            self.tell_new_settings(EngineSettings { tasks, ..reloaded.engine.clone() });
+        }
+    }
+
     fn tell_new_settings(&mut self, settings: EngineSettings) {
         if self.engine.as_ref() != Some(&settings) {
             let _gone = (self.report)(WorkerReport::Settings(settings.clone()));
             self.engine = Some(settings);
         }
     }
+}
+
+/// Returns the tasks that are run on a save. Specifications are looked for only where every task of theirs is.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn watched_tasks(
+    workspace: &mut Workspace,
+    scope: &Scope,
+    reloaded: &Reloaded,
+    hints: &Hints,
+) -> Result<Vec<TaskId>, RunError> {
+    let watched = &reloaded.configuration.watch.tasks;
+    if !watched.asks_for_specifications() {
+        return Ok(watched.among(&[]));
+    }
+    Ok(watched.among(&workspace.specified_tasks(&reloaded.settings, scope, hints)?))
 }
 
 fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Finished {
@@ -343,7 +415,8 @@ fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Fi
         }
         Ok(Carried::Unchanged) => Finished::Unchanged,
         Ok(Carried::Untriggered) => Finished::Untriggered,
-        Ok(Carried::Paused(_)) => Finished::Paused,
+        Ok(Carried::Paused(_) | Carried::NotApproved(_)) => Finished::Paused,
+        Ok(Carried::Waits(_)) => Finished::Waits,
         Err(_) => Finished::Failed,
     }
 }

@@ -114,6 +114,47 @@ pub struct TaskCriteria {
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.
     pub task_status_lock: bool,
+    /// The failure that is expected of the task's tests; none: they are to pass.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expected_failure: Option<ExpectedFailure>,
+}
+
+/// A failure that was declared before the tests ran: the red phase of a test-driven cycle (C06).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpectedFailure {
+    /// The tests that are to fail, all of them and no others, by the names reports give them or by pytest's node ids. Without any a
+    /// failure is expected of the tests as a whole, and excuses nothing (R6).
+    pub tests: Vec<String>,
+}
+
+impl ExpectedFailure {
+    /// Returns whether a test is one of those that were declared.
+    pub fn declares(&self, test_name: &str) -> bool {
+        self.tests.iter().any(|declared| is_name_of(declared, test_name))
+    }
+
+    /// Returns the declared tests that are not among those of a report.
+    pub fn missing_from(&self, test_names: &[String]) -> Vec<&str> {
+        let is_there = |declared: &&String| test_names.iter().any(|name| is_name_of(declared, name));
+        self.tests.iter().filter(|declared| !is_there(declared)).map(String::as_str).collect()
+    }
+}
+
+/// Returns whether a declared name is that of a test of a report. pytest's reports have `tests.test_a.TestX::test_y[1]` for what
+/// people call `tests/test_a.py::TestX::test_y[1]`.
+fn is_name_of(declared: &str, test_name: &str) -> bool {
+    declared == test_name || of_node_id(declared).is_some_and(|name| name == test_name)
+}
+
+fn of_node_id(node_id: &str) -> Option<String> {
+    // A parameter may hold any character.
+    let (path, parameter) = node_id.split_at(node_id.find('[').unwrap_or(node_id.len()));
+    let (file, rest) = path.split_once(".py::")?;
+    let module = file.replace('/', ".");
+    let (class, test) = rest.rsplit_once("::").map_or((None, rest), |(class, test)| (Some(class.replace("::", ".")), test));
+    let class = class.map(|class| format!(".{class}")).unwrap_or_default();
+    Some(format!("{module}{class}::{test}{parameter}"))
 }
 
 /// A condition as the specification has it. Its text was read and checked when the specification was.
@@ -151,6 +192,21 @@ pub struct CriteriaEvaluation {
     pub expected_output: Vec<JudgedExpectation>,
     /// The required kinds of evidence of which there is no file, in their order.
     pub missing_evidence: Vec<EvidenceKind>,
+    /// What became of the tests that were declared to fail; none where none were.
+    pub expected_failure: Option<JudgedFailure>,
+}
+
+/// What became of a declared failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedFailure {
+    /// The tests that were declared, as the specification has them.
+    pub declared: Vec<String>,
+    /// The tests that did not pass, by the names reports give them, sorted.
+    pub failed: Vec<String>,
+    /// Whether those that were declared failed, and nothing else did.
+    pub met: bool,
+    /// Why not.
+    pub reason: Option<String>,
 }
 
 /// A condition and what it came to.
@@ -186,4 +242,26 @@ pub struct JudgedExpectation {
     pub met: bool,
     /// Why not.
     pub reason: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_declared_by_its_name_or_by_the_id_pytest_prints() {
+        for (declared, name) in [
+            ("tests.test_a::test_x", "tests.test_a::test_x"),
+            ("tests/test_a.py::test_x", "tests.test_a::test_x"),
+            ("test_a.py::TestX::TestY::test_z[a::b/c.py]", "test_a.TestX.TestY::test_z[a::b/c.py]"),
+            ("quotes answers 200", "quotes answers 200"),
+        ] {
+            let expected = ExpectedFailure { tests: vec![declared.to_owned()] };
+            assert!(expected.declares(name), "{declared}");
+            assert!(expected.missing_from(&[name.to_owned()]).is_empty(), "{declared}");
+            assert!(!expected.declares(&format!("{name}2")), "{declared}");
+        }
+        let expected = ExpectedFailure { tests: vec!["test_a.py::test_x".to_owned(), "test_a.py::test_y".to_owned()] };
+        assert_eq!(expected.missing_from(&["test_a::test_x".to_owned()]), ["test_a.py::test_y"]);
+    }
 }

@@ -43,6 +43,8 @@ pub enum Freshness {
     RootMissing,
     /// The configuration cannot be read as it is now.
     ConfigurationWrong,
+    /// The task's specification has errors with which nothing can be run, or no specification has the task.
+    SpecificationWrong,
     /// There never was a verdict.
     NoVerdict,
 }
@@ -118,6 +120,8 @@ pub enum PlanNow {
     Known(Digest),
     /// Nothing that can be read.
     Wrong,
+    /// A specification with errors, or none that has the task.
+    SpecificationWrong,
     /// A plan without this task.
     WithoutTask,
 }
@@ -189,6 +193,8 @@ pub struct TaskStanding {
     pub plan: Option<Digest>,
     /// Its last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
+    /// What is wrong with its specification, or what it weakens of what was approved; one line for each.
+    pub problems: Vec<String>,
 }
 
 /// A project and how its tasks stand.
@@ -198,10 +204,25 @@ pub struct ProjectStanding {
     pub project: Option<ProjectId>,
     /// Its root.
     pub root: PathBuf,
-    /// The task of its configuration first, then those it once had.
+    /// The task of its configuration first, then those that were asked for, then those it once had.
     pub tasks: Vec<TaskStanding>,
     /// What is wrong with the configuration, and what was put back in the task list; one line each.
     pub problems: Vec<String>,
+}
+
+impl ProjectStanding {
+    /// Puts a task first, where it is one of them: what is answered is about the first.
+    pub fn with_first(mut self, task: &TaskId) -> Self {
+        if let Some(position) = self.tasks.iter().position(|standing| standing.task == *task) {
+            self.tasks[..=position].rotate_right(1);
+        }
+        self
+    }
+
+    /// Returns how a task stands.
+    pub fn of(&self, task: &TaskId) -> Option<&TaskStanding> {
+        self.tasks.iter().find(|standing| standing.task == *task)
+    }
 }
 
 /// Computes how a verdict stands.
@@ -219,6 +240,7 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     }
     let plan = match facts.plan {
         PlanNow::Wrong => return Freshness::ConfigurationWrong,
+        PlanNow::SpecificationWrong => return Freshness::SpecificationWrong,
         PlanNow::Known(plan) => Some(plan),
         PlanNow::WithoutTask => None,
     };
@@ -268,7 +290,7 @@ impl Freshness {
         match self {
             Self::Fresh { exit, .. } => *exit,
             Self::NeedsHuman | Self::NotApproved => CommandExit::PersonNeeded,
-            Self::ConfigurationWrong => CommandExit::SpecificationWrong,
+            Self::ConfigurationWrong | Self::SpecificationWrong => CommandExit::SpecificationWrong,
             Self::Running
             | Self::Queued
             | Self::Stale(_)
@@ -286,6 +308,9 @@ impl Freshness {
             | Self::NeedsHuman
             | Self::NotApproved
             | Self::ConfigurationWrong
+            | Self::SpecificationWrong
+            // Nothing could be run for it.
+            | Self::Stale(Outdated::TaskGone)
             | Self::RootMissing
             | Self::Unstable { .. } => WaitStep::Answer,
             Self::Running | Self::Queued => WaitStep::GoOn,

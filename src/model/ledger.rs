@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId, TaskListRecord,
-    TddState, Timestamp, TreeDigest, ViolationRecord,
+    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId,
+    TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -31,6 +31,9 @@ pub struct LedgerLine {
     pub asker: Asker,
     /// What it records.
     pub body: LedgerBody,
+    /// The Ed25519 signature of the line without this key, in base64; none in lines from before there was a key (S3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// Who asked for a change of state.
@@ -69,6 +72,8 @@ pub enum LedgerBody {
     TaskList(TaskListRecord),
     /// Somebody else had changed them; that was put back.
     Violation(ViolationRecord),
+    /// A task's plan was approved, by rule or by a person (S7).
+    Approval(Box<ApprovalRecord>),
 }
 
 /// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.
@@ -167,7 +172,8 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When its last process had ended.
     pub ended: Timestamp,
-    /// Signature of the line; none until signing is there.
+    /// Null in lines of versions that signed nothing, and not written any more: [`LedgerLine::signature`] covers the whole line.
+    #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }
 

@@ -5,6 +5,7 @@
 
 mod action_kind;
 mod action_type;
+mod approval;
 mod criteria;
 mod debt;
 mod digest;
@@ -22,6 +23,7 @@ mod path;
 mod plan;
 mod policy;
 mod process;
+mod review;
 mod route;
 mod run;
 mod service;
@@ -37,17 +39,18 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::ActionType;
+pub use approval::{ActionTerms, ApprovalReason, ApprovalRecord, PlanTerms, Unapproved};
 pub use criteria::{
-    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedOutput, JudgedCondition, JudgedExpectation, NoScalarError,
-    TaskCondition, TaskCriteria,
+    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
+    JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
 };
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
-    TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
+    CategoryCode, ControlSeen, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    RelatedInformation, TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use freshness::{
     Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
@@ -77,6 +80,7 @@ pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,
 };
+pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,

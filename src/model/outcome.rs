@@ -199,7 +199,7 @@ pub struct DebtGeneration {
 pub struct AgentAction {
     /// Whether anything is to be done.
     pub required: bool,
-    /// `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `IMPLEMENT_FIX`, `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
+    /// `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`, `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
     pub action: String,
     /// The sentence for it.
     pub message: String,

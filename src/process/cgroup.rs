@@ -11,7 +11,7 @@ use nix::poll::{PollTimeout, poll};
 use nix::unistd::{AccessFlags, Pid, access, getppid};
 
 use crate::model::{DurationMs, GroupUsage, ResourceLimits};
-use crate::process::process_table::{descendants, read_live_processes};
+use crate::process::process_table::{LiveProcess, read_process};
 use crate::process::protocol::ActionNumber;
 use crate::process::system_calls::has_attribute;
 
@@ -29,6 +29,9 @@ const CONTROLLERS: &[&str] = &["memory", "pids"];
 
 /// How long is waited for those who were killed, in milliseconds; it takes about one.
 const DYING_MS: usize = 2000;
+
+/// How often a process is looked at whose parents end meanwhile.
+const ANCESTRY_LOOKS: usize = 16;
 
 /// A cgroup in which we may make others.
 #[derive(Debug)]
@@ -215,16 +218,42 @@ impl Cgroup {
 
 /// Returns whether this process, its parent, those neighbours and nobody else is in a cgroup that we may make others in.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
-    let mut own = vec![Pid::this().to_string(), getppid().to_string()];
-    if neighbours == Neighbours::OfOurService {
-        own.extend(descendants(getppid(), &read_live_processes()).iter().map(|process| process.pid.to_string()));
-    }
+    let is_ours = |member: Pid| {
+        member == Pid::this()
+            || member == getppid()
+            || (neighbours == Neighbours::OfOurService && !is_strange(member, getppid(), read_process))
+    };
     // A launcher that takes a dead one's place finds us in the leaf.
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
-    let is_ours = members.all(|member| own.iter().any(|one| one == member));
+    let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
     // The root holds the whole system, and of a cgroup we may not move processes in nothing is ours.
-    is_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
+    are_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
+}
+
+/// Returns whether a process that was seen is alive and was not started by `ours`, directly or through others.
+///
+/// Members come and go while they are looked at: an action's first process is born among us and leaves for its own cgroup. So each
+/// is followed from child to parent as it is now, and one whose line ends in a process that is gone is looked at again: it has
+/// another parent by then, or has ended itself.
+fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
+    for _ in 0..ANCESTRY_LOOKS {
+        let mut next = member;
+        while let Some(process) = read(next) {
+            if process.parent == ours {
+                return false;
+            }
+            // The parent of the first process, or of one from outside our view, has no number.
+            if process.parent.as_raw() <= 1 {
+                return true;
+            }
+            next = process.parent;
+        }
+        if next == member {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the launcher that made the cgroup of an action with this name.
@@ -350,6 +379,34 @@ mod tests {
         Delegation { base: base.path().to_owned() }.remove_leftovers();
         let left: Vec<&str> = names.into_iter().filter(|name| base.path().join(name).exists()).collect();
         assert_eq!(left, [own.as_str(), "action-", "action-x-1", "supervisor", "other-2147483646-1"]);
+    }
+
+    #[test]
+    fn whoever_comes_goes_or_loses_a_parent_meanwhile_is_no_stranger() {
+        use std::cell::Cell;
+
+        let pid = Pid::from_raw;
+        let child = |parent: i32| Some(LiveProcess { parent: pid(parent), ..LiveProcess::unseen(pid(1)) });
+        let tree = |process: Pid| match process.as_raw() {
+            20 | 21 => child(10),
+            30 => child(20),
+            40 | 10 => child(1),
+            50 => child(40),
+            2 => child(0),
+            _ => None,
+        };
+        let strange = |member: i32| is_strange(pid(member), pid(10), tree);
+        assert_eq!([20, 21, 30, 99].map(strange), [false; 4], "children, a grandchild, one that has ended");
+        assert_eq!([40, 50, 2].map(strange), [true; 3], "others' and the kernel's");
+        // The parent ends between two looks, and the child comes to the subreaper.
+        let looks = Cell::new(0);
+        let orphaned = |process: Pid| match process.as_raw() {
+            60 => child(if looks.replace(looks.get() + 1) == 0 { 61 } else { 20 }),
+            61 => None,
+            _ => tree(process),
+        };
+        assert!(!is_strange(pid(60), pid(10), orphaned));
+        assert!(is_strange(pid(60), pid(10), |process| if process == pid(60) { child(61) } else { None }), "it is never settled");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! From what a task's criteria came to, to the two sections of the report that say so. Counts are of the lists (C65).
 
-use crate::model::{ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation};
+use crate::model::{
+    ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, JudgedFailure,
+};
 use crate::report::sums::compute_step_pass_rate;
 use crate::report::{
-    ActualValueV2, CompletionV2, ExpectationV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, RequiredEvidenceV2,
-    RunFacts, SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
+    ActualValueV2, CompletionV2, ExpectationV2, ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2,
+    RequiredEvidenceV2, RunFacts, SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
 };
 
 /// Returns the verdict and what led to it.
@@ -14,6 +16,7 @@ pub(super) fn build_validation(facts: &RunFacts) -> ValidationCriteriaV2 {
         success_conditions: evaluation.map(|evaluation| build_success(&evaluation.success)),
         failure_conditions: evaluation.map(|evaluation| build_failure(&evaluation.failure)),
         expected_output: evaluation.and_then(|evaluation| build_expected(&evaluation.expected_output)),
+        expected_failure: evaluation.and_then(|evaluation| evaluation.expected_failure.as_ref()).map(build_failure_declared),
         overall_result: facts.overall_result,
         reason: facts.overall_reason.clone(),
     }
@@ -98,6 +101,15 @@ fn build_expected(judged: &[JudgedExpectation]) -> Option<ExpectedOutputV2> {
         reason: judged.reason.clone(),
     };
     (total > 0).then(|| ExpectedOutputV2 { total, met, failed: total - met, details: judged.iter().map(build).collect() })
+}
+
+fn build_failure_declared(judged: &JudgedFailure) -> ExpectedFailureV2 {
+    ExpectedFailureV2 {
+        declared: judged.declared.clone(),
+        failed: judged.failed.clone(),
+        met: judged.met,
+        reason: judged.reason.clone(),
+    }
 }
 
 fn build_evidence(evaluation: &CriteriaEvaluation) -> RequiredEvidenceV2 {

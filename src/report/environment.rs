@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_shown_only_of_the_list_and_of_the_plan() {
+    fn c77_values_are_shown_only_of_the_list_and_of_the_plan() {
         let variables = map(&[("PATH", "/usr/bin"), ("LC_ALL", "C"), ("MODE", "fast"), ("EDITOR", "vi"), ("API_TOKEN", "hush")]);
         let record = environment_record(&variables, &map(&[("MODE", "fast"), ("API_TOKEN", "hush")]));
         assert_eq!(record.names, ["API_TOKEN", "EDITOR", "LC_ALL", "MODE", "PATH"]);

@@ -46,6 +46,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
             success_conditions: None,
             failure_conditions: None,
             expected_output: None,
+            expected_failure: None,
             overall_result: None,
             reason: REASON.to_owned(),
         },

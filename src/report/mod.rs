@@ -7,6 +7,7 @@
 //!
 //! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
 
+mod attested;
 mod build;
 mod build_action;
 mod build_criteria;
@@ -24,11 +25,14 @@ mod hidden;
 mod interrupted;
 mod plain_text;
 mod records;
+mod redact;
+mod redact_shapes;
 mod sums;
 mod task_list;
 mod unfilled;
 mod wire;
 
+pub use attested::{AttestedRun, attested};
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::action_result;
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
@@ -48,6 +52,7 @@ pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
+pub use redact::{redact_document, redact_text};
 pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
@@ -57,13 +62,13 @@ pub use wire::{
     DebtDestinationsV2, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1,
     DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2,
     ErrorDetailsV1, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, ExpectationV2,
-    ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2,
-    ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2, PortProcessV2,
-    PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2,
-    ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2, SkipReason, SpawnErrorV2,
-    SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2,
-    TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TextV2,
-    TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2,
+    HttpTraceV1, ImpactV2, ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2,
+    PortProcessV2, PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2,
+    ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2,
+    SkipReason, SpawnErrorV2, SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2,
+    TechnicalDebtGeneratedV2, TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
+    TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

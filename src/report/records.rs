@@ -65,13 +65,17 @@ pub fn test_results_record(
     interpretation: &Interpretation,
 ) -> Option<TestResultsRecordV1> {
     let results = interpretation.test_results.as_ref()?;
-    let failures = results.failures.iter().map(|failure| (failure.test_name.as_str(), failure)).collect();
+    let mut failures: BTreeMap<&str, Vec<&TestFailure>> = BTreeMap::new();
+    for failure in &results.failures {
+        failures.entry(&failure.test_name).or_default().push(failure);
+    }
     Some(TestResultsRecordV1 {
         schema: TEST_RESULTS_SCHEMA.to_owned(),
         run_id: run_id.clone(),
         action_id: action.id.clone(),
         action_type: action.kind.action_type(),
         test_framework: action.tool_name().to_owned(),
+        test_file: only_file(&interpretation.cases),
         execution: execution(ended),
         results: TestRunV1 {
             num_total_tests: results.total,
@@ -148,18 +152,21 @@ fn authenticity(ended: &Ended) -> RecordAuthenticityV1 {
     RecordAuthenticityV1 { captured_by: GENERATED_BY.to_owned(), timestamp: ended.ended, output_hash: ended.captured.log_digest }
 }
 
-fn test_record(case: &TestCase, failures: &BTreeMap<&str, &TestFailure>) -> TestRecordV1 {
-    let full_name = if case.ancestor_titles.is_empty() {
-        case.title.clone()
-    } else {
-        format!("{}::{}", case.ancestor_titles.join("."), case.title)
-    };
-    let location = failures
-        .get(full_name.as_str())
+/// Returns the file of the tests where the report names one for each of them, and it is the same.
+fn only_file(cases: &[TestCase]) -> Option<String> {
+    let first = cases.first()?.test_file.as_ref()?;
+    cases.iter().all(|case| case.test_file.as_ref() == Some(first)).then(|| first.clone())
+}
+
+fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) -> TestRecordV1 {
+    // Tests of two files may have one name; where a case names its file, that tells them apart.
+    let is_of_case = |failure: &&&TestFailure| case.test_file.is_none() || failure.test_file == case.test_file;
+    let failure = failures.get(case.full_name.as_str()).and_then(|named| named.iter().find(is_of_case));
+    let location = failure
         .and_then(|failure| failure.test_file.as_ref().map(|file| TestLocationV1 { file: file.clone(), line: failure.line }));
     TestRecordV1 {
         ancestor_titles: case.ancestor_titles.clone(),
-        full_name,
+        full_name: case.full_name.clone(),
         status: case.status,
         title: case.title.clone(),
         duration: case.duration,

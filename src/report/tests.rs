@@ -4,4 +4,7 @@ mod debt;
 mod golden;
 mod judged;
 mod properties;
+mod root_cause;
 mod seed_keys;
+
+pub(super) use debt::report_with_debt;

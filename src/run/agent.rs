@@ -6,8 +6,8 @@
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, Outdated, OverallResult, PauseRecord,
-    ProjectId, ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
+    ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
 };
 use crate::report::{ActionResultV2, ExecutionReportV2, parse, report_hash};
 use crate::run::archive::Archive;
@@ -115,7 +115,7 @@ impl Workspace {
     /// # Errors
     /// When the tree cannot be read, or the task's report is not the one the ledger knows.
     pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
-        let standing = self.standing(scope, Ok(described), &Hints::Everything)?;
+        let standing = self.standing(scope, Ok(described), &[], &Hints::Everything)?;
         completion(&self.store, &self.index, &standing, task)
     }
 
@@ -185,6 +185,7 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Registered(_)
         | LedgerBody::Superseded(_)
         | LedgerBody::Serving(_)
+        | LedgerBody::Approval(_)
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_) => used,
     }
@@ -192,7 +193,7 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
 
 fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding, name: &TaskId) -> Result<Completion, RunError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
-    let exit = task.map_or(CommandExit::NoFreshVerdict, answering_exit);
+    let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {
         (Some(project), Some(verdict)) => Some((project, sealed_report(store, index, project, name, &verdict.run_id)?)),
         _ => None,
@@ -212,31 +213,9 @@ fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding, n
     Ok(Completion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
 }
 
-/// Returns the verdict of a task that is for what is on disk now. A task of a specification has its plan in the tree, so the same tree
-/// is enough for it.
+/// Returns the verdict of a task that is for what is on disk now.
 fn verdict_for_now(task: &TaskStanding) -> Option<&LastVerdict> {
-    let verdict = task.verdict.as_ref()?;
-    match task.freshness {
-        Freshness::Fresh { .. } => Some(verdict),
-        Freshness::Stale(Outdated::TaskGone) => Some(verdict).filter(|verdict| task.tree.is_some() && verdict.tree == task.tree),
-        Freshness::Running
-        | Freshness::Queued
-        | Freshness::Stale(_)
-        | Freshness::Moved { .. }
-        | Freshness::Unstable { .. }
-        | Freshness::NeedsHuman
-        | Freshness::NotApproved
-        | Freshness::RootMissing
-        | Freshness::ConfigurationWrong
-        | Freshness::NoVerdict => None,
-    }
-}
-
-fn answering_exit(task: &TaskStanding) -> CommandExit {
-    match (&task.freshness, verdict_for_now(task)) {
-        (Freshness::Stale(_), Some(verdict)) => verdict.exit,
-        (freshness, _) => freshness.exit(),
-    }
+    task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
 }
 
 /// Returns what a task's report leaves open, one line each.
@@ -288,6 +267,7 @@ fn reason(freshness: &Freshness) -> String {
         Freshness::NotApproved => "nobody approved what would be run",
         Freshness::RootMissing => "the project's directory is not there",
         Freshness::ConfigurationWrong => "the configuration is wrong: FIX_SPECIFICATION",
+        Freshness::SpecificationWrong => "the task's specification is wrong: FIX_SPECIFICATION",
         Freshness::NoVerdict => "there never was a verdict: REQUEST_RETEST",
     };
     text.to_owned()
@@ -319,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retest_needs_a_change_and_what_is_left_of_the_budget() {
+    fn c53_a_retest_needs_a_change_and_what_is_left_of_the_budget() {
         assert_eq!(decide_retest(&facts(0)), Ok(GrantedRetest { number: 1, budget: 5 }));
         assert_eq!(decide_retest(&facts(4)), Ok(GrantedRetest { number: 5, budget: 5 }));
         assert_eq!(decide_retest(&facts(5)), Err(RetestRefusal::BudgetSpent { budget: 5 }));
@@ -341,6 +321,7 @@ mod tests {
             time: Timestamp::from_millis(0),
             asker: Asker { pid: 1, uid: 1, executable: None, terminal: terminal.map(str::to_owned) },
             body,
+            signature: None,
         }
     }
 

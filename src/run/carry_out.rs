@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, CheckOrder, Digest, Phase, RunId, Service, StopReason, SupersededRecord, TddState, Timestamp,
-    TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord, TddState,
+    Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
 use crate::report::SkipReason;
@@ -58,6 +58,13 @@ impl Course<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
+    /// Returns the failure that is expected of the task's tests now. It is of the red phase: in the others of a started cycle the same
+    /// tests are to pass (C06).
+    pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
+        let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
+        declared.filter(|_| !self.tdd.started || self.phase() == Phase::Red)
+    }
+
     /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.
     pub(crate) fn in_cycle(&self) -> bool {
         self.tdd.started && self.phase() == self.tdd.phase
@@ -79,6 +86,7 @@ impl Workspace {
         if let Some(pause) = tdd.paused {
             return Ok(Carried::Paused(pause));
         }
+        let plan_digest = crate::spec::plan_digest(request.plan);
         let index = self.look_at_tree(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
@@ -88,11 +96,18 @@ impl Workspace {
         if request.unless_tree == Some(before) {
             return Ok(Carried::Unchanged);
         }
-        let plan_digest = crate::spec::plan_digest(request.plan);
         let changed = self.changed_since_verdict(request, plan_digest, &index);
         let selected = select(&request.checks, &request.plan.steps, changed.as_deref());
         if selected == Selected::Nothing {
             return Ok(Carried::Untriggered);
+        }
+        let dependencies = request.plan.specification.as_ref().map(|source| source.dependencies.as_slice()).unwrap_or_default();
+        let unmet = self.unmet_dependencies(request.scope, dependencies, before)?;
+        if !unmet.is_empty() {
+            return Ok(Carried::Waits(unmet));
+        }
+        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &mut ledger, show)? {
+            return Ok(Carried::NotApproved(unapproved));
         }
         let failed = match request.settings.order {
             CheckOrder::Plan => Vec::new(),

@@ -7,16 +7,14 @@ use crate::model::{
     Observed, ResultType, TaskCriteria,
 };
 use crate::report::{ActionDisposition, ExecutedFacts, SkipReason};
+use crate::run::carry_out::Course;
 use crate::run::perform::Performed;
 use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
 
 /// Lets a task's criteria decide a verdict, where the task has any and there is a verdict.
-pub(crate) fn judge(
-    verdict: &mut RunVerdict,
-    criteria: Option<&TaskCriteria>,
-    performed: &[Performed],
-) -> Option<CriteriaEvaluation> {
-    let criteria = criteria.filter(|_| verdict.overall_result.is_some())?;
+pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[Performed]) -> Option<CriteriaEvaluation> {
+    let criteria = course.request.plan.criteria.as_ref().filter(|_| verdict.overall_result.is_some())?;
+    let criteria = &TaskCriteria { expected_failure: course.expected_failure().cloned(), ..criteria.clone() };
     let actions: Vec<SeenAction<'_>> = performed.iter().map(seen).collect();
     let evidence: Vec<EvidenceKind> = performed.iter().flat_map(|one| one.files.iter().map(|file| file.kind)).collect();
     Some(judge_criteria(verdict, criteria, &actions, &evidence))

@@ -1,11 +1,12 @@
 //! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
 
-use crate::model::{CompletionStatus, RunId, TaskId};
+use std::fmt;
+
+use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
 use crate::run::agent::sealed_report;
 use crate::run::error::RunError;
-use crate::run::request::{Scope, Settings};
+use crate::run::request::Scope;
 use crate::run::workspace::Workspace;
-use crate::tree::Hints;
 
 /// A task that is not complete on the tree as it is now, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,23 +28,29 @@ pub enum WhyUnmet {
     OtherTree(RunId),
 }
 
+impl fmt::Display for UnmetDependency {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = &self.task;
+        match &self.why {
+            WhyUnmet::NeverRun => write!(formatter, "{task}: it has no verdict yet"),
+            WhyUnmet::Incomplete(run) => write!(formatter, "{task}: {run} says that it is not"),
+            WhyUnmet::OtherTree(run) => write!(formatter, "{task}: {run} is of another state of the files"),
+        }
+    }
+}
+
 impl Workspace {
-    /// Returns those of the tasks that are not complete on the tree as it is now, in their order.
+    /// Returns those of the tasks that are not complete on this tree, in their order.
     ///
     /// # Errors
-    /// When the ledger, the index or the tree cannot be read, and when a report is not the one the ledger knows: whoever edits one
+    /// When the ledger or the index cannot be read, and when a report is not the one the ledger knows: whoever edits one
     /// makes no task complete.
-    pub fn unmet_dependencies(
-        &mut self,
-        settings: &Settings,
+    pub(crate) fn unmet_dependencies(
+        &self,
         scope: &Scope,
         tasks: &[TaskId],
+        tree: TreeDigest,
     ) -> Result<Vec<UnmetDependency>, RunError> {
-        if tasks.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.catch_up(&scope.project)?;
-        let (tree, _) = self.tree_digest(settings, scope, &Hints::Everything)?;
         let mut unmet = Vec::new();
         for task in tasks {
             let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;

@@ -121,6 +121,18 @@ pub enum RunError {
         /// The task.
         task: TaskId,
     },
+    /// Only a person may approve what a plan weakens.
+    #[error("task `{task}` asks for less than was approved: only a person can approve that")]
+    ApprovalNeedsPerson {
+        /// The task.
+        task: TaskId,
+    },
+    /// The plan is another than the person was shown.
+    #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
+    ApprovedMeanwhile {
+        /// The task.
+        task: TaskId,
+    },
     /// A change of the TDD cycle makes no sense now.
     #[error(transparent)]
     Cycle(crate::routing::TransitionError),
@@ -137,7 +149,9 @@ impl RunError {
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
-            Self::PersonNeeded { .. } => CommandExit::PersonNeeded,
+            Self::PersonNeeded { .. } | Self::ApprovalNeedsPerson { .. } | Self::ApprovedMeanwhile { .. } => {
+                CommandExit::PersonNeeded
+            }
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
@@ -186,6 +200,8 @@ impl RunError {
             }
             Self::Retest(refusal) => refusal.hint().to_owned(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
+            Self::ApprovalNeedsPerson { task } => format!("run `proctor approve --task {task}` yourself on a terminal"),
+            Self::ApprovedMeanwhile { task } => format!("run `proctor approve --task {task}` again"),
             Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
         };
         Some(hint)

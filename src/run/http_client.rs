@@ -2,7 +2,9 @@
 //!
 //! The request has a thread of its own, because neither a name server nor a connection can be waited for beside a stop request; a
 //! stop shuts its connection. No proxy is taken from the environment and nothing is kept from one request to the next: each
-//! request is the same, whoever starts proctor.
+//! request is the same, whoever starts proctor. Redirects are followed here and not by the client: see `redirect`.
+
+mod redirect;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -12,11 +14,12 @@ use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use ureq::http::{HeaderMap, Request, Uri};
-use ureq::{Agent, Error, ResponseExt as _};
+use ureq::http::{HeaderMap, Request, Response, Uri, header};
+use ureq::{Agent, Body, Error};
 
 use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason};
 use crate::process::clock::{self, Monotonic};
+use crate::run::http_client::redirect::Message;
 
 /// So long nobody looks whether the run was stopped.
 const SLICE: Duration = Duration::from_millis(20);
@@ -60,10 +63,12 @@ pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
     let begun = clock::monotonic();
     let (tell, told) = channel();
     let worker = agent.clone();
+    let hops = if request.follow_redirects { MOST_REDIRECTS } else { 0 };
+    let course = Course { hops, begun, timeout: patience.timeout };
     let work = move || {
         let resolution = resolve(&target);
         let outcome = match &resolution {
-            Ok(addresses) => exchange(&worker, message, addresses),
+            Ok(addresses) => exchange(&worker, Message::of(message), addresses, &course),
             Err(why) => ExchangeOutcome::Unanswered(not_found(&target, why)),
         };
         let _nobody_waits = tell.send(Sent { outcome, resolution: Some(resolution) });
@@ -100,8 +105,9 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
         .proxy(None)
         .http_status_as_error(false)
         .timeout_global(Some(timeout))
-        .max_redirects(if request.follow_redirects { MOST_REDIRECTS } else { 0 })
-        .max_redirects_will_error(request.follow_redirects)
+        // The client's own would take every header but one to whatever host an answer names.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
         .max_response_header_size(HEADER_CAP)
         .max_idle_connections(0)
         .user_agent(concat!("proctor/", env!("CARGO_PKG_VERSION")));
@@ -110,9 +116,8 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
     config.build().new_agent()
 }
 
-/// Makes a request of what the plan says, or says why it is none.
-fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> {
-    let uri: Uri = request.url.parse().map_err(|error| format!("its URL is none: {error}"))?;
+/// Returns where an address leads, or says why it leads nowhere.
+fn target(uri: &Uri) -> Result<Target, String> {
     let default_port = match uri.scheme_str() {
         Some("http") => 80,
         Some("https") if cfg!(feature = "tls") => 443,
@@ -120,7 +125,13 @@ fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> 
         Some(_) | None => return Err("its URL does not begin with `http://` or `https://`".to_owned()),
     };
     let host = uri.host().filter(|host| !host.is_empty()).ok_or("its URL names no host")?;
-    let target = Target { host: host.trim_matches(['[', ']']).to_owned(), port: uri.port_u16().unwrap_or(default_port) };
+    Ok(Target { host: host.trim_matches(['[', ']']).to_owned(), port: uri.port_u16().unwrap_or(default_port) })
+}
+
+/// Makes a request of what the plan says, or says why it is none.
+fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> {
+    let uri: Uri = request.url.parse().map_err(|error| format!("its URL is none: {error}"))?;
+    let target = target(&uri)?;
     let mut builder = Request::builder().method(request.method.word()).uri(uri);
     let mut names_a_type = false;
     for (name, value) in &request.headers {
@@ -149,17 +160,49 @@ fn resolve(target: &Target) -> Result<Vec<SocketAddr>, String> {
     if addresses.is_empty() { Err("the name has no address".to_owned()) } else { Ok(addresses) }
 }
 
-fn exchange(agent: &Agent, message: Request<Vec<u8>>, addresses: &[SocketAddr]) -> ExchangeOutcome {
-    let asked = message.uri().clone();
-    let (parts, body) = message.into_parts();
+/// How far a request may be redirected, and how long all of it may take.
+struct Course {
+    /// Redirects that are followed; none: one is an answer.
+    hops: u32,
+    begun: Monotonic,
+    timeout: Duration,
+}
+
+fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
+    let asked = first.uri.clone();
+    let (mut message, mut addresses) = (first, addresses.to_vec());
+    for followed in 0..=course.hops {
+        let response = match ask(agent, &message, course) {
+            Ok(response) => response,
+            Err(error) => return failure(error, &addresses),
+        };
+        let location = response.headers().get(header::LOCATION);
+        let next = if course.hops > 0 { message.redirected(response.status(), location) } else { None };
+        message = match next {
+            None => return answer(response, Some(&message.uri).filter(|uri| **uri != asked), &addresses),
+            Some(Err(why)) => return ExchangeOutcome::Unanswered(unfollowed("REDIRECT", &addresses, why)),
+            Some(Ok(_)) if followed == course.hops => break,
+            Some(Ok(next)) => next,
+        };
+        // What another host does not answer is told with its own addresses.
+        addresses = target(&message.uri).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
+    }
+    let why = format!("it was redirected more than {MOST_REDIRECTS} times");
+    ExchangeOutcome::Unanswered(unfollowed("TOO_MANY_REDIRECTS", &addresses, why))
+}
+
+/// Sends one message, in the time that is left.
+fn ask(agent: &Agent, message: &Message, course: &Course) -> Result<Response<Body>, Error> {
+    let left = course.timeout.saturating_sub(clock::monotonic().since(course.begun));
     // A body of no bytes would still be announced as one.
-    let answered =
-        if body.is_empty() { agent.run(Request::from_parts(parts, ())) } else { agent.run(Request::from_parts(parts, body)) };
-    let mut response = match answered {
-        Ok(response) => response,
-        Err(error) => return failure(error, addresses),
-    };
-    let redirected_to = Some(response.get_uri()).filter(|uri| **uri != asked).map(ToString::to_string);
+    if message.body.is_empty() {
+        agent.run(agent.configure_request(message.with(())).timeout_global(Some(left)).build())
+    } else {
+        agent.run(agent.configure_request(message.with(message.body.clone())).timeout_global(Some(left)).build())
+    }
+}
+
+fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let (status, headers) = (response.status().as_u16(), headers_of(response.headers()));
     let mut body = Vec::new();
     let cap = Answer::BODY_CAP as u64;
@@ -169,7 +212,14 @@ fn exchange(agent: &Agent, message: Request<Vec<u8>>, addresses: &[SocketAddr]) 
     }
     let is_complete = body.len() <= Answer::BODY_CAP;
     body.truncate(Answer::BODY_CAP);
+    let redirected_to = redirected_to.map(ToString::to_string);
     ExchangeOutcome::Answered(Answer { status, headers, body, is_complete, redirected_to })
+}
+
+/// Returns the fault of a redirect that is not followed.
+fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> ConnectionFault {
+    let port = addresses.last().map(SocketAddr::port);
+    ConnectionFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
 }
 
 fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
@@ -203,10 +253,8 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
         Error::Timeout(_) => ExchangeOutcome::OutOfTime,
         Error::Io(error) => ExchangeOutcome::Unanswered(of_system(&error, last)),
         Error::HostNotFound => named("ENOTFOUND", "the host's name has no address".to_owned()),
-        Error::TooManyRedirects => named("TOO_MANY_REDIRECTS", format!("it was redirected more than {MOST_REDIRECTS} times")),
         Error::Protocol(error) => named("PROTOCOL", format!("the answer is no HTTP/1.1: {error}")),
         Error::LargeResponseHeader(..) => named("PROTOCOL", format!("the answer's headers have more than {HEADER_CAP} bytes")),
-        Error::RedirectFailed => named("REDIRECT", "the answer redirects a request that has a body".to_owned()),
         Error::Tls(why) => named("TLS", format!("TLS failed: {why}")),
         #[cfg(feature = "tls")]
         Error::Rustls(error) => named("TLS", format!("TLS failed: {error}")),

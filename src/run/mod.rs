@@ -14,6 +14,7 @@
 //! `proposal` compares a proposed specification with the one there is.
 
 mod agent;
+mod approval;
 mod archive;
 mod carry_out;
 mod conclude;
@@ -23,6 +24,7 @@ mod debt;
 mod denied_write;
 mod dependency;
 mod diagnosis;
+mod earlier_runs;
 mod environment;
 mod error;
 mod examination;
@@ -46,9 +48,11 @@ mod records;
 mod registration;
 mod request;
 mod reuse;
+mod review;
 mod sandbox;
 mod selection;
 mod serving;
+mod specifications;
 mod standing;
 mod surroundings;
 mod task_list;
@@ -74,6 +78,7 @@ pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use sandbox::SandboxError;
 pub use selection::Checks;
 pub use serving::record_serving;
-pub use standing::Described;
+pub use specifications::{Specifications, TaskError, read_text};
+pub use standing::{Described, Undescribed};
 pub use task_list::keep_task_list;
 pub use workspace::{StepObserver, Workspace};

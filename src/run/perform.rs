@@ -3,10 +3,12 @@
 //! for one that starts no process in `looks`; `attempts` is how often an action goes through it.
 
 mod attempts;
+mod control;
 mod ends;
 mod looks;
 mod reports;
 mod reusing;
+mod reviewing;
 mod running_service;
 mod services;
 
@@ -40,6 +42,7 @@ use crate::tools;
 use crate::verdict;
 
 use self::attempts::Attempts;
+use self::control::with_control;
 use self::ends::{not_a_process, not_started};
 use self::reports::{own_report, take_project_report, take_report};
 pub(crate) use self::running_service::RunningService;
@@ -205,6 +208,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
+        let control = self.perform_control(action, self.allowed(action))?;
         let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
         let root = &self.course.request.scope.root;
         let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
@@ -221,7 +225,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         drop((old_report, old_coverage));
         let channel = preparation.report.channel();
-        let interpretation = tools::interpret(&tools::Input {
+        let said = tools::interpret(&tools::Input {
             action,
             end: &ended.end,
             stdout: &ended.captured.stdout,
@@ -232,19 +236,23 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &self.course.request.scope.root,
             survivors: ended.survivors.len(),
         });
+        let (interpretation, mut observed) = self.attempts.read(action, &ended, said, &names.log.name);
+        let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
-        let mut files = self.keep_streams(action, &ended, &names)?;
+        let mut files = control.map(|control| control.files).unwrap_or_default();
+        files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
+        files.extend(self.keep_review(action, &mut observed, &names)?);
         self.directory.begin_sync();
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let judged = Judged { observed: Observed::Nothing, interpretation, ready_after: None };
+        let judged = Judged { observed, interpretation, ready_after: None };
         let facts = self.over(action, ended, judged, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
@@ -342,6 +350,10 @@ impl<'w, 'c> Performer<'w, 'c> {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
         };
+        let input = match self.attempts.input() {
+            Ok(input) => input,
+            Err(failure) => return Ok(Err(failure)),
+        };
         let isolation = self.isolation(action, &program, &directory, environment, output)?;
         Ok(Ok(LaunchRequest {
             program,
@@ -349,6 +361,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment: environment.variables.clone().into_iter().collect(),
             directory,
             isolation,
+            input,
         }))
     }
 
@@ -399,6 +412,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             phase: self.course.phase(),
             cycle_started: self.course.in_cycle(),
             run_timeout: allowed.of_the_run,
+            expected_failure: self.course.expected_failure(),
         })
     }
 

@@ -7,10 +7,11 @@ use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest,
-    TreePath, Trigger,
+    TreePath, Trigger, Unapproved,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
+use crate::run::dependency::UnmetDependency;
 use crate::run::environment::EnvironmentSettings;
 use crate::run::error::RunError;
 use crate::run::queue::QueueSettings;
@@ -97,6 +98,10 @@ pub enum Carried {
     Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused(PauseRecord),
+    /// Nothing was run: tasks it depends on are not complete on this tree.
+    Waits(Vec<UnmetDependency>),
+    /// Nothing was run: the plan asks for less than was approved (S7).
+    NotApproved(Unapproved),
 }
 
 /// A sealed run.

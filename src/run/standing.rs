@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::config::Configuration;
 use crate::evidence::{self, Store};
 use crate::model::{
     Activity, Approval, Attention, CommandExit, FreshnessFacts, LastVerdict, MovedRun, OverallResult, OverallStatus, Plan,
@@ -12,14 +13,16 @@ use crate::model::{
     compute_freshness,
 };
 use crate::report::{EXECUTION_REPORT_FILE, parse};
+use crate::run::approval::unapproved_in;
 use crate::run::archive::Archive;
 use crate::run::error::RunError;
 use crate::run::known_trees::look_once;
 use crate::run::registration::{Found, Place};
 use crate::run::request::{Scope, Settings};
+use crate::run::specifications::{Specifications, TaskError};
 use crate::run::workspace::{Workspace, catch_up};
 use crate::store::{self, IndexedRun};
-use crate::tree::Hints;
+use crate::tree::{self, Hints};
 
 /// So many of the newest runs are looked at for ones whose tree moved: two in a row tell that it moves again and again.
 const MOVED_RUNS: u32 = 2;
@@ -31,6 +34,17 @@ pub struct Described<'a> {
     pub plan: &'a Plan,
     /// How.
     pub settings: &'a Settings,
+    /// What the plans of other tasks are made with.
+    pub configuration: &'a Configuration,
+}
+
+/// A project whose checks have no plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Undescribed<'a> {
+    /// Why, one line for each problem.
+    pub problems: &'a [String],
+    /// What can be read nevertheless: tasks of specifications may have plans.
+    pub readable: Option<(&'a Settings, &'a Configuration)>,
 }
 
 /// Whose standing is asked for, and what is known of it beforehand.
@@ -39,20 +53,33 @@ struct Question<'a> {
     approval: Approval,
     root: &'a Path,
     asked: Asked<'a>,
+    /// The tasks that are asked about beside those that are watched or have a history.
+    wanted: &'a [TaskId],
 }
 
 /// What the project's files say.
 enum Asked<'a> {
     /// What would be run, or what is wrong.
-    Described(Result<Described<'a>, &'a [String]>),
-    /// Nobody read them; this was the task.
-    Unlooked(TaskId),
+    Described(Result<Described<'a>, Undescribed<'a>>),
+    /// Nobody read them.
+    Unlooked,
 }
 
 /// What the tree and the plan are now, as far as somebody looked.
-struct Look {
+struct Look<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
+    /// The tasks that are asked about beside the configuration's and those that have a history.
+    wanted: Vec<TaskId>,
+    /// The specifications in that tree, and what their plans are made with; none where nobody looked.
+    specifications: Option<(&'a Specifications, &'a Configuration)>,
+}
+
+/// What a task's plan is now.
+struct PlanFacts {
+    now: PlanNow,
+    approval: Approval,
+    problems: Vec<String>,
 }
 
 impl Archive {
@@ -60,14 +87,16 @@ impl Archive {
     ///
     /// # Errors
     /// When the tree, the ledger or the index cannot be read.
-    pub fn standing(&mut self, root: &Path, described: Result<Described<'_>, &[String]>) -> Result<ProjectStanding, RunError> {
+    pub fn standing(
+        &mut self,
+        root: &Path,
+        described: Result<Described<'_>, Undescribed<'_>>,
+        wanted: &[TaskId],
+    ) -> Result<ProjectStanding, RunError> {
         let (project, approval) = self.find_approved(root)?;
-        let question = Question { project: project.as_ref(), approval, root, asked: Asked::Described(described) };
-        let look = |settings: &Settings| {
-            let index = look_once(&self.store, settings, project.as_ref(), root)?;
-            Ok(index.digest())
-        };
-        stand(&self.store, &mut self.index, &question, look)
+        let question = Question { project: project.as_ref(), approval, root, asked: Asked::Described(described), wanted };
+        let look = |settings: &Settings| look_once(&self.store, settings, project.as_ref(), root);
+        stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
     /// Returns how the verdicts of a project stand as far as that is known without a look at its tree: never fresh.
@@ -79,11 +108,16 @@ impl Archive {
         project: Option<&ProjectId>,
         root: &Path,
         approval: Approval,
-        task: TaskId,
+        wanted: &[TaskId],
         activity: Activity,
     ) -> Result<ProjectStanding, RunError> {
-        let question = Question { project, approval, root, asked: Asked::Unlooked(task) };
-        judge(&self.store, &mut self.index, &question, &Look { tree: None, activity })
+        let question = Question { project, approval, root, asked: Asked::Unlooked, wanted };
+        judge(
+            &self.store,
+            &mut self.index,
+            &question,
+            &Look { tree: None, activity, wanted: wanted.to_vec(), specifications: None },
+        )
     }
 
     /// Returns whether a process writes a project's evidence at this moment.
@@ -130,67 +164,97 @@ impl Workspace {
     pub fn standing(
         &mut self,
         scope: &Scope,
-        described: Result<Described<'_>, &[String]>,
+        described: Result<Described<'_>, Undescribed<'_>>,
+        wanted: &[TaskId],
         hints: &Hints,
     ) -> Result<ProjectStanding, RunError> {
         let question = Question {
+            wanted,
             project: Some(&scope.project),
             approval: Approval::Approved,
             root: &scope.root,
             asked: Asked::Described(described),
         };
-        let look = |settings: &Settings| {
-            let index = self.trees.look(&self.store, settings, scope, hints)?;
-            Ok(index.digest())
-        };
-        stand(&self.store, &mut self.index, &question, look)
+        let look = |settings: &Settings| self.trees.look(&self.store, settings, scope, hints);
+        stand(&self.store, &mut self.index, &mut self.specifications, &question, look)
     }
 }
 
 fn stand(
     store: &Store,
     index: &mut store::Index,
+    specifications: &mut Specifications,
     question: &Question<'_>,
-    look: impl FnOnce(&Settings) -> Result<TreeDigest, RunError>,
+    look: impl FnOnce(&Settings) -> Result<tree::Index, RunError>,
 ) -> Result<ProjectStanding, RunError> {
     let holder = question.project.map(|project| store.holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
-    // While a run is under way its own closing look tells more than one from here.
-    let tree = match (&question.asked, activity) {
-        (Asked::Described(Ok(described)), Activity::Idle) if question.root.is_dir() => Some(look(described.settings)?),
-        _ => None,
+    let readable = match &question.asked {
+        Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),
+        Asked::Described(Err(undescribed)) => undescribed.readable,
+        Asked::Unlooked => None,
     };
-    judge(store, index, question, &Look { tree, activity })
+    if let Some(project) = question.project {
+        catch_up(store, index, project)?;
+    }
+    let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
+    let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
+    let wanted = [question.wanted, &named].concat();
+    let mut seen = Look { tree: None, activity, wanted, specifications: None };
+    // While a run is under way its own closing look tells more than one from here.
+    if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
+        && question.root.is_dir()
+    {
+        let tree = look(settings)?;
+        seen.tree = Some(tree.digest());
+        let watched = &configuration.watch.tasks;
+        if watched.asks_for_specifications() || needs_specifications(index, question, &seen.wanted)? {
+            specifications.update(question.root, &tree);
+            if watched.asks_for_specifications() {
+                seen.wanted.extend(specifications.tasks());
+            }
+            seen.specifications = Some((specifications, configuration));
+        }
+    }
+    judge(store, index, question, &seen)
 }
 
-fn judge(store: &Store, index: &mut store::Index, question: &Question<'_>, look: &Look) -> Result<ProjectStanding, RunError> {
+/// Returns whether a task is asked about that only a specification can have: nothing is read where none is.
+fn needs_specifications(index: &store::Index, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
+    let own = own_task(question);
+    Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
+}
+
+fn judge(store: &Store, index: &mut store::Index, question: &Question<'_>, look: &Look<'_>) -> Result<ProjectStanding, RunError> {
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
     let mut tasks = Vec::new();
-    for task in tasks_of(index, question)? {
+    for task in tasks_of(index, question, &look.wanted)? {
         let history = question.project.map(|project| History::read(store, index, project, &task)).transpose()?;
         let history = history.unwrap_or_default();
+        let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { RootNow::Present } else { RootNow::Missing },
-            approval: question.approval,
-            plan: plan_now(question, &task, history.verdict.as_ref()),
+            approval: plan.approval,
+            plan: plan.now,
             tree: look.tree,
             activity: look.activity,
             verdict: history.verdict,
             moved: history.moved,
             attention: if history.tdd.paused.is_some() { Attention::Needed } else { Attention::NotNeeded },
         };
-        let plan = match (facts.plan, &question.asked) {
+        let digest = match (facts.plan, &question.asked) {
             (PlanNow::Known(digest), Asked::Described(_)) => Some(digest),
-            (PlanNow::Known(_) | PlanNow::Wrong | PlanNow::WithoutTask, _) => None,
+            (PlanNow::Known(_) | PlanNow::Wrong | PlanNow::SpecificationWrong | PlanNow::WithoutTask, _) => None,
         };
         let freshness = compute_freshness(&facts);
-        tasks.push(TaskStanding { freshness, task, tree: look.tree, plan, verdict: facts.verdict });
+        let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
+        tasks.push(TaskStanding { freshness, task, tree, plan: digest, verdict, problems });
     }
     let mut problems = match &question.asked {
-        Asked::Described(Err(problems)) => problems.to_vec(),
-        Asked::Described(Ok(_)) | Asked::Unlooked(_) => Vec::new(),
+        Asked::Described(Err(undescribed)) => undescribed.problems.to_vec(),
+        Asked::Described(Ok(_)) | Asked::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
         // Those of the last report, and those since: whoever asks after a run wants to know them too.
@@ -200,33 +264,68 @@ fn judge(store: &Store, index: &mut store::Index, question: &Question<'_>, look:
     Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
-/// Returns the task of the configuration, then those that have a history.
-fn tasks_of(index: &store::Index, question: &Question<'_>) -> Result<Vec<TaskId>, RunError> {
-    let own = match &question.asked {
+/// Returns the task whose plan was read beforehand.
+fn own_task(question: &Question<'_>) -> TaskId {
+    match &question.asked {
         Asked::Described(Ok(described)) => described.plan.task.clone(),
-        Asked::Described(Err(_)) => TaskId::default_task(),
-        Asked::Unlooked(task) => task.clone(),
-    };
+        Asked::Described(Err(_)) | Asked::Unlooked => TaskId::default_task(),
+    }
+}
+
+/// Returns the task of the configuration, then those that were asked for, then those that have a history.
+fn tasks_of(index: &store::Index, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(RunError::Index)?,
         None => Vec::new(),
     };
-    let others = known.into_iter().filter(|task| *task != own).collect::<Vec<_>>();
-    Ok(std::iter::once(own).chain(others).collect())
+    let mut tasks = vec![own_task(question)];
+    for task in wanted.iter().cloned().chain(known) {
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    Ok(tasks)
 }
 
-fn plan_now(question: &Question<'_>, task: &TaskId, verdict: Option<&LastVerdict>) -> PlanNow {
-    match &question.asked {
-        Asked::Described(Err(_)) => PlanNow::Wrong,
-        Asked::Described(Ok(described)) if described.plan.task == *task => {
-            PlanNow::Known(crate::spec::plan_digest(described.plan))
+fn plan_facts(
+    index: &store::Index,
+    question: &Question<'_>,
+    look: &Look<'_>,
+    task: &TaskId,
+    verdict: Option<&LastVerdict>,
+) -> Result<PlanFacts, RunError> {
+    let facts = |now, problems| PlanFacts { now, approval: question.approval, problems };
+    let is_own = own_task(question) == *task;
+    let read;
+    let plan = match &question.asked {
+        Asked::Described(Ok(described)) if is_own => described.plan,
+        Asked::Described(Err(undescribed)) if is_own || undescribed.readable.is_none() => {
+            return Ok(facts(PlanNow::Wrong, Vec::new()));
         }
-        // Nobody read the files. The tree is not known either, so that nothing is called fresh for it.
-        Asked::Unlooked(own) if own == task => {
-            verdict.and_then(|verdict| verdict.plan).map_or(PlanNow::WithoutTask, PlanNow::Known)
-        }
-        Asked::Described(Ok(_)) | Asked::Unlooked(_) => PlanNow::WithoutTask,
-    }
+        Asked::Described(_) => match look.specifications.map(|(read, configuration)| read.plan(configuration, task)) {
+            Some(Ok(plan)) => {
+                read = plan;
+                &read
+            }
+            // It had verdicts: they are of a task that is gone.
+            Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(PlanNow::WithoutTask, Vec::new())),
+            Some(Err(error)) => return Ok(facts(PlanNow::SpecificationWrong, error.lines())),
+            // Nobody looked, because a run is under way. The tree is not known either, so that nothing is called fresh for it.
+            None => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
+        },
+        Asked::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
+    };
+    let digest = crate::spec::plan_digest(plan);
+    let unapproved = match question.project {
+        Some(project) => unapproved_in(index, project, plan, digest)?,
+        None => None,
+    };
+    let approval = if unapproved.is_some() { Approval::NotApproved } else { question.approval };
+    Ok(PlanFacts { now: PlanNow::Known(digest), approval, problems: unapproved.map(|it| it.weakened).unwrap_or_default() })
+}
+
+fn plan_of_verdict(verdict: Option<&LastVerdict>) -> PlanNow {
+    verdict.and_then(|verdict| verdict.plan).map_or(PlanNow::WithoutTask, PlanNow::Known)
 }
 
 /// What the ledger says of a task.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
+use crate::model::{Action, Digest, LedgerLine, Plan, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::environment::{ChildEnvironment, search_path};
@@ -19,6 +20,7 @@ use crate::run::parking::Parking;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::selection::Checks;
+use crate::run::specifications::{Specifications, TaskError};
 use crate::run::surroundings::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
 use crate::run::tool_version::{ToolPlace, read_tool_version};
 use crate::store;
@@ -44,6 +46,7 @@ pub struct Workspace {
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
+    pub(crate) specifications: Specifications,
     digests: KnownDigests,
     opening_notes: Vec<String>,
     runs_ahead: RunsAhead,
@@ -80,6 +83,7 @@ impl Workspace {
             observer,
             trees: KnownTrees::default(),
             verdict_tree: None,
+            specifications: Specifications::default(),
             digests: KnownDigests::new(),
             opening_notes: set_aside_notes(opened.set_aside),
             runs_ahead: RunsAhead::Many,
@@ -224,6 +228,36 @@ impl Workspace {
     ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         Ok((index.digest(), index.issues()))
+    }
+
+    /// Returns the plan of a task of a test specification in the tree as it is now; as [`Self::tree_digest`] for the hints.
+    ///
+    /// # Errors
+    /// When the tree cannot be read. That the task has no plan is a value.
+    pub fn plan_of_task(
+        &mut self,
+        (settings, configuration): (&Settings, &Configuration),
+        scope: &Scope,
+        task: &TaskId,
+        hints: &Hints,
+    ) -> Result<Result<Plan, TaskError>, RunError> {
+        self.read_specifications(settings, scope, hints)?;
+        Ok(self.specifications.plan(configuration, task))
+    }
+
+    /// Returns every task of every test specification in the tree as it is now, sorted.
+    ///
+    /// # Errors
+    /// When the tree cannot be read.
+    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<Vec<TaskId>, RunError> {
+        self.read_specifications(settings, scope, hints)?;
+        Ok(self.specifications.tasks())
+    }
+
+    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<(), RunError> {
+        let index = self.trees.look(&self.store, settings, scope, hints)?;
+        self.specifications.update(&scope.root, &index);
+        Ok(())
     }
 
     /// Saves what is known of the trees for the next start, if there is enough that is not saved. For when nobody waits.

@@ -41,6 +41,6 @@ fn essence(actions: &[Action]) -> Vec<Action> {
     actions
 }
 
-fn canonical(value: &impl Serialize) -> Digest {
+pub(super) fn canonical(value: &impl Serialize) -> Digest {
     Digest::of(&serde_json_canonicalizer::to_vec(value).expect("a plan holds nothing that JSON cannot"))
 }

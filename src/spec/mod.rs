@@ -14,13 +14,21 @@ mod package;
 mod policy;
 mod recognised;
 mod resolve;
+mod review;
 pub mod specification;
+mod strictness;
 mod task;
+mod terms;
 #[cfg(test)]
 mod tests;
+mod weakening;
 
 pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;
 pub use resolve::{discover, plan, plan_command, resolve};
+pub use review::plan_review;
+pub use strictness::hold_to_project;
 pub use task::{TaskSurroundings, resolve_task};
+pub use terms::plan_terms;
+pub use weakening::weakenings;

@@ -120,10 +120,15 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
 
 /// Returns the arguments a script hands to eslint.
 pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
+    arguments_of(script, "eslint")
+}
+
+/// Returns the arguments a script hands to a program.
+pub(super) fn arguments_of(script: &str, program: &str) -> Option<Vec<String>> {
     let words = shlex::split(&script.replace(';', " ; "))?;
     let is_end = |word: &String| matches!(word.as_str(), "&&" | "||" | ";" | "|" | "&");
     words.split(is_end).find_map(|command| {
-        let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
+        let start = command.iter().position(|word| word.rsplit('/').next() == Some(program))?;
         // `yarn add eslint` does not call it; in front of a call stand variables, launchers and their options only.
         let launches =
             command[..start].iter().all(|word| word.contains('=') || word.starts_with('-') || LAUNCHERS.contains(&word.as_str()));
@@ -131,7 +136,7 @@ pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Words that may stand before `eslint` in a call of it.
+/// Words that may stand before a program in a call of it.
 const LAUNCHERS: &[&str] =
     &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
 

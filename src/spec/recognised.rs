@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_in_the_command_itself_counts_and_names_its_line() {
+    fn c30_a_limit_in_the_command_itself_counts_and_names_its_line() {
         let policy = of("npx eslint . --max-warnings=4").policy.expect("a policy");
         assert_eq!((policy.max_warnings, policy.place.as_str()), (Some(4), "proctor.toml:3"));
         assert_eq!(of("make --max-warnings 0").policy, None);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving, SupersededRecord,
-    TaskId, TaskListRecord, TddState, ViolationRecord,
+    ApprovalRecord, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
+    SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::schema::TABLES;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -102,6 +102,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Retest(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
+        LedgerBody::Approval(record) => write_approval(connection, project, record, sequence),
     }
 }
 
@@ -128,6 +129,20 @@ fn write_violation(
         connection,
         "INSERT INTO violations (project, sequence, record) VALUES (?1, ?2, ?3)",
         params![project.as_str(), to_integer(sequence.0), to_json(record)],
+    )
+}
+
+/// The newest approval is what a later plan is compared with.
+fn write_approval(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &ApprovalRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![project.as_str(), record.task.as_str(), record.plan_digest.hex(), to_json(&record.terms), to_integer(sequence.0)],
     )
 }
 

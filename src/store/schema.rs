@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -97,6 +97,17 @@ CREATE TABLE inputs (
 ";
 
 const VERSION_3: &str = "
+CREATE TABLE approvals (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    plan_digest TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, task)
+) STRICT, WITHOUT ROWID;
+";
+
+const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
     path TEXT NOT NULL,
@@ -114,7 +125,7 @@ CREATE TABLE violations (
 ";
 
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 10] = [
+pub(super) const TABLES: [(&str, &str); 11] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -123,6 +134,7 @@ pub(super) const TABLES: [(&str, &str); 10] = [
     ("configuration", "project"),
     ("served", "project"),
     ("inputs", "project"),
+    ("approvals", "project"),
     ("task_lists", "project"),
     ("violations", "project"),
 ];

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn several_candidates_are_generic_and_say_so() {
+    fn c32_several_candidates_are_generic_and_say_so() {
         let found = recognise_script("tsc --noEmit && eslint .");
         assert_eq!((found.tool, found.class), (Tool::Generic, ToolClass::Generic));
         assert!(found.note.expect("a note").contains("several tools"));

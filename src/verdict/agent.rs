@@ -15,6 +15,8 @@ pub(in crate::verdict) enum AgentWord {
     FixSpecification,
     /// Install what is missing.
     InstallTool,
+    /// Start what does not answer.
+    StartServer,
     /// Implement what the tests demand.
     ImplementFix,
     /// Write tests, or let the ones there run.
@@ -34,6 +36,7 @@ impl AgentWord {
             Self::FixTypes => "FIX_TYPES",
             Self::FixSpecification => "FIX_SPECIFICATION",
             Self::InstallTool => "INSTALL_TOOL",
+            Self::StartServer => "START_SERVER",
             Self::ImplementFix => "IMPLEMENT_FIX",
             Self::AddTests => "ADD_TESTS",
             Self::OptimizeOrRaiseTimeout => "OPTIMIZE_OR_RAISE_TIMEOUT",

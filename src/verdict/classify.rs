@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::model::{
     Action, ActionEnd, ActionKind, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
-    Diagnostic, DiagnosticSummary, DurationMs, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource,
-    ResultType, ToolClass, ToolPolicy,
+    Diagnostic, DiagnosticSummary, DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied,
+    PolicySource, ResultType, ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
+use crate::verdict::red::mark_red;
 use crate::verdict::rows::{Row, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
@@ -34,6 +35,8 @@ pub struct ActionFacts<'a> {
     pub cycle_started: bool,
     /// The time-out of the run as a whole, where that is what ended the action.
     pub run_timeout: Option<Duration>,
+    /// The failure that is expected of the task's tests in this phase (C06).
+    pub expected_failure: Option<&'a ExpectedFailure>,
 }
 
 /// What one action amounts to.
@@ -69,6 +72,10 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
     if let Some(proven) = services::proven(facts.action, facts.end, said) {
         return proven;
     }
+    // However it ended: that nobody has said anything is never a success.
+    if said == CategoryCode::NoVerdict {
+        return (said, None);
+    }
     let contradicted = match facts.end {
         ActionEnd::TimedOut { .. } => (said != CategoryCode::TimedOut)
             .then(|| (CategoryCode::TimedOut, "The action hit its limit and was stopped".to_owned())),
@@ -93,7 +100,15 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
 
 fn presumes_an_exit(said: CategoryCode) -> bool {
     is_proof_by_look(said)
-        || matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings)
+        || matches!(
+            said,
+            CategoryCode::TestsPassed
+                | CategoryCode::Clean
+                | CategoryCode::ExpectedExit
+                | CategoryCode::Findings
+                | CategoryCode::ReviewApproved
+                | CategoryCode::ReviewRejected
+        )
 }
 
 /// Returns whether a code says that something was seen to be as it must: a file, an answer.
@@ -118,6 +133,9 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
     }
     if said == CategoryCode::Clean && finds {
         return Some((CategoryCode::Findings, "The tool named findings".to_owned()));
+    }
+    if said == CategoryCode::ReviewApproved && exit_code != 0 {
+        return inconsistent(format!("Exit code {exit_code} and an approval contradict each other"));
     }
     if said == CategoryCode::Clean && exit_code != 0 {
         return inconsistent(format!("Exit code {exit_code} and no findings contradict each other"));
@@ -158,7 +176,7 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     if facts.action.class == ToolClass::Test {
         classification.tests_ran = Some(row.tests_ran);
     }
-    if let ActionEnd::TimedOut { limit, .. } = facts.end {
+    if let (ActionEnd::TimedOut { limit, .. }, CategoryCode::TimedOut | CategoryCode::ServiceNotReady) = (facts.end, row.code) {
         classification.limit = Some(*limit);
         let value = facts.action.limit_value(*limit);
         classification.timeout_value = facts.run_timeout.or(value.and_then(LimitValue::time)).map(DurationMs::from);
@@ -202,18 +220,6 @@ fn mark_file(classification: &mut Classification, action: &Action, result: Resul
         | ResultType::Timeout
         | ResultType::PrerequisiteFailure
         | ResultType::SpecificationError => {}
-    }
-}
-
-/// Says of failing tests whether they are a valid RED; without declared failing tests that excuses nothing (R6).
-fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
-    let classification = &mut outcome.classification;
-    let is_red = classification.code == CategoryCode::TestsFailed && facts.cycle_started && facts.phase == Phase::Red;
-    classification.is_expected_failure = Some(false);
-    classification.is_tdd_red_phase = Some(is_red);
-    if is_red {
-        outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
-        outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
     }
 }
 
@@ -275,7 +281,9 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
         ActionKind::HttpRequest(_) => Some("SERVICE_HEALTHY"),
-        ActionKind::TerminalCommand | ActionKind::CustomScript(_) => action.service.as_ref().map(|_| "SERVICE_HEALTHY"),
+        ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
+            action.service.as_ref().map(|_| "SERVICE_HEALTHY")
+        }
     }
 }
 

@@ -183,8 +183,9 @@ impl Tally {
         self.blocking_red += u32::from(blocks && classification.is_tdd_red_phase == Some(true));
         let uncollected = phase == ActionPhase::Step && classification.code == CategoryCode::CollectionError;
         self.blocking_collection += u32::from(blocks && uncollected);
-        self.allowed_findings += u32::from(!blocks && !succeeded);
-        self.expected_failures += u32::from(!blocks && classification.is_expected_failure == Some(true));
+        let declared = classification.is_expected_failure == Some(true);
+        self.allowed_findings += u32::from(!blocks && !succeeded && !declared);
+        self.expected_failures += u32::from(!blocks && declared);
         match phase {
             ActionPhase::Prerequisite => self.prerequisites_failed += u32::from(blocks),
             ActionPhase::Step => {
@@ -206,7 +207,9 @@ fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
         RunFlow::SpecificationWrong => OverallStatus::SpecificationError,
         RunFlow::Finished if tally.actions.invalid > 0 => OverallStatus::SpecificationError,
         RunFlow::Finished if tally.prerequisites_failed > 0 || tally.steps_allowed == 0 => OverallStatus::Failed,
-        RunFlow::Finished if tally.blocking + tally.allowed_findings + tally.steps_skipped > 0 => OverallStatus::PartialSuccess,
+        RunFlow::Finished if tally.blocking + tally.allowed_findings + tally.expected_failures + tally.steps_skipped > 0 => {
+            OverallStatus::PartialSuccess
+        }
         RunFlow::Finished => OverallStatus::Success,
     }
 }
@@ -249,7 +252,12 @@ fn reason(tally: &Tally, flow: RunFlow, result: Option<OverallResult>) -> String
             0 => String::new(),
             some => format!("; {some} of them with findings that the policy allows"),
         };
-        format!("{steps} ran and nothing blocks{findings}")
+        let declared = match tally.expected_failures {
+            0 => String::new(),
+            1 => "; 1 of them fails as declared".to_owned(),
+            some => format!("; {some} of them fail as declared"),
+        };
+        format!("{steps} ran and nothing blocks{findings}{declared}")
     } else if tally.prerequisites_failed > 0 && tally.steps_skipped > 0 {
         format!("A prerequisite failed, so {} skipped", were(tally.steps_skipped))
     } else if tally.blocking > 0 {

@@ -13,6 +13,7 @@ mod debt;
 mod exit;
 mod limits;
 mod policy;
+mod red;
 mod rows;
 mod services;
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn what_a_person_decides_is_refused_to_a_program_over_the_socket_as_on_the_comma
 }
 
 #[test]
-fn an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
+fn c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
     let project = project("grep -q good a.txt");
     project.save("a.txt", "good\n");
     project.proctor(["run"]).success();
@@ -128,7 +128,7 @@ fn make_writable(path: &std::path::Path) {
 }
 
 #[test]
-fn retests_need_a_change_and_end_with_the_budget_with_and_without_the_service() {
+fn c53_retests_need_a_change_and_end_with_the_budget_with_and_without_the_service() {
     let project = Project::new().toml(&format!("{}\n[tdd]\nmax_retests = 2\n", settings("grep -q good a.txt")));
     project.save("a.txt", "bad 0\n");
     project.proctor(["run"]).failure();

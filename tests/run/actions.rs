@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::run::planned::{carry_out, carry_out_and_tell, evidence, file, http};
 use crate::run::{check, cleanup, prerequisite, project, result};
+use crate::seed_004::assert_like;
 
 const LONG: &str = "600000";
 
@@ -23,16 +24,6 @@ fn free_port() -> String {
 fn server(port: &str, extra: &str) -> String {
     let url = format!("url = \"http://localhost:{port}/health\"");
     prerequisite("server", &["--serve", port, "--sleep", LONG]) + &format!("service = true\nready = {{ {url}{extra} }}\n")
-}
-
-/// Fails unless a value has each of the keys of an example, objects below objects likewise.
-#[track_caller]
-fn assert_shape(value: &Value, example: &Value, place: &str) {
-    let Value::Object(wanted) = example else { return };
-    for (key, below) in wanted {
-        let found = value.get(key).unwrap_or_else(|| panic!("{place} lacks `{key}`: {value:#}"));
-        assert_shape(found, below, &format!("{place}.{key}"));
-    }
 }
 
 fn checks(count: usize) -> String {
@@ -89,19 +80,7 @@ fn seed_004_detailed_example_2_a_connection_that_is_refused() {
     let url = format!("http://127.0.0.1:{port}/api/health");
     let report = carry_out(&project, |plan| plan.steps[1] = http(&plan.steps[1], HttpRequest::get(&url)));
     let entry = result(&report, "STEP.2");
-    let example = json!({
-        "actionId": 0, "status": 0,
-        "classification": {"category": 0, "reason": 0, "toolFailed": 0, "errorType": 0, "recoverableAction": 0, "possibleCauses": 0},
-        "result": {
-            "error": {"code": 0, "errno": 0, "syscall": 0, "address": 0, "port": 0, "message": 0},
-            "diagnostics": {
-                "serverHealthCheck": {"attempted": 0, "url": 0, "result": 0},
-                "portCheck": {"port": 0, "inUse": 0, "process": 0},
-            },
-        },
-        "debtGeneration": {"shouldGenerate": 0, "category": 0, "severity": 0, "title": 0, "suggestedFix": 0},
-    });
-    assert_shape(entry, &example, "STEP.2");
+    assert_like("example-2-execution-error", entry);
     assert_eq!((&entry["status"], &entry["classification"]["errorType"]), (&json!("EXECUTION_ERROR"), &json!("ECONNREFUSED")));
     let error = &entry["result"]["error"];
     assert_eq!(
@@ -116,36 +95,18 @@ fn seed_004_detailed_example_2_a_connection_that_is_refused() {
     assert_eq!((&debt["category"], &debt["severity"]), (&json!("INTEGRATION_FAILURE"), &json!("HIGH")));
     assert_eq!(entry["evidence"], "STEP.2-http-error.json");
     let record = evidence(&project, "STEP.2-http-error.json");
-    let standard = json!({
-        "actionId": 0, "type": 0,
-        "request": {"url": 0, "method": 0, "headers": {}, "body": 0, "timestamp": 0},
-        "response": {"success": 0, "error": {"code": 0, "errno": 0, "syscall": 0, "address": 0, "port": 0, "message": 0}, "duration": 0},
-        "diagnostics": {"serverHealthCheck": {"url": 0, "result": 0}, "portInUse": 0, "dnsResolution": 0},
-        "authenticity": {"capturedBy": 0, "timestamp": 0},
-    });
-    assert_shape(&record, &standard, "the record");
+    assert_like("evidence-http", &record);
     assert_eq!((&record["response"]["success"], &record["diagnostics"]["dnsResolution"]), (&json!(false), &json!("127.0.0.1")));
 }
 
 #[test]
 fn seed_004_detailed_example_4_a_service_whose_port_is_held_or_that_is_never_ready() {
-    let example = json!({
-        "actionId": 0, "status": 0,
-        "classification": {"category": 0, "reason": 0, "prerequisiteType": 0, "canContinue": 0},
-        "result": {
-            "timeout": 0, "actualDuration": 0,
-            "healthCheck": {"attempted": 0, "url": 0, "result": 0},
-            "diagnostics": {"portCheck": {"port": 0, "inUse": 0, "process": 0}},
-        },
-        "impact": {"subsequentStepsSkipped": 0, "testExecutionAborted": 0, "reason": 0},
-        "debtGeneration": {"shouldGenerate": 0, "category": 0, "severity": 0, "title": 0, "suggestedFix": 0},
-    });
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("it is bound").port().to_string();
     let held = project(&(server(&port, "") + &checks(2)));
     let report = carry_out(&held, |_| {});
     let entry = result(&report, "PREREQ.1");
-    assert_shape(entry, &example, "PREREQ.1");
+    assert_like("example-4-prerequisite-failure", entry);
     assert_eq!(
         (&entry["status"], &entry["classification"]["prerequisiteType"]),
         (&json!("PREREQUISITE_FAILURE"), &json!("SERVICE_HEALTHY"))
@@ -169,7 +130,6 @@ fn seed_004_detailed_example_4_a_service_whose_port_is_held_or_that_is_never_rea
     let late = project(&(silent + &checks(2)));
     let report = carry_out(&late, |_| {});
     let entry = result(&report, "PREREQ.1");
-    assert_shape(entry, &example, "PREREQ.1");
     let seen = &entry["result"];
     assert_eq!((&seen["timeout"], &seen["serverOutput"]), (&json!(300), &json!("waiting for the database\n")));
     assert_eq!((&seen["healthCheck"]["result"], &seen["healthCheck"]["duration"]), (&json!("TIMEOUT"), &json!(300)));

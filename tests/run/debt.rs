@@ -75,7 +75,7 @@ fn real_tests_and_lint_are_debt_and_what_is_left_keeps_its_id() {
 }
 
 #[test]
-fn the_debt_file_is_evidence_that_the_report_names_and_the_task_leads_to() {
+fn c52_the_debt_file_is_evidence_that_the_report_names_and_the_task_leads_to() {
     let project = project(&check("unit tests", &["--exit", "1"]));
     let output = project.proctor(["run"]).failure();
     let (report, debt) = (output.report(), debt_of(&output));

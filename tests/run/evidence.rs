@@ -35,7 +35,7 @@ fn with_runs() -> Project {
 }
 
 #[test]
-fn every_file_is_there_hashed_and_named_in_a_manifest_that_verifies() {
+fn c76_every_file_is_there_hashed_and_named_in_a_manifest_that_verifies() {
     let project = with_runs();
     let directories = run_directories(&project);
     assert_eq!(directories.len(), 4, "the run whose tree moved was repeated");
@@ -95,7 +95,7 @@ fn the_ledger_holds_the_hashes_of_the_report_and_the_manifest() {
 }
 
 #[test]
-fn logs_hold_the_exact_bytes() {
+fn c73_logs_hold_the_exact_bytes() {
     let every_byte: String = (0..=255_u8).map(|byte| format!("{byte:02x}")).collect();
     let toml = check("bytes", &["--raw-bytes", &every_byte]) + &check("much", &["--stdout-bytes", "3000000"]);
     let project = project(&toml);

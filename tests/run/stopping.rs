@@ -166,7 +166,7 @@ fn a_file_that_is_changed_and_changed_back_has_moved() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_named_and_killed() {
+fn c17_what_a_command_leaves_behind_is_named_and_killed() {
     let project = project("");
     let pid_file = beside(&project, "pid");
     let leaves = ["--fork", "--pid-file", &pid_file, "--sleep", LONG, "--end", "--wait-for", &pid_file];

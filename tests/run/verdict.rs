@@ -194,3 +194,13 @@ fn the_printed_settings_are_a_configuration_that_changes_nothing() {
     let plan = |output: &crate::common::Output| output.report()["testSpecification"]["planDigest"].clone();
     assert_eq!(plan(&before), plan(&after));
 }
+
+#[test]
+fn c33_what_blocks_decides_the_verdict_and_not_what_runs_next() {
+    let project = project(&(check("blocks", &["--exit", "1"]) + &check("later", &[])));
+    let report = project.proctor(["run"]).failure().report();
+    let (first, second) = (crate::run::result(&report, "STEP.1"), crate::run::result(&report, "STEP.2"));
+    assert_eq!((&first["blocking"], &second["status"]), (&true.into(), &"SUCCESS".into()));
+    assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
+    assert_eq!(report["executionSummary"]["overallStatus"], "PARTIAL_SUCCESS");
+}

@@ -125,6 +125,7 @@ for name in two tree branch; do
   echo 5 >"$HOME/$name/saved.txt"
   await "a verdict of $name in a cgroup" of_reach "$name" $((was + 1))
   reached="$reached$(grep -o '"level": *"[a-z]*"' "$HOME/$name/evidence/default/execution-report.json" | head -n 1 | cut -d '"' -f 4) "
+  one_line <"$HOME/$name/evidence/default/execution-report.json" | grep -o '"obstacles": *[[][^]]*]' | sed "s/^/OBSTACLES-$name /"
 done
 echo "CGROUPS $reached"
 systemctl --user restart proctor.service

@@ -10,11 +10,12 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
-use crate::cli::specification_files::{self, read_text, unreadable};
+use crate::cli::specification_files::{self, unreadable};
 use crate::config::{self, Configuration, Problem};
 use crate::model::CommandExit;
+use crate::run::read_text;
 use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
-use crate::spec::{self, DiskFiles};
+use crate::spec::{self, DiskFiles, hold_to_project};
 
 /// The document of `--json`.
 #[derive(Debug, Serialize)]
@@ -112,6 +113,7 @@ fn check_files(root: &Path, files: &[PathBuf], environment: &Environment) -> Res
 
 fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
     let reading = read_specification(text, name, Surroundings { project_root: root });
+    let reading = hold_to_project(reading, &DiskFiles::new(root));
     let tasks = reading.specification.iter().flat_map(|specification| specification.raw.tasks.keys().cloned());
     FileV1 {
         file: name.to_owned(),

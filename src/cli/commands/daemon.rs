@@ -65,11 +65,10 @@ fn files() -> ProjectFiles {
 }
 
 fn read(root: &Path) -> Result<Reloaded, Vec<String>> {
-    let loaded = setup::reload(root).map_err(|error| error.lines())?;
-    let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
-    let engine = engine_settings(&loaded.configuration.watch);
-    let pace = pace(&loaded.configuration.watch);
-    Ok(Reloaded { plan: loaded.plan, settings, engine, pace })
+    let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
+    let settings = opening::settings_of(root, &configuration).map_err(|error| error.lines())?;
+    let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
+    Ok(Reloaded { plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
 }
 
 fn of_socket(error: &ControlSocketError) -> CommandError {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening;
+use crate::cli::commands::run::name_of;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::live_line::LiveLine;
@@ -16,7 +17,7 @@ use crate::cli::setup::Loaded;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Digest, OverallStatus, PlanOrigin};
+use crate::model::{CommandExit, Digest, OverallStatus};
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::run::{Archive, Settings, passed_on};
 
@@ -34,15 +35,13 @@ pub(super) fn hand_over(
         return Ok(None);
     }
     let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
-    if loaded.plan.origin == PlanOrigin::Specification {
-        // It would be the checks of the project that are run, and another task's verdict that is shown.
-        let task = &loaded.plan.task;
-        render::note(&format!("note: the service runs the task `default` alone; `{task}` is run here, as soon as it lets go"));
-        return Ok(None);
-    }
     let settings = opening::settings(loaded)?;
-    let request =
-        RunRequestV1 { checks: options.checks.clone(), environment: Some(variables(environment, &settings.environment.pass)) };
+    let task = Some(loaded.plan.task.clone());
+    let request = RunRequestV1 {
+        task,
+        checks: checks(loaded, &options.checks),
+        environment: Some(variables(environment, &settings.environment.pass)),
+    };
     let path = format!("/v1/projects/{}/runs", served.project.id);
     let live = (!options.json && terminal::is_output_terminal()).then(|| LiveLine::begin(&served, style(environment))).flatten();
     let answered = served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN);
@@ -61,6 +60,11 @@ pub(super) fn hand_over(
             Ok(None)
         }
     }
+}
+
+/// Steps of a specification are called by their ids too; the service knows their names.
+fn checks(loaded: &Loaded, called: &[String]) -> Vec<String> {
+    called.iter().filter_map(|name| name_of(loaded, name)).collect()
 }
 
 fn style(environment: &Environment) -> Style {
@@ -126,6 +130,8 @@ pub(super) fn show(
 fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let message = match answer.outcome {
         RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),
+        RunOutcomeV1::Waits => screen::waits(&answer.task),
+        RunOutcomeV1::NotApproved => format!("task `{}` asks for less than was approved: nothing was run", answer.task),
         RunOutcomeV1::Superseded => "saves stopped the run again and again; nothing was judged".to_owned(),
         RunOutcomeV1::ConfigurationWrong => "the configuration is wrong".to_owned(),
         RunOutcomeV1::Failed => answer.problems.join("; "),
@@ -138,6 +144,11 @@ fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let error = CommandError::new(exit, message);
     match answer.outcome {
         RunOutcomeV1::NeedsHuman => error.hint(screen::resolve_hint(&answer.task)),
+        RunOutcomeV1::Waits => answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone())),
+        RunOutcomeV1::NotApproved => {
+            let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
+            error.hint(screen::approve_hint(&answer.task))
+        }
         RunOutcomeV1::ConfigurationWrong => {
             let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
             error.hint("mend proctor.toml and run the command again")

@@ -10,7 +10,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
-use crate::model::{Activity, Approval, CommandExit, TaskId};
+use crate::model::{Activity, Approval, CommandExit};
 use crate::run::{Archive, RegisteredProject};
 
 /// Carries the command out.
@@ -40,8 +40,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
 /// What its ledger says of a project that no service answers for.
 fn by_ledger(archive: &mut Archive, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
-    let task = TaskId::default_task();
-    let standing = archive.standing_unlooked(Some(&project.id), &root, Approval::Approved, task, Activity::Idle);
+    let standing = archive.standing_unlooked(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
     let standing = standing.map_err(|error| super::of_run(&error))?;
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown);
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id, Path::new(&project.path), project.serving) })

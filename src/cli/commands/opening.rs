@@ -94,9 +94,13 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
 
 /// Resolves the settings that are not the plan's.
 pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
-    let configuration = &loaded.configuration;
+    settings_of(&loaded.root, &loaded.configuration)
+}
+
+/// Resolves the settings of a project, whether it has a plan or not.
+pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<Settings, CommandError> {
     let from_file = match configuration.environment.env_file.as_deref() {
-        Some(name) => env_file::read(&loaded.root, name)?,
+        Some(name) => env_file::read(root, name)?,
         None => Vec::new(),
     };
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());

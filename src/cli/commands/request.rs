@@ -15,10 +15,10 @@ use crate::cli::screen;
 use crate::cli::service::{self, Served};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
-use crate::cli::specification_files::{self, read_text, unreadable};
+use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
-use crate::model::{CommandExit, TaskId};
-use crate::run::{Archive, Completion, Described, Proposal, review_specification};
+use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
+use crate::run::{Archive, Completion, Described, Proposal, read_text, review_specification};
 
 /// How long the service may take: a run under way is waited for, and a retest is one.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -28,12 +28,10 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     let task_id = TaskId::try_from(options.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
     let root = setup::project_root(environment, &options.project)?;
-    // The service carries out the project's own task; a specification's tasks are answered here, as `run --task` is.
     let is_own = task_id == TaskId::default_task();
     let request = match &options.verb {
         RequestVerb::Status { status } => AgentRequestV1::RequestStatusUpdate { task_id, status: (*status).into() },
-        RequestVerb::Retest if is_own => AgentRequestV1::RequestRetest { task_id },
-        RequestVerb::Retest => return retest_here(options, environment, &task_id),
+        RequestVerb::Retest => AgentRequestV1::RequestRetest { task_id },
         RequestVerb::Fix { proposal: None } if is_own => {
             AgentRequestV1::FixSpecification { task_id, specification: None, path: None }
         }
@@ -83,7 +81,7 @@ fn show_asked(
     match answer {
         AgentAnswerV1::RequestRetest { number, budget, run, .. } => {
             say_granted(*number, *budget);
-            let loaded = setup::reload(root)?;
+            let loaded = specification_files::reload(root, &run.task)?;
             let settings = opening::settings(&loaded)?;
             hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
         }
@@ -100,7 +98,8 @@ fn answer_here(
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
             let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-            let standing = status::stand(&mut archive, root)?;
+            let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
+            refuse_unknown(root, &task_id, &standing)?;
             let completion = archive.completion(&standing, &task_id).map_err(|error| super::of_run(&error))?;
             let Completion { status: computed_status, reasons, open, run_id, exit, .. } = completion;
             tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {computed_status:?}");
@@ -108,10 +107,7 @@ fn answer_here(
             return Ok(show(options, &AgentAnswerV1::of_completion(status, computed)));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
-            let errors = setup::reload(root).and_then(|loaded| {
-                opening::settings(&loaded)?;
-                check_task(&task_id, &loaded.plan.task)
-            });
+            let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));
             let errors = match errors {
                 Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
                 Err(error) => error.lines(),
@@ -121,14 +117,19 @@ fn answer_here(
         }
         AgentRequestV1::RequestRetest { task_id } => task_id,
     };
-    retest_here(options, environment, &task_id)
+    retest_here(options, environment, root, &task_id)
 }
 
-fn retest_here(options: &RequestOptions, environment: &Environment, task_id: &TaskId) -> Result<CommandExit, CommandError> {
+fn retest_here(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    task_id: &TaskId,
+) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, &options.project, Some(task_id.as_str()))?;
+    let loaded = specification_files::reload(root, task_id)?;
     let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
-    let described = Described { plan: &loaded.plan, settings: &settings };
+    let described = Described { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::of_run(&error))?;
     say_granted(granted.number, granted.budget);
     run::carry_out_here(&run_options(options, &loaded.root), &loaded, Opening { workspace, scope, settings, style })
@@ -139,12 +140,12 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
 }
 
-fn check_task(asked: &TaskId, own: &TaskId) -> Result<(), CommandError> {
-    if asked == own {
-        return Ok(());
+/// A task that no specification has and that was never judged is a mistake of whoever asks.
+fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStanding) -> Result<(), CommandError> {
+    match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
+        Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),
+        Some(_) | None => Ok(()),
     }
-    Err(CommandError::new(CommandExit::Usage, format!("there is no task `{asked}`"))
-        .hint(format!("the project's task is `{own}`")))
 }
 
 fn say_granted(number: u32, budget: u32) {

@@ -12,9 +12,9 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, Trigger, TriggerKind};
+use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
 use crate::process::{Control, signal_controls};
-use crate::run::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency, WhyUnmet};
+use crate::run::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
 use crate::tree::Hints;
 
 /// Carries the command out.
@@ -32,11 +32,6 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
 /// Carries the plan out in this process.
 pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Opening) -> Result<CommandExit, CommandError> {
     let Opening { mut workspace, scope, settings, style } = opening;
-    let dependencies = loaded.plan.specification.as_ref().map(|source| source.dependencies.as_slice()).unwrap_or_default();
-    let unmet = workspace.unmet_dependencies(&settings, &scope, dependencies).map_err(|error| super::of_run(&error))?;
-    if !unmet.is_empty() {
-        return Err(waits_for_tasks(loaded, &unmet));
-    }
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
@@ -70,6 +65,8 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
             Ok(sealed.exit)
         }
         Carried::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),
+        Carried::Waits(unmet) => Err(waits_for_tasks(&loaded.plan.task, &unmet)),
+        Carried::NotApproved(unapproved) => Err(not_approved(&unapproved)),
         Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
     }
 }
@@ -79,19 +76,18 @@ fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
     CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
+/// What asks for less than was approved waits for a person (S7).
+pub(super) fn not_approved(unapproved: &Unapproved) -> CommandError {
+    let mut lines = screen::not_approved(unapproved).into_iter();
+    let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
+    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task))
+}
+
 /// A task whose dependencies are not complete is one whose prerequisites have failed: the code, or what is run first, needs work (G5).
-fn waits_for_tasks(loaded: &Loaded, unmet: &[UnmetDependency]) -> CommandError {
-    let task = &loaded.plan.task;
-    let error =
-        CommandError::new(CommandExit::CodeNeedsWork, format!("`{task}` depends on what is not complete: nothing was run"));
-    let of = |unmet: &UnmetDependency| match &unmet.why {
-        WhyUnmet::NeverRun => format!("{}: it has no verdict yet", unmet.task),
-        WhyUnmet::Incomplete(run) => format!("{}: {run} says that it is not", unmet.task),
-        WhyUnmet::OtherTree(run) => format!("{}: {run} is of another state of the files", unmet.task),
-    };
-    let error = unmet.iter().fold(error, |error, unmet| error.detail(of(unmet)));
-    let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
-    error.hint(format!("run {} first", first.join(", then ")))
+fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
+    let error = CommandError::new(CommandExit::CodeNeedsWork, screen::waits(task));
+    let error = unmet.iter().fold(error, |error, unmet| error.detail(unmet.to_string()));
+    error.hint(screen::waits_hint(unmet))
 }
 
 fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sealed, style: Style) {
@@ -138,7 +134,7 @@ fn selection(loaded: &Loaded, names: &[String]) -> Checks {
 }
 
 /// Returns the name of a check; the steps of a specification are called by their ids too, since their names are sentences.
-fn name_of(loaded: &Loaded, called: &str) -> Option<String> {
+pub(super) fn name_of(loaded: &Loaded, called: &str) -> Option<String> {
     let by_id = loaded.plan.origin == PlanOrigin::Specification;
     let is_meant = |step: &&Action| step.name == called || (by_id && step.id.as_str() == called);
     loaded.plan.steps.iter().find(is_meant).map(|step| step.name.clone())

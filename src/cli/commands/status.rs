@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{MethodV1, ProjectStatusV1, StatusV1};
+use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1};
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -11,10 +11,11 @@ use crate::cli::screen;
 use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::StatusOptions;
 use crate::cli::setup;
+use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, ProjectStanding, Serving};
-use crate::run::{Archive, Described};
+use crate::model::{CommandExit, ProjectStanding, Serving, TaskId};
+use crate::run::{Archive, Described, Undescribed};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -24,14 +25,15 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
         Some(root) => vec![root],
         None => registered_roots(environment)?,
     };
+    let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let mut answered = std::mem::take(&mut status.projects);
     for root in roots {
         let shown = root.display().to_string();
         let project = match answered.iter().position(|project| project.root == shown) {
-            Some(position) => answered.swap_remove(position),
-            None => look(environment, &root)?,
+            Some(position) => of_task(environment, answered.swap_remove(position), task.as_ref()),
+            None => look(environment, &root, task.as_ref())?,
         };
-        status.projects.push(project);
+        status.projects.push(only(project, task.as_ref()));
     }
     show(&status, options.json, environment);
     Ok(CommandExit::Proceed)
@@ -54,10 +56,34 @@ fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandEr
     Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
 }
 
-fn look(environment: &Environment, root: &Path) -> Result<ProjectStatusV1, CommandError> {
+/// Asks the service about a task that it said nothing of: one that was never run.
+fn of_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
+    let (Some(task), Some(id)) = (task, &project.id) else { return project };
+    if project.tasks.iter().any(|status| status.task == *task) {
+        return project;
+    }
+    let Some((client, _)) = service::listening(environment) else { return project };
+    match client.ask::<AnswerV1>(MethodV1::Get, &format!("/v1/projects/{id}/verdict?task={task}"), AT_ONCE) {
+        Ok(answer) => answer.project,
+        Err(error) => {
+            service::say_unusable(&error);
+            project
+        }
+    }
+}
+
+/// Leaves out what was not asked for.
+fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
+    if let Some(task) = task {
+        project.tasks.retain(|status| status.task == *task);
+    }
+    project
+}
+
+fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
     archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
-    let standing = stand(&mut archive, root)?;
+    let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
     let serving = match &standing.project {
         Some(project) => archive.serving(project).map_err(|error| super::of_run(&error))?,
         None => Serving::NotServed,
@@ -65,15 +91,19 @@ fn look(environment: &Environment, root: &Path) -> Result<ProjectStatusV1, Comma
     Ok(ProjectStatusV1::new(&standing, serving))
 }
 
-/// Looks at a project without the service.
-pub(super) fn stand(archive: &mut Archive, root: &Path) -> Result<ProjectStanding, CommandError> {
-    let loaded = setup::reload(root).and_then(|loaded| opening::settings(&loaded).map(|settings| (loaded, settings)));
-    let problems = loaded.as_ref().err().map(CommandError::lines).unwrap_or_default();
-    let described = match &loaded {
-        Ok((loaded, settings)) => Ok(Described { plan: &loaded.plan, settings }),
-        Err(_) => Err(problems.as_slice()),
+/// Looks at a project without the service, at these tasks too.
+pub(super) fn stand(archive: &mut Archive, root: &Path, wanted: &[TaskId]) -> Result<ProjectStanding, CommandError> {
+    let read = setup::describe(root).and_then(|(configuration, plan)| {
+        let settings = opening::settings_of(root, &configuration)?;
+        Ok((configuration, settings, plan.map_err(|error| error.lines())))
+    });
+    let problems = read.as_ref().err().map(CommandError::lines).unwrap_or_default();
+    let described = match &read {
+        Ok((configuration, settings, Ok(plan))) => Ok(Described { plan, settings, configuration }),
+        Ok((configuration, settings, Err(problems))) => Err(Undescribed { problems, readable: Some((settings, configuration)) }),
+        Err(_) => Err(Undescribed { problems: &problems, readable: None }),
     };
-    archive.standing(root, described).map_err(|error| super::of_run(&error))
+    archive.standing(root, described, wanted).map_err(|error| super::of_run(&error))
 }
 
 fn show(status: &StatusV1, json: bool, environment: &Environment) {

@@ -51,10 +51,6 @@ fn hand_over(
     change: &CycleChange,
 ) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
-    if *task != TaskId::default_task() {
-        // The service runs the project's own checks: it knows no task of a specification.
-        return Ok(None);
-    }
     let task = task.clone();
     let request = match change {
         CycleChange::Start(phase) => CycleRequestV1::Start { task, phase: *phase },

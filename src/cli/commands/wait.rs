@@ -16,10 +16,11 @@ use crate::cli::service::{self, MARGIN, Served};
 use crate::cli::service_arguments::WaitOptions;
 use crate::cli::setup;
 use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, Trigger, TriggerKind, WaitStep};
+use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, Trigger, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
 use crate::run::{Archive, Carried, Checks, RunError, RunRequest};
 use crate::tree::Hints;
@@ -32,16 +33,17 @@ const MOST_RUNS: u32 = 3;
 /// Carries the command out.
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
+    let task = specification_files::read_task(&options.task)?;
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
     if let Some(served) = service::serving(environment, &root) {
-        match ask(&served, &until) {
+        match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::of_client(&error)),
             // A service that stopped meanwhile does not answer; what is left of the time is.
             Err(error) => service::say_unusable(&error),
         }
     }
-    wait_here(options, environment, &root, &until)
+    wait_here(options, environment, (&root, &task), &until)
 }
 
 /// When a wait ends.
@@ -56,20 +58,25 @@ impl Until {
     }
 }
 
-fn ask(served: &Served, until: &Until) -> Result<AnswerV1, ClientError> {
+fn ask(served: &Served, task: &TaskId, until: &Until) -> Result<AnswerV1, ClientError> {
     let left = until.left();
-    let path = format!("/v1/projects/{}/verdict?wait=fresh&timeout={}ms", served.project.id, left.as_millis());
+    let path = format!("/v1/projects/{}/verdict?task={task}&wait=fresh&timeout={}ms", served.project.id, left.as_millis());
     served.client.ask(MethodV1::Get, &path, left + MARGIN)
 }
 
-fn wait_here(options: &WaitOptions, environment: &Environment, root: &Path, until: &Until) -> Result<CommandExit, CommandError> {
+fn wait_here(
+    options: &WaitOptions,
+    environment: &Environment,
+    (root, task): (&Path, &TaskId),
+    until: &Until,
+) -> Result<CommandExit, CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
     archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
     let mut runner = None;
     let mut runs = 0;
     loop {
         // Every round looks at the tree anew: what is answered was on disk after the question.
-        let standing = status::stand(&mut archive, root)?;
+        let standing = status::stand(&mut archive, root, std::slice::from_ref(task))?.with_first(task);
         let freshness = standing.tasks.first().map(|task| &task.freshness);
         let step = freshness.map_or(WaitStep::Answer, Freshness::wait_step);
         let in_time = match step {
@@ -91,7 +98,7 @@ fn wait_here(options: &WaitOptions, environment: &Environment, root: &Path, unti
                     Some(runner) => runner,
                     none => none.insert(Runner::open(environment)?),
                 };
-                if let Some(exit) = runner.run(environment, root, until)? {
+                if let Some(exit) = runner.run(environment, (root, task), until)? {
                     return Ok(exit);
                 }
             }
@@ -114,8 +121,13 @@ impl Runner {
     }
 
     /// Runs the checks once, no longer than until the end of the wait. Returns an exit code where the command ends by that.
-    fn run(&mut self, environment: &Environment, root: &Path, until: &Until) -> Result<Option<CommandExit>, CommandError> {
-        let loaded = setup::reload(root)?;
+    fn run(
+        &mut self,
+        environment: &Environment,
+        (root, task): (&Path, &TaskId),
+        until: &Until,
+    ) -> Result<Option<CommandExit>, CommandError> {
+        let loaded = specification_files::reload(root, task)?;
         if let Some(launcher) = self.launcher.take() {
             self.opening = Some(opening::open(environment, launcher, &loaded, None)?);
         }
@@ -153,7 +165,9 @@ impl Runner {
                 | Carried::Withdrawn
                 | Carried::Unchanged
                 | Carried::Untriggered
-                | Carried::Paused(_),
+                | Carried::Paused(_)
+                | Carried::NotApproved(_)
+                | Carried::Waits(_),
             ) => Ok(None),
         }
     }

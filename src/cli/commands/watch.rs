@@ -11,20 +11,23 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
+use crate::cli::specification_files;
 use crate::cli::terminal::{self, KeyMode};
 use crate::cli::watch_screen::{WatchLook, WatchScreen};
-use crate::config::WatchSettings;
-use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, Reloaded};
-use crate::model::CommandExit;
+use crate::config::{WatchSettings, WatchedTasks};
+use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, Reloaded, watched_tasks};
+use crate::model::{CommandExit, TaskId};
 use crate::process::ignores_hang_up;
 use crate::spec::{self, DiskFiles};
+use crate::tree::Hints;
 use crate::watch::{Pace, WatchError};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = load(options, environment)?;
-    let Opening { workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
+    let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
+    let loaded = load(options, task.as_ref(), environment)?;
+    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
     let look = WatchLook {
         style,
@@ -44,11 +47,20 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         }
     }
     let mut screen = WatchScreen::new(look);
+    let mut reload = reload(options, &task, &loaded.root);
+    let engine = match reload() {
+        Ok(reloaded) => {
+            let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &Hints::Everything);
+            EngineSettings { tasks: tasks.map_err(|error| super::of_run(&error))?, ..reloaded.engine }
+        }
+        // It was saved meanwhile; the first run says what is wrong.
+        Err(_) => engine_settings(watch),
+    };
     let beginning = Beginning {
         workspace,
         scope,
-        reload: reload(options, &loaded.root),
-        settings: engine_settings(watch),
+        reload,
+        settings: engine,
         pace: pace(watch),
         matcher: settings.new_watching_matcher().map_err(|error| super::of_run(&error))?,
         keys,
@@ -60,11 +72,14 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     exit
 }
 
-fn load(options: &WatchOptions, environment: &Environment) -> Result<Loaded, CommandError> {
-    if options.command.is_empty() {
-        return setup::load(environment, &options.directory);
-    }
+fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment) -> Result<Loaded, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
+    if options.command.is_empty() {
+        return match task {
+            Some(task) => specification_files::reload(&root, task),
+            None => setup::reload(&root),
+        };
+    }
     command_line(&root, &options.command)
 }
 
@@ -77,16 +92,29 @@ fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError>
     Ok(Loaded { root: root.to_owned(), configuration, plan })
 }
 
+/// Returns what is run on a save: one task where it is named, the command where there is one, else what the configuration says.
+fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) -> WatchedTasks {
+    match task {
+        Some(task) => WatchedTasks { named: vec![task.clone()], every_specified: false },
+        None if command.is_empty() => configured,
+        None => WatchedTasks { named: vec![TaskId::default_task()], every_specified: false },
+    }
+}
+
 /// The configuration is read anew before every run, so that a save of proctor.toml counts at once.
-fn reload(options: &WatchOptions, root: &Path) -> Reload {
-    let (command, root) = (options.command.clone(), root.to_owned());
+fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> Reload {
+    let (task, command, root) = (task.clone(), options.command.clone(), root.to_owned());
     Box::new(move || {
-        let loaded = if command.is_empty() { setup::reload(&root) } else { command_line(&root, &command) };
-        let loaded = loaded.map_err(|error| error.lines())?;
-        let settings = opening::settings(&loaded).map_err(|error| error.lines())?;
-        let engine = engine_settings(&loaded.configuration.watch);
-        let pace = pace(&loaded.configuration.watch);
-        Ok(Reloaded { plan: loaded.plan, settings, engine, pace })
+        let described = if command.is_empty() {
+            setup::describe(&root)
+        } else {
+            command_line(&root, &command).map(|loaded| (loaded.configuration, Ok(loaded.plan)))
+        };
+        let (mut configuration, plan) = described.map_err(|error| error.lines())?;
+        configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
+        let settings = opening::settings_of(&root, &configuration).map_err(|error| error.lines())?;
+        let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
+        Ok(Reloaded { plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
     })
 }
 
@@ -97,6 +125,7 @@ pub(super) fn engine_settings(watch: &WatchSettings) -> EngineSettings {
         on_change: watch.on_change,
         max_restarts: watch.max_restarts,
         git_wait: watch.git_wait,
+        tasks: watch.tasks.among(&[]),
     }
 }
 

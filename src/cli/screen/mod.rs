@@ -10,9 +10,11 @@ pub(crate) use self::action::{action, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
-use crate::model::{NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind};
+use crate::model::{
+    NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, Unapproved,
+};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};
-use crate::run::ArchivedRun;
+use crate::run::{ArchivedRun, UnmetDependency};
 
 /// How many findings of one action are shown; all of them are in the report.
 const SHOWN_FINDINGS: usize = 5;
@@ -147,6 +149,28 @@ pub(crate) fn run_line(run: &ArchivedRun) -> String {
 /// Returns what a person reads when a task waits for them (R9).
 pub(crate) fn paused(task: &TaskId, pause: &PauseRecord) -> String {
     format!("task `{task}` needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason)
+}
+
+/// Returns what a person reads about a task that waits for others.
+pub(crate) fn waits(task: &TaskId) -> String {
+    format!("`{task}` depends on what is not complete: nothing was run")
+}
+
+/// Returns what to do about a task that waits for others.
+pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
+    let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
+    format!("run {} first", first.join(", then "))
+}
+
+/// Returns what a person reads about a task that asks for less than was approved (S7): the fact, then what is weakened.
+pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
+    let first = format!("task `{}` of `{}` asks for less than was approved: nothing was run", unapproved.task, unapproved.file);
+    std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
+}
+
+/// Returns what to do about a task that asks for less than was approved.
+pub(crate) fn approve_hint(task: &TaskId) -> String {
+    format!("take it back, or have a person approve it at a terminal: `proctor approve --task {task}`")
 }
 
 /// Returns what to do about a task that waits for a person.

@@ -10,9 +10,9 @@ const SHOWN_PATHS: usize = 5;
 /// Returns the lines of a project: one for each task, then what is wrong.
 pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
     let name = project.root.rsplit('/').next().unwrap_or(&project.root);
-    let mut lines: Vec<String> = project.tasks.iter().map(|task| task_line(name, task, style)).collect();
-    lines.extend(project.problems.iter().map(|problem| format!("  {}", problem.replace('\n', "\n  "))));
-    lines
+    let indented = |problem: &String| format!("  {}", problem.replace('\n', "\n  "));
+    let of_task = |task| std::iter::once(task_line(name, task, style)).chain(task.problems.iter().map(indented));
+    project.tasks.iter().flat_map(of_task).chain(project.problems.iter().map(indented)).collect()
 }
 
 /// Returns the lines of a project in a list: where it is and how it stands, then what is wrong.
@@ -69,6 +69,7 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
         (StateV1::NotApproved, _) => ("not approved", Tone::Bad),
         (StateV1::RootMissing, _) => ("root missing", Tone::Bad),
         (StateV1::ConfigurationWrong, _) => ("configuration wrong", Tone::Bad),
+        (StateV1::SpecificationWrong, _) => ("specification error", Tone::Bad),
         (StateV1::NoVerdict, _) => ("no verdict", Tone::Doubtful),
     };
     (words.to_owned(), tone)
@@ -77,14 +78,16 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
 /// Returns what explains a state that is no fresh verdict.
 fn because(task: &TaskStatusV1) -> Option<String> {
     let text = match task.state {
-        StateV1::Fresh | StateV1::ConfigurationWrong => return None,
+        StateV1::Fresh | StateV1::ConfigurationWrong | StateV1::SpecificationWrong => return None,
         StateV1::Running | StateV1::Queued => return last_verdict(task),
         StateV1::Stale => {
             let what = match task.outdated {
                 Some(Outdated::Tree) | None => "files have changed",
                 Some(Outdated::Plan) => "what is run has changed",
                 Some(Outdated::TreeAndPlan) => "files and what is run have changed",
-                Some(Outdated::TaskGone) => "not looked at (a task of a specification, or one that is gone)",
+                Some(Outdated::TaskGone) => {
+                    return last_verdict(task).map(|last| format!("no specification has it any more; last {last}"));
+                }
             };
             let now = task.tree.as_ref().map(|now| format!(", now {}", tree(Some(now)))).unwrap_or_default();
             format!("{what} since {}{now}", last_verdict(task)?)
@@ -92,6 +95,9 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::Moved => format!("changed while it was tested: {}", paths(task)),
         StateV1::Unstable => format!("changes whenever it is tested: {}", paths(task)),
         StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
+        StateV1::NotApproved if !task.problems.is_empty() => {
+            format!("it asks for less than was approved: `proctor approve --task {}` on a terminal, or take it back", task.task)
+        }
         StateV1::NotApproved => "nothing was run here yet: `proctor run` registers the project and approves its plan".to_owned(),
         StateV1::RootMissing => "the project's directory is not there".to_owned(),
         StateV1::NoVerdict => "nothing was judged yet: `proctor run`".to_owned(),
@@ -150,6 +156,7 @@ mod tests {
             outdated: Some(Outdated::Tree),
             paths: vec!["a.log".to_owned()],
             verdict: Some(verdict),
+            problems: Vec::new(),
         }
     }
 
@@ -166,6 +173,7 @@ mod tests {
             ),
             (StateV1::Unstable, None, "shop · default · unstable · changes whenever it is tested: a.log"),
             (StateV1::ConfigurationWrong, None, "shop · default · configuration wrong"),
+            (StateV1::SpecificationWrong, None, "shop · default · specification error"),
         ];
         for (state, result, expected) in rows {
             assert_eq!(task_line("shop", &task(state, result), Style::Plain), expected);

@@ -22,7 +22,7 @@ use crate::api::{
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
-use crate::model::{Digest, ProjectId, Serving};
+use crate::model::{Digest, ProjectId, Serving, TaskId};
 use crate::run::passed_on;
 
 /// The longest body of a request, in bytes.
@@ -80,9 +80,9 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
             desk.ask(|reply| Call::Run { project, request, reply }).await.map(|answer| respond(200, &answer))
         }
         RouteName::Verdict => {
-            let (project, (wait, timeout)) = (project()?, parse_wait(&given)?);
+            let (project, task, (wait, timeout)) = (project()?, parse_task(&given)?, parse_wait(&given)?);
             let question = Question { wait, care: Care::Whole };
-            desk.ask(|reply| Call::Verdict { project, question, timeout, reply }).await.map(|answer| respond(200, &answer))
+            desk.ask(|reply| Call::Verdict { project, task, question, timeout, reply }).await.map(|answer| respond(200, &answer))
         }
         RouteName::Phase => {
             let (project, task) = (project()?, parse_task(&given)?);
@@ -128,7 +128,8 @@ async fn status(desk: &Desk) -> Result<StatusV1, ErrorV1> {
     let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
     let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
     let question = Question { wait: Wait::Now, care: Care::Events };
-    let ask = |project| desk.begin(|reply| Call::Verdict { project, question, timeout: LOOKING, reply });
+    let task = TaskId::default_task;
+    let ask = |project| desk.begin(|reply| Call::Verdict { project, task: task(), question, timeout: LOOKING, reply });
     let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;
     let mut projects = Vec::new();
     for answer in asked {

@@ -53,7 +53,8 @@ pub(super) async fn answer_agent(
             Ok(AgentAnswerV1::of_completion(status, computed))
         }
         (ErrandDone::Retest(granted), _) => {
-            let run = desk.ask(|reply| Call::Run { project, request: RunRequestV1::default(), reply }).await?;
+            let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
+            let run = desk.ask(|reply| Call::Run { project, request, reply }).await?;
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
             Ok(AgentAnswerV1::RequestRetest { task_id, number, budget, run, exit_code })
         }
@@ -85,8 +86,8 @@ pub(super) fn refuse_approval() -> ErrorV1 {
     ErrorV1::new(
         ErrorKindV1::PersonNeeded,
         "no request on the socket can approve a plan",
-        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; there is no \
-         `proctor approve` for single changes yet",
+        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; what a task asks less for \
+         than before is approved by `proctor approve --task TASK`",
     )
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::daemon::burst::Burst;
 use crate::daemon::engine::Moment;
-use crate::model::TreePath;
+use crate::model::{TaskId, TreePath};
 
 #[derive(Debug)]
 pub(super) enum Stage {
@@ -46,6 +46,7 @@ pub(super) enum Flow {
 /// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
 #[derive(Debug)]
 pub(super) struct Repetition {
+    pub(super) task: TaskId,
     pub(super) paths: BTreeSet<TreePath>,
     pub(super) due: Moment,
     /// Until then hints of `paths` are late ones of the run itself.

@@ -1,16 +1,18 @@
 //! Answers and refusals as they leave a project.
 
-use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, InTimeV1, ProjectStatusV1};
+use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, ProjectStatusV1};
 use crate::daemon::service::call::Reply;
 use crate::daemon::service::opening::chain;
+use crate::daemon::service::waiters::Due;
 use crate::daemon::worker::{Closed, ClosedReason};
 use crate::model::{CommandExit, ProjectStanding, Serving};
 use crate::run::{RetestRefusal, RunError};
 
-/// Answers how a project stands.
-pub(super) fn answer(reply: Reply<AnswerV1>, standing: &ProjectStanding, in_time: InTimeV1) {
-    let project = ProjectStatusV1::new(standing, Serving::Served);
-    let _gone = reply.send(Ok(AnswerV1 { in_time, exit_code: project.exit_code(), project }));
+/// Answers how a project stands: what was asked about comes first.
+pub(super) fn answer(due: Due<Reply<AnswerV1>>, standing: &ProjectStanding) {
+    let standing = standing.clone().with_first(&due.task);
+    let project = ProjectStatusV1::new(&standing, Serving::Served);
+    let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
 }
 
 /// Refuses a call.

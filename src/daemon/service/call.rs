@@ -24,8 +24,8 @@ pub(crate) enum Call {
     Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
     /// Run the checks.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
-    /// How does a project stand?
-    Verdict { project: ProjectId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
+    /// How does a project's task stand, and its others?
+    Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
     /// Do something for a task between runs.
     Errand { project: ProjectId, call: ErrandCall },
     /// How does a task's cycle stand?

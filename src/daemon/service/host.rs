@@ -24,7 +24,7 @@ use crate::daemon::service::opening::{Opening, ProjectFiles, Purpose, Shared, ch
 use crate::daemon::service::served::Served;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
-use crate::model::{Asker, CommandExit, ProjectId, Serving, WatchHint};
+use crate::model::{Asker, CommandExit, ProjectId, Serving, TaskId, WatchHint};
 use crate::process::{LauncherHandle, clock};
 use crate::run::{Archive, RunError, StepObserver};
 
@@ -304,15 +304,16 @@ impl Service {
             Call::Run { project, request, reply } => match self.seat_of(&project) {
                 Some(seat) => {
                     let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
-                    let call = RunCall { selection, reply, tries: 0 };
+                    let task = request.task.unwrap_or_else(TaskId::default_task);
+                    let call = RunCall { task, selection, reply, tries: 0 };
                     self.with(seat, |served, archive| served.request(now, call, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
-            Call::Verdict { project, question, timeout, reply } => match self.seat_of(&project) {
+            Call::Verdict { project, task, question, timeout, reply } => match self.seat_of(&project) {
                 Some(seat) => {
                     let deadline = now.plus(timeout);
-                    self.with(seat, |served, archive| served.ask(now, question, deadline, reply, archive));
+                    self.with(seat, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },

@@ -19,7 +19,8 @@ pub(super) struct Open {
     pub(super) wake_at: Option<Moment>,
     pub(super) activity: Activity,
     pub(super) planned: Planned,
-    pub(super) task: TaskId,
+    /// The tasks that are run on a save.
+    pub(super) watched: Vec<TaskId>,
     /// The look under way.
     pub(super) looking: Option<Ticket>,
     /// The first look of all, until it is over: it says whether a run is needed at the start.
@@ -27,14 +28,17 @@ pub(super) struct Open {
     pub(super) tickets: u64,
     /// What the next look for somebody has to look at.
     pub(super) heard: Heard,
-    /// Until when the look under way waits for the watcher to say that it heard of everything; none: it does not wait.
-    pub(super) syncing: Option<Moment>,
+    /// Until when the look under way waits for the watcher to say that it heard of everything; none: it does not wait. With the tasks
+    /// that are asked about.
+    pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
     /// What is done for somebody at this moment.
     pub(super) errand: Option<ErrandCall>,
     pub(super) send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
     pub(super) git: GitState,
+    /// The task that is run, or was last.
+    pub(super) running: TaskId,
     /// Why the run under way is begun.
     pub(super) trigger: TriggerKind,
     /// Why part of the tree is polled.
@@ -43,6 +47,7 @@ pub(super) struct Open {
 
 /// A run that somebody asked for.
 pub(super) struct RunCall {
+    pub(super) task: TaskId,
     pub(super) selection: Selection,
     pub(super) reply: Reply<RunAnswerV1>,
     pub(super) tries: u32,

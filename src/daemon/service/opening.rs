@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::daemon::engine::EngineSettings;
-use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded};
+use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watched_tasks};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving, WatchHint};
 use crate::process::LauncherHandle;
 use crate::run::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
+use crate::tree::Hints;
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// Reads plan and settings of a project; lines for people when they are wrong.
@@ -81,7 +82,10 @@ impl Opening {
         };
         let defaults = &shared.files.defaults;
         let (rules, engine, pace) = match &read {
-            Ok(read) => (&read.settings.matcher, read.engine.clone(), &read.pace),
+            Ok(read) => {
+                let tasks = watched_tasks(&mut workspace, &scope, read, &Hints::Everything).map_err(|error| of_run(&error))?;
+                (&read.settings.matcher, EngineSettings { tasks, ..read.engine.clone() }, &read.pace)
+            }
             // Saving a right configuration is then seen, and read.
             Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
         };
@@ -114,7 +118,8 @@ fn add(
     shared: &Shared,
 ) -> Result<(Scope, Vec<String>), Closed> {
     let read = read.map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
-    let registered = workspace.register(root, &read.plan, &read.settings, asker, None).map_err(|error| of_run(&error))?;
+    let plan = read.plan.as_ref().map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
+    let registered = workspace.register(root, plan, &read.settings, asker, None).map_err(|error| of_run(&error))?;
     let (scope, notes) = match registered {
         Registration::Known(scope) => (scope, Vec::new()),
         Registration::New { scope, notes } => (scope, notes),

@@ -25,6 +25,13 @@ pub(super) fn told(project: ProjectId, over: &Over) -> Told {
             let why = format!("needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason);
             (RunOutcomeV1::NeedsHuman, CommandExit::PersonNeeded, None, vec![why])
         }
+        Ok(Carried::Waits(unmet)) => {
+            let problems = unmet.iter().map(ToString::to_string).collect();
+            (RunOutcomeV1::Waits, CommandExit::CodeNeedsWork, None, problems)
+        }
+        Ok(Carried::NotApproved(unapproved)) => {
+            (RunOutcomeV1::NotApproved, CommandExit::PersonNeeded, None, unapproved.weakened.clone())
+        }
         Err(Trouble::Configuration(lines)) => {
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
         }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, InTimeV1, ProjectV1, RunOutcomeV1};
+use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, ProjectV1, RunOutcomeV1};
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::{Engine, Moment};
 use crate::daemon::event::{Event, OsSignal};
@@ -95,7 +95,7 @@ impl Served {
     /// Returns when it is to be woken.
     pub(super) fn next_moment(&self) -> Option<Moment> {
         let own = match &self.stage {
-            Stage::Open(open) => [open.wake_at, open.look_again, open.syncing],
+            Stage::Open(open) => [open.wake_at, open.look_again, open.syncing.as_ref().map(|(until, _)| *until)],
             Stage::Closed { again, .. } => [Some(*again), None, None],
             Stage::Opening(_) | Stage::Left => [None, None, None],
         };
@@ -117,8 +117,8 @@ impl Served {
         }
         self.stop_syncing(now);
         for due in self.waiters.late(now) {
-            let standing = self.unlooked(archive);
-            answer(due.reply, &standing, due.in_time);
+            let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
+            answer(due, &standing);
         }
         words.extend(self.go_on(now, archive));
         words
@@ -158,7 +158,12 @@ impl Served {
                 self.progressed(&progress);
                 if matches!(progress, Progress::Begun { .. }) { self.begun(now) } else { self.acted(&progress) }
             }
-            WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
+            WorkerReport::Settings(settings) => {
+                if let Stage::Open(open) = &mut self.stage {
+                    open.watched.clone_from(&settings.tasks);
+                }
+                self.handle(now, Event::Settings(settings))
+            }
             WorkerReport::Rules(matcher, pace) => self.watch_by(now, *matcher, &pace),
             WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
             WorkerReport::Over(over) => self.over(now, *over),
@@ -184,7 +189,7 @@ impl Served {
 
     /// Ends it: what runs is stopped and sealed, and everybody who waits is told.
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<Word> {
-        self.waiters.take_all().into_iter().for_each(|reply| refuse(reply, why.clone()));
+        self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
         self.refuse_errands(why);
         if let Some(reply) = self.adding.take() {
@@ -209,8 +214,10 @@ impl Served {
         let first = Ticket(0);
         // Whether anything has to be run at all, the tree says.
         let mut heard = Heard::everything();
-        worker.look(first, heard.take(Care::Whole));
+        let wanted = [opened.engine.tasks.clone(), self.waiters.wanted_tasks()].concat();
+        worker.look(first, wanted, heard.take(Care::Whole));
         self.waiters.begin_look(first);
+        let watched = opened.engine.tasks.clone();
         self.stage = Stage::Open(Box::new(Open {
             engine: Engine::new(opened.engine),
             worker,
@@ -218,7 +225,7 @@ impl Served {
             wake_at: None,
             activity: Activity::Idle,
             planned: Planned::Nothing,
-            task: TaskId::default_task(),
+            watched,
             looking: Some(first),
             first: Some(first),
             tickets: 0,
@@ -229,6 +236,7 @@ impl Served {
             errand: None,
             send_hint: hints(),
             git: GitState::of(&self.root),
+            running: TaskId::default_task(),
             trigger: TriggerKind::Start,
             polling: None,
         }));
@@ -287,19 +295,19 @@ impl Served {
                 name: result.name.clone(),
                 status: result.status,
             },
+            Progress::Note(note) => return vec![Word::Say(format!("{project}: {note}"))],
             Progress::Begun { .. }
             | Progress::ServiceReady { .. }
             | Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
-            | Progress::Recovered { .. }
-            | Progress::Note(_) => return Vec::new(),
+            | Progress::Recovered { .. } => return Vec::new(),
         };
         vec![Word::Tell(event)]
     }
 
     fn begun(&mut self, now: Moment) -> Vec<Word> {
         let (Stage::Open(open), Some(project)) = (&self.stage, self.id.clone()) else { return Vec::new() };
-        let mut words = vec![Word::Tell(EventV1::RunStarted { project, trigger: open.trigger })];
+        let mut words = vec![Word::Tell(EventV1::RunStarted { project, task: open.running.clone(), trigger: open.trigger })];
         words.extend(self.handle(now, Event::Begun));
         words
     }
@@ -325,7 +333,6 @@ impl Served {
     fn over(&mut self, now: Moment, over: Over) -> Vec<Word> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;
-        open.task = over.task.clone();
         let Some(project) = self.id.clone() else { return Vec::new() };
         let told = told(project, &over);
         let mut words = match &over.carried {
@@ -347,7 +354,7 @@ impl Served {
     /// Answers whoever asked for the run that is over, unless it has to be made again.
     fn settle_run(&mut self, told: Told) {
         let Stage::Open(open) = &mut self.stage else { return };
-        let Some(mut call) = open.current.take() else { return };
+        let Some(mut call) = open.current.take_if(|call| call.task == told.answer.task) else { return };
         match (told.answer.outcome, open.planned) {
             (RunOutcomeV1::Moved, Planned::Repetition) => open.current = Some(call),
             (RunOutcomeV1::Superseded, _) if call.tries < MOST_TRIES => {
@@ -372,16 +379,17 @@ impl Served {
             }
             Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}
             Stage::Closed { .. } => {
-                let standing = self.unlooked(archive);
-                self.waiters.take_all().into_iter().for_each(|reply| answer(reply, &standing, InTimeV1::Answered));
+                for due in self.waiters.take_all() {
+                    let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
+                    answer(due, &standing);
+                }
             }
         }
         if self.is_running() {
             self.put_off_look();
-            let impatient = self.waiters.take_impatient();
-            if !impatient.is_empty() {
-                let standing = self.unlooked(archive);
-                impatient.into_iter().for_each(|reply| answer(reply, &standing, InTimeV1::Answered));
+            for due in self.waiters.take_impatient() {
+                let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
+                answer(due, &standing);
             }
         }
         words
@@ -395,9 +403,9 @@ impl Served {
             return Vec::new();
         }
         let Some(call) = self.runs.pop_front() else { return Vec::new() };
-        let selection = call.selection.clone();
+        let (task, selection) = (call.task.clone(), call.selection.clone());
         open.current = Some(call);
-        self.handle(now, Event::Requested(selection))
+        self.handle(now, Event::Requested(task, selection))
     }
 
     fn handle(&mut self, now: Moment, event: Event) -> Vec<Word> {
@@ -417,7 +425,7 @@ impl Served {
             match effect {
                 Effect::Start(order) => match Control::new() {
                     Ok((control, handle)) => {
-                        open.trigger = order.trigger.kind;
+                        (open.running, open.trigger) = (order.task.clone(), order.trigger.kind);
                         open.wake_at = None;
                         open.worker.order(order, control, handle);
                         (open.activity, open.planned) = (Activity::Running, Planned::Nothing);

@@ -7,7 +7,7 @@ use crate::daemon::engine::Moment;
 use crate::daemon::service::call::{Question, Wait};
 use crate::daemon::service::heard::Care;
 use crate::daemon::worker::Ticket;
-use crate::model::WaitStep;
+use crate::model::{TaskId, WaitStep};
 
 /// So many runs are begun for one wait: a tree that moves in each of them is not waited for any longer.
 const MOST_RUNS: u32 = 3;
@@ -21,6 +21,7 @@ pub(super) struct Waiters<R> {
 #[derive(Debug)]
 struct Waiter<R> {
     reply: R,
+    task: TaskId,
     question: Question,
     deadline: Moment,
     stage: Stage,
@@ -42,6 +43,8 @@ enum Stage {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Due<R> {
     pub(super) reply: R,
+    /// What was asked about.
+    pub(super) task: TaskId,
     pub(super) in_time: InTimeV1,
 }
 
@@ -53,12 +56,12 @@ pub(super) struct Outcome<R> {
 }
 
 /// What those who go on waiting need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Need {
     /// Nothing: nobody is left, or what they wait for comes by itself.
     Nothing,
-    /// A run.
-    Run,
+    /// A run of this task: the first that somebody waits for. Whoever waits for another is looked at again when it is over.
+    Run(TaskId),
     /// Another look after a while: somebody else's run is under way.
     LookLater,
 }
@@ -77,8 +80,8 @@ impl<R> Waiters<R> {
         Self { waiting: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, reply: R, question: Question, deadline: Moment) {
-        self.waiting.push(Waiter { reply, question, deadline, stage: Stage::New, runs: 0 });
+    pub(super) fn add(&mut self, reply: R, task: TaskId, question: Question, deadline: Moment) {
+        self.waiting.push(Waiter { reply, task, question, deadline, stage: Stage::New, runs: 0 });
     }
 
     /// Returns how carefully has to be looked for those whom no look under way will answer; none where there is nobody.
@@ -102,30 +105,41 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Takes in what a look has found.
-    pub(super) fn looked(&mut self, ticket: Ticket, step: WaitStep, planned: Planned) -> Outcome<R> {
+    /// Returns the tasks that those ask about whom no look under way will answer.
+    pub(super) fn wanted_tasks(&self) -> Vec<TaskId> {
+        let mut tasks = Vec::new();
+        for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New) {
+            if !tasks.contains(&waiter.task) {
+                tasks.push(waiter.task.clone());
+            }
+        }
+        tasks
+    }
+
+    /// Takes in what a look has found of each task.
+    pub(super) fn looked(&mut self, ticket: Ticket, step: impl Fn(&TaskId) -> WaitStep, planned: Planned) -> Outcome<R> {
         let mut outcome = Outcome { due: Vec::new(), need: Need::Nothing };
         for mut waiter in std::mem::take(&mut self.waiting) {
             if waiter.stage != Stage::Looking(ticket) {
                 self.waiting.push(waiter);
                 continue;
             }
-            let need = match (waiter.question.wait, step, planned) {
+            let need = match (waiter.question.wait, step(&waiter.task), planned) {
                 (Wait::Now, ..) | (Wait::Fresh, WaitStep::Answer, _) => None,
                 (Wait::Fresh, WaitStep::GoOn, _) => Some(Need::LookLater),
                 (Wait::Fresh, WaitStep::Run, Planned::Repetition) => Some(Need::Nothing),
                 (Wait::Fresh, WaitStep::Run, Planned::Nothing) if waiter.runs >= MOST_RUNS => None,
-                (Wait::Fresh, WaitStep::Run, Planned::Nothing) => {
-                    waiter.runs += 1;
-                    Some(Need::Run)
-                }
+                (Wait::Fresh, WaitStep::Run, Planned::Nothing) => Some(Need::Run(waiter.task.clone())),
             };
             match need {
-                None => outcome.due.push(Due { reply: waiter.reply, in_time: InTimeV1::Answered }),
+                None => outcome.due.push(Due { reply: waiter.reply, task: waiter.task, in_time: InTimeV1::Answered }),
                 Some(need) => {
                     waiter.stage = Stage::Blocked;
+                    outcome.need = first_need(outcome.need, need);
+                    if outcome.need == Need::Run(waiter.task.clone()) {
+                        waiter.runs += 1;
+                    }
                     self.waiting.push(waiter);
-                    outcome.need = if need == Need::Nothing { outcome.need } else { need };
                 }
             }
         }
@@ -143,19 +157,20 @@ impl<R> Waiters<R> {
     }
 
     /// Takes out everybody who wants to know how it stands now, whatever is under way.
-    pub(super) fn take_impatient(&mut self) -> Vec<R> {
-        self.take(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New)
+    pub(super) fn take_impatient(&mut self) -> Vec<Due<R>> {
+        let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
+        impatient.into_iter().map(Waiter::answered).collect()
     }
 
     /// Takes out everybody whose time is over.
     pub(super) fn late(&mut self, now: Moment) -> Vec<Due<R>> {
-        let late = self.take(|waiter| waiter.deadline <= now);
-        late.into_iter().map(|reply| Due { reply, in_time: InTimeV1::TimedOut }).collect()
+        let late = self.take_waiters(|waiter| waiter.deadline <= now);
+        late.into_iter().map(|waiter| Due { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
     /// Takes out everybody.
-    pub(super) fn take_all(&mut self) -> Vec<R> {
-        self.take(|_| true)
+    pub(super) fn take_all(&mut self) -> Vec<Due<R>> {
+        self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }
 
     /// Forgets everybody who has gone away.
@@ -172,10 +187,28 @@ impl<R> Waiters<R> {
     }
 
     fn take(&mut self, is_it: impl Fn(&Waiter<R>) -> bool) -> Vec<R> {
+        self.take_waiters(is_it).into_iter().map(|waiter| waiter.reply).collect()
+    }
+
+    fn take_waiters(&mut self, is_it: impl Fn(&Waiter<R>) -> bool) -> Vec<Waiter<R>> {
         let (taken, left) = std::mem::take(&mut self.waiting).into_iter().partition(is_it);
         self.waiting = left;
-        let taken: Vec<Waiter<R>> = taken;
-        taken.into_iter().map(|waiter| waiter.reply).collect()
+        taken
+    }
+}
+
+impl<R> Waiter<R> {
+    fn answered(self) -> Due<R> {
+        Due { reply: self.reply, task: self.task, in_time: InTimeV1::Answered }
+    }
+}
+
+/// A run that somebody needs comes before another look, and the first of several before the others.
+fn first_need(known: Need, new: Need) -> Need {
+    match (known, new) {
+        (Need::Run(task), _) | (Need::Nothing | Need::LookLater, Need::Run(task)) => Need::Run(task),
+        (Need::LookLater, Need::Nothing | Need::LookLater) | (Need::Nothing, Need::LookLater) => Need::LookLater,
+        (Need::Nothing, Need::Nothing) => Need::Nothing,
     }
 }
 
@@ -189,51 +222,55 @@ mod tests {
     const FRESH: Question = Question { wait: Wait::Fresh, care: Care::Whole };
     const NOW: Question = Question { wait: Wait::Now, care: Care::Events };
 
+    fn own() -> TaskId {
+        TaskId::default_task()
+    }
+
     fn answered(reply: &'static str) -> Due<&'static str> {
-        Due { reply, in_time: InTimeV1::Answered }
+        Due { reply, task: own(), in_time: InTimeV1::Answered }
     }
 
     #[test]
     fn a_look_answers_only_those_who_asked_before_it_began() {
         let mut waiters = Waiters::new();
-        waiters.add("early", FRESH, LATE);
+        waiters.add("early", own(), FRESH, LATE);
         waiters.begin_look(ONE);
-        waiters.add("while it looked", FRESH, LATE);
+        waiters.add("while it looked", own(), FRESH, LATE);
         assert!(waiters.wanted_care().is_some());
-        let outcome = waiters.looked(ONE, WaitStep::Answer, Planned::Nothing);
+        let outcome = waiters.looked(ONE, |_| WaitStep::Answer, Planned::Nothing);
         assert_eq!(outcome, Outcome { due: vec![answered("early")], need: Need::Nothing });
         waiters.begin_look(TWO);
         assert!(waiters.wanted_care().is_none());
-        assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
+        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
     }
 
     #[test]
     fn a_stale_verdict_needs_a_run_and_is_looked_at_again_when_that_is_over() {
         let mut waiters = Waiters::new();
-        waiters.add("a", FRESH, LATE);
-        waiters.add("b", NOW, LATE);
+        waiters.add("a", own(), FRESH, LATE);
+        waiters.add("b", own(), NOW, LATE);
         waiters.begin_look(ONE);
-        let outcome = waiters.looked(ONE, WaitStep::Run, Planned::Nothing);
-        assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run });
+        let outcome = waiters.looked(ONE, |_| WaitStep::Run, Planned::Nothing);
+        assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run(own()) });
         assert!(waiters.wanted_care().is_none(), "nothing is looked at while the run is under way");
         waiters.unblock();
         waiters.begin_look(TWO);
-        assert_eq!(waiters.looked(TWO, WaitStep::Answer, Planned::Nothing).due, [answered("a")]);
+        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, Planned::Nothing).due, [answered("a")]);
         assert_eq!(waiters.count(), 0);
     }
 
     #[test]
     fn a_planned_repetition_is_waited_for_and_a_tree_that_always_moves_is_not() {
         let mut waiters = Waiters::new();
-        waiters.add("a", FRESH, LATE);
+        waiters.add("a", own(), FRESH, LATE);
         let mut look = |number, planned| {
             waiters.unblock();
             waiters.begin_look(Ticket(number));
-            waiters.looked(Ticket(number), WaitStep::Run, planned)
+            waiters.looked(Ticket(number), |_| WaitStep::Run, planned)
         };
         assert_eq!(look(1, Planned::Repetition).need, Need::Nothing);
         for number in 2..5 {
-            assert_eq!(look(number, Planned::Nothing).need, Need::Run);
+            assert_eq!(look(number, Planned::Nothing).need, Need::Run(own()));
         }
         assert_eq!(look(5, Planned::Nothing).due, [answered("a")]);
     }
@@ -241,11 +278,11 @@ mod tests {
     #[test]
     fn whose_time_is_over_is_answered_as_it_stands() {
         let mut waiters = Waiters::new();
-        waiters.add("soon", FRESH, Moment(10));
-        waiters.add("later", FRESH, Moment(20));
+        waiters.add("soon", own(), FRESH, Moment(10));
+        waiters.add("later", own(), FRESH, Moment(20));
         assert_eq!(waiters.next_deadline(), Some(Moment(10)));
         assert_eq!(waiters.late(Moment(9)), []);
-        assert_eq!(waiters.late(Moment(10)), [Due { reply: "soon", in_time: InTimeV1::TimedOut }]);
+        assert_eq!(waiters.late(Moment(10)), [Due { reply: "soon", task: own(), in_time: InTimeV1::TimedOut }]);
         waiters.forget(|reply| *reply == "later");
         assert_eq!(waiters.next_deadline(), None);
     }
@@ -253,20 +290,20 @@ mod tests {
     #[test]
     fn another_processs_run_is_looked_at_again_later() {
         let mut waiters = Waiters::new();
-        waiters.add("a", FRESH, LATE);
+        waiters.add("a", own(), FRESH, LATE);
         waiters.begin_look(ONE);
-        assert_eq!(waiters.looked(ONE, WaitStep::GoOn, Planned::Nothing).need, Need::LookLater);
+        assert_eq!(waiters.looked(ONE, |_| WaitStep::GoOn, Planned::Nothing).need, Need::LookLater);
         assert_eq!(waiters.failed(ONE), Vec::<&str>::new(), "that look is over");
-        assert_eq!(waiters.take_all(), ["a"]);
+        assert_eq!(waiters.take_all(), [answered("a")]);
     }
 
     #[test]
     fn one_careful_question_has_everybody_answered_by_a_careful_look() {
         let mut waiters = Waiters::new();
         assert_eq!(waiters.wanted_care(), None);
-        waiters.add("a", NOW, LATE);
+        waiters.add("a", own(), NOW, LATE);
         assert_eq!(waiters.wanted_care(), Some(Care::Events));
-        waiters.add("b", FRESH, LATE);
+        waiters.add("b", own(), FRESH, LATE);
         assert_eq!(waiters.wanted_care(), Some(Care::Whole));
         waiters.begin_look(ONE);
         assert_eq!(waiters.wanted_care(), None);
@@ -274,6 +311,27 @@ mod tests {
         assert_eq!(waiters.wanted_care(), None, "another look is none of theirs");
         waiters.put_off(ONE);
         assert_eq!(waiters.wanted_care(), Some(Care::Whole));
-        assert_eq!(waiters.take_impatient(), ["a"], "a run has begun instead");
+        assert_eq!(waiters.take_impatient(), [answered("a")], "a run has begun instead");
+    }
+
+    #[test]
+    fn each_is_answered_for_its_own_task_and_one_run_is_begun_at_a_time() {
+        let (other, third) = (TaskId::try_from("T117").unwrap(), TaskId::try_from("T118").unwrap());
+        let mut waiters = Waiters::new();
+        waiters.add("fresh", own(), FRESH, LATE);
+        waiters.add("stale", other.clone(), FRESH, LATE);
+        waiters.add("stale too", third.clone(), FRESH, LATE);
+        assert_eq!(waiters.wanted_tasks(), [own(), other.clone(), third.clone()]);
+        waiters.begin_look(ONE);
+        assert_eq!(waiters.wanted_tasks(), []);
+        let step = |task: &TaskId| if *task == own() { WaitStep::Answer } else { WaitStep::Run };
+        let outcome = waiters.looked(ONE, step, Planned::Nothing);
+        assert_eq!(outcome, Outcome { due: vec![answered("fresh")], need: Need::Run(other.clone()) });
+        waiters.unblock();
+        waiters.begin_look(TWO);
+        let step = |task: &TaskId| if *task == third { WaitStep::Run } else { WaitStep::Answer };
+        let outcome = waiters.looked(TWO, step, Planned::Nothing);
+        let due = vec![Due { reply: "stale", task: other, in_time: InTimeV1::Answered }];
+        assert_eq!(outcome, Outcome { due, need: Need::Run(third) });
     }
 }

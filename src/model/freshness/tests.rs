@@ -106,6 +106,7 @@ fn every_state_follows_from_what_is_known() {
         ),
         ("nobody approved it", |f| f.approval = Approval::NotApproved, Freshness::NotApproved),
         ("the configuration is wrong", |f| f.plan = PlanNow::Wrong, Freshness::ConfigurationWrong),
+        ("its specification is wrong", |f| f.plan = PlanNow::SpecificationWrong, Freshness::SpecificationWrong),
         ("the directory is gone", |f| (f.root, f.plan) = (RootNow::Missing, PlanNow::Wrong), Freshness::RootMissing),
     ];
     for (name, change, expected) in rows {
@@ -138,8 +139,30 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::NeedsHuman, CommandExit::PersonNeeded, WaitStep::Answer),
         (Freshness::NotApproved, CommandExit::PersonNeeded, WaitStep::Answer),
         (Freshness::ConfigurationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
+        (Freshness::SpecificationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
+        // Nothing could be run for it.
+        (Freshness::Stale(Outdated::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
     ];
     for (freshness, exit, step) in rows {
         assert_eq!((freshness.exit(), freshness.wait_step()), (exit, step), "{freshness:?}");
     }
+}
+
+#[test]
+fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
+    let name = |text: &str| TaskId::try_from(text).unwrap();
+    let task = |text: &str| TaskStanding {
+        task: name(text),
+        freshness: Freshness::NoVerdict,
+        tree: None,
+        plan: None,
+        verdict: None,
+        problems: Vec::new(),
+    };
+    let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();
+    let standing = ProjectStanding { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };
+    let names = |standing: ProjectStanding| standing.tasks.into_iter().map(|task| task.task.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(standing.clone().with_first(&name("T2"))), ["T2", "default", "T1", "T3"]);
+    assert_eq!(names(standing.clone().with_first(&name("T9"))), ["default", "T1", "T2", "T3"]);
+    assert!(standing.of(&name("T1")).is_some() && standing.of(&name("T9")).is_none());
 }

@@ -353,3 +353,15 @@ fn attempts_before_the_last_are_named_with_their_files_and_a_success_after_them_
     }]);
     assert_eq!(entry["earlierAttempts"], earlier);
 }
+
+#[test]
+fn c60_the_counts_of_actions_have_a_name_and_six_keys() {
+    let report = value(&to_bytes(&build(&mixed_run())));
+    let counts = report["executionSummary"]["actionCounts"].as_object().expect("they are counted");
+    let keys: Vec<_> = counts.keys().map(String::as_str).collect();
+    let mut expected = ["total", "executed", "skipped", "prerequisites", "steps", "cleanup"];
+    expected.sort_unstable();
+    let mut found = keys;
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}

@@ -30,6 +30,7 @@ pub(super) fn judged_run() -> RunFacts {
         minimum_pass_rate_basis_points: Some(10_000),
         required_evidence: vec![EvidenceKind::TerminalOutput, EvidenceKind::TestExecutionLog, EvidenceKind::ApiResponses],
         task_status_lock: true,
+        expected_failure: None,
     };
     let evaluation = CriteriaEvaluation {
         criteria,
@@ -52,6 +53,7 @@ pub(super) fn judged_run() -> RunFacts {
             reason: Some("STEP.3 printed 12 bytes on it".to_owned()),
         }],
         missing_evidence: vec![EvidenceKind::ApiResponses],
+        expected_failure: None,
     };
     let mut facts = RunFacts { criteria: Some(evaluation), ..mixed_run() };
     facts.plan.specification = Some(SpecificationSource {

@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_run_builds_reads_back_hashes_and_adds_up(facts in runs()) {
+    fn c61_c62_any_run_builds_reads_back_hashes_and_adds_up(facts in runs()) {
         let report = seal_hash(build(&facts));
         let bytes = to_bytes(&report);
         let value: Value = serde_json::from_slice(&bytes).expect("we wrote JSON");
@@ -164,7 +164,7 @@ fn leaves(value: &Value, pointer: String) -> Vec<String> {
 }
 
 #[test]
-fn a_signature_does_not_change_the_hash_and_a_changed_fact_does() {
+fn c75_a_signature_does_not_change_the_hash_and_a_changed_fact_does() {
     let report = seal_hash(build(&mixed_run()));
     let mut signed = report.clone();
     signed.authenticity.signature = Some("c2lnbmVk".to_owned());
@@ -178,7 +178,7 @@ fn a_signature_does_not_change_the_hash_and_a_changed_fact_does() {
 }
 
 #[test]
-fn sums_of_the_samples_add_up() {
+fn c61_c62_sums_of_the_samples_add_up() {
     let report = build(&mixed_run());
     check_sums(&report);
     let counts = report.execution_summary.action_counts.expect("it was seen to its end");

@@ -17,6 +17,9 @@ pub struct ValidationCriteriaV2 {
     /// What the output must be (addition); absent where nothing was expected of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<ExpectedOutputV2>,
+    /// What became of the tests that were declared to fail (addition, C06); absent where none were, or where they are to pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_failure: Option<ExpectedFailureV2>,
     /// PASSED or FAILED; absent where there is no verdict (E17).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_result: Option<OverallResult>,
@@ -151,6 +154,21 @@ pub struct ExpectedOutputV2 {
     pub failed: u64,
     /// One entry each.
     pub details: Vec<ExpectationV2>,
+}
+
+/// What became of the tests that were declared to fail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExpectedFailureV2 {
+    /// The tests that were declared, as the specification has them.
+    pub declared: Vec<String>,
+    /// The tests that did not pass, by the names of their reports.
+    pub failed: Vec<String>,
+    /// Whether those that were declared failed, and nothing else did.
+    pub met: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Something that was expected of the output.

@@ -205,6 +205,9 @@ pub struct TestResultsRecordV1 {
     pub action_type: ActionType,
     /// The tool: `pytest`.
     pub test_framework: String,
+    /// The file of the tests, where all of them are of one and the tool's report names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_file: Option<String>,
     /// When and how it ended.
     pub execution: ExecutionV1,
     /// The tests.
@@ -238,9 +241,9 @@ pub struct TestRunV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestRecordV1 {
-    /// Module and class.
+    /// Module and class, or the `describe` blocks around it.
     pub ancestor_titles: Vec<String>,
-    /// Module, class and title in one.
+    /// All of these and the title in one, as the tool joins them.
     pub full_name: String,
     /// How it ended.
     pub status: TestOutcome,

@@ -94,6 +94,40 @@ fn a_status_that_says_failure_is_an_answer_and_a_redirect_is_followed_only_where
 }
 
 #[test]
+fn another_host_gets_no_secret_of_a_request_that_is_redirected_to_it() {
+    let (there, other) = serve(vec![answer("200 OK", "", b"x")]);
+    let location = format!("Location: http://{there}/there?a=b\r\n");
+    let (here, serving) = serve(vec![answer("302 Found", "Location: /again\r\n", b""), answer("307 Elsewhere", &location, b"")]);
+    let headers =
+        [("Accept", "text/plain"), ("Authorization", "Bearer t"), ("Cookie", "c=d"), ("X-Api-Key", "k"), ("X-Own", "o")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let request = HttpRequest { headers: BTreeMap::from(headers), ..HttpRequest::get(format!("http://{here}/here")) };
+    let followed = answered(send(&request, &PATIENT));
+    assert_eq!((followed.status, followed.redirected_to), (200, Some(format!("http://{there}/there?a=b"))));
+    let own = serving.join().expect("it served");
+    for (index, seen) in own.iter().enumerate() {
+        let seen = seen.to_lowercase();
+        for line in ["accept: text/plain", "authorization: bearer t", "cookie: c=d", "x-api-key: k", "x-own: o"] {
+            assert!(seen.contains(line), "{index}: `{line}` is not in {seen}");
+        }
+    }
+    let seen = other.join().expect("it served")[0].to_lowercase();
+    assert!(seen.starts_with("get /there?a=b http/1.1") && seen.contains("accept: text/plain"), "{seen}");
+    for name in ["authorization", "cookie", "x-api-key", "x-own"] {
+        assert!(!seen.contains(name), "`{name}` is in {seen}");
+    }
+}
+
+#[test]
+fn redirects_end_somewhere() {
+    let answers = (0..=10).map(|_| answer("302 Found", "Location: /again\r\n", b"")).collect();
+    let (address, serving) = serve(answers);
+    let seen = fault(send(&HttpRequest::get(format!("http://{address}/")), &PATIENT));
+    assert_eq!((seen.code.as_str(), seen.message.as_str()), ("TOO_MANY_REDIRECTS", "it was redirected more than 10 times"));
+    assert_eq!(serving.join().expect("it served").len(), 11);
+}
+
+#[test]
 fn a_body_is_read_up_to_its_cap_and_one_that_ends_early_is_no_answer() {
     let (address, serving) = serve(vec![answer("200 OK", "", &vec![b'x'; Answer::BODY_CAP + 10])]);
     let long = answered(send(&HttpRequest::get(format!("http://{address}/")), &PATIENT));

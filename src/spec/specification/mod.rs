@@ -16,7 +16,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub(super) use lint::{ROOT_WORD, SUITE_TIMEOUT, below};
+pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
 pub use fault::{Gravity, SpecificationFault};
@@ -30,8 +30,8 @@ pub use raw::{
     RawExpectedOutput, RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig,
     RawHttpRequestParameters, RawInterpreter, RawLikelyFailure, RawLintBlockOn, RawLintToolPolicy, RawLintTools,
     RawLintingPolicy, RawLintingStrategy, RawMcpValidation, RawMetadata, RawMethod, RawMisplacedExecutorConfig, RawParameters,
-    RawPriority, RawQueryType, RawReady, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification, RawTask,
-    RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
+    RawPriority, RawQueryType, RawReady, RawReview, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification,
+    RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
     RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy, RawValidateResponse,
     RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
     RawWorkflowPrerequisiteType,

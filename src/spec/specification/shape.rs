@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
 use crate::config::nearest;
@@ -68,14 +68,35 @@ pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }
 
-/// Returns whether a text is a regular expression that can be matched with.
-pub(super) fn is_regular_expression(pattern: &str) -> bool {
-    jsonschema::draft7::options().build(&json!({ "pattern": pattern })).is_ok()
+/// A compiled pattern takes no more memory: the same bound as when it is matched with.
+const PATTERN_CAP: usize = 1024 * 1024;
+
+/// Returns what is wrong with a regular expression; none where texts can be matched with it. The engine is that of the run: it
+/// takes linear time, and so has neither look-around nor back-references.
+pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
+    if linear().with_draft(Draft::Draft7).build(&json!({ "pattern": pattern })).is_ok() {
+        return None;
+    }
+    let backtracks = jsonschema::draft7::options().build(&json!({ "pattern": pattern })).is_ok();
+    Some(if backtracks { PatternProblem::NotLinear } else { PatternProblem::Unreadable })
+}
+
+/// What is wrong with a regular expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PatternProblem {
+    /// It is none.
+    Unreadable,
+    /// It looks around or back, or is too large: matching could take any time or space.
+    NotLinear,
 }
 
 /// Returns what is wrong with a JSON Schema; none where documents can be held to it.
 pub(super) fn schema_problem(schema: &Value) -> Option<String> {
-    jsonschema::validator_for(schema).err().map(|error| error.to_string())
+    linear().offline().build(schema).err().map(|error| error.to_string())
+}
+
+fn linear() -> ValidationOptions<'static> {
+    jsonschema::options().with_pattern_options(PatternOptions::regex().size_limit(PATTERN_CAP))
 }
 
 fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {

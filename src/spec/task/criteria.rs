@@ -1,7 +1,7 @@
 //! What a task is judged by beside its actions' results.
 
-use crate::model::{EvidenceKind, ExpectedOutput, TaskCondition, TaskCriteria};
-use crate::spec::specification::{RawCondition, RawEvidenceKind, RawTask};
+use crate::model::{EvidenceKind, ExpectedFailure, ExpectedOutput, TaskCondition, TaskCriteria};
+use crate::spec::specification::{RawCondition, RawEvidenceKind, RawExpectedOutcome, RawTask, RawTaskExtension};
 
 /// All of the steps, in hundredths of a per cent.
 const EVERY_STEP: u32 = 10_000;
@@ -23,6 +23,15 @@ pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
         minimum_pass_rate_basis_points: rate.or_else(|| (!completion.all_steps_must_pass).then_some(EVERY_STEP)),
         required_evidence: completion.required_evidence.iter().copied().map(evidence).collect(),
         task_status_lock: completion.task_status_lock != Some(false),
+        expected_failure: task.proctor.as_ref().and_then(expected_failure),
+    }
+}
+
+/// Returns the failure that is expected of the task's tests; none where they are to pass (C06).
+fn expected_failure(added: &RawTaskExtension) -> Option<ExpectedFailure> {
+    match added.expected_outcome {
+        Some(RawExpectedOutcome::Fail) => Some(ExpectedFailure { tests: added.expected_failing_tests.clone() }),
+        Some(RawExpectedOutcome::Pass) | None => None,
     }
 }
 

@@ -24,6 +24,11 @@ pub(super) fn split(text: &str) -> Vec<String> {
     shlex::split(text).expect("the lint refuses a quote that is not closed")
 }
 
+/// Returns the command of a TERMINAL_COMMAND, for whoever only looks at it.
+pub(in crate::spec) fn plain_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> CommandLine {
+    terminal_command(raw, argv).command
+}
+
 /// Returns a command: its own words, a script where it names a shell (E9), or its text split into words.
 pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> Done {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();

@@ -1,5 +1,7 @@
 //! The composed specification as a plan, and each of its fields: what is written otherwise is planned otherwise.
 
+mod fields;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -289,7 +291,7 @@ fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -
 }
 
 #[test]
-fn the_nearest_word_is_the_policy_of_a_tool() {
+fn c22_c23_the_nearest_word_is_the_policy_of_a_tool() {
     const LINTING: &str = "/globalConfiguration/validationPolicy/linting";
     let configured =
         |place: &str| PolicySource::Configured(format!("specs/T117-test-specification.json validationPolicy.{place}"));
@@ -353,6 +355,24 @@ fn scripts_services_and_words_of_the_root_are_planned_too() {
     assert_eq!((script.tool, script.timeout), (Tool::Generic, plan.timeout.expect("a specification has one")));
     let service = plan.prerequisites.last().and_then(|action| action.service.clone()).expect("a service");
     insta::assert_snapshot!(serde_json::to_string(&service).expect("it is JSON"));
+}
+
+#[test]
+fn a_review_is_planned_and_what_stands_behind_it_waits_unless_steps_go_on_together() {
+    let review =
+        json!({ "version": "1.0.0", "review": { "prompt": "${WORKSPACE_ROOT}/docs/review.md", "acceptSplitEmphasis": false } });
+    let reviewed = ("/tasks/T117/testExecution/steps/1/proctor", review);
+    // What a review decides is `success`; its exit code is nobody's.
+    let condition = ("/tasks/T117/validationCriteria/successConditions/1/condition", json!("STEP.2.success === true"));
+    let together = |together: bool| ("/tasks/T117/executionWorkflow/parallelExecution", json!(together));
+    let plan = planned(&edited(&[reviewed.clone(), condition.clone(), together(false)]));
+    let crate::model::ActionKind::Review(asked) = &plan.steps[1].kind else { panic!("{:?}", plan.steps[1]) };
+    let prompt = crate::model::Prompt::File("docs/review.md".to_owned());
+    assert_eq!((&asked.prompt, asked.accept_split_emphasis, plan.steps[1].tool), (&prompt, false, Tool::Review));
+    let waiting = |plan: &Plan| plan.steps.iter().map(|step| step.after.contains(&plan.steps[1].id)).collect::<Vec<_>>();
+    assert!(waiting(&plan)[2..].iter().all(|waits| *waits) && !waiting(&plan)[0], "{:?}", waiting(&plan));
+    let plan = planned(&edited(&[reviewed, condition, together(true)]));
+    assert!(waiting(&plan).iter().all(|waits| !*waits), "{:?}", waiting(&plan));
 }
 
 #[test]

@@ -54,10 +54,11 @@ pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
 
 /// Returns a test for the test-results evidence.
 pub(super) fn case(test: &Test) -> TestCase {
-    let file = std::iter::once(test.file.clone());
     TestCase {
         title: test.title.clone(),
-        ancestor_titles: file.chain(test.ancestors.iter().cloned()).collect(),
+        ancestor_titles: test.ancestors.clone(),
+        full_name: full_name(test),
+        test_file: Some(test.file.clone()),
         status: test.outcome,
         duration: test.duration,
         failure_messages: test.messages.clone(),

@@ -55,7 +55,7 @@ fn a_report_that_was_cut_anywhere_is_refused() {
 }
 
 #[test]
-fn printed_words_never_make_a_success() {
+fn c71_printed_words_never_make_a_success() {
     let mut returned = Returned::exited(Tool::Vitest, "vitest run", 0).saying(" Tests  1 passed (1)", "");
     returned.report = ToolReport::Missing;
     assert_eq!(returned.interpret().category, CategoryCode::ReportMissing);

@@ -43,6 +43,8 @@ pub(super) fn case(test: &Test) -> TestCase {
     TestCase {
         title: element.name.clone(),
         ancestor_titles: if element.class.is_empty() { Vec::new() } else { vec![element.class.clone()] },
+        full_name: full_name(element),
+        test_file: None,
         status: test.outcome,
         duration: test.elements.iter().filter_map(|element| element.duration).reduce(u64::saturating_add),
         failure_messages: marks(test)

@@ -1,7 +1,7 @@
 //! What a condition comes to for the task: unknown is "not met" for success and "triggered" for failure (C67).
 
-use crate::condition::{Condition, Evaluation, Truth, evaluate};
-use crate::model::{ActionId, ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
+use crate::condition::{Condition, Evaluation, Reference, Truth, evaluate};
+use crate::model::{ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
 use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
 /// What a condition stands for.
@@ -43,7 +43,7 @@ fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> 
     if evaluation.truth == Truth::Unknown {
         let unknown: Vec<String> = evaluation.unknown.iter().map(|reference| format!("`{reference}`")).collect();
         let of_unknown = references.iter().find(|reference| evaluation.unknown.contains(&reference.to_string()));
-        let why = of_unknown.map(|reference| why_unknown(run.action(&reference.action), &reference.action)).unwrap_or_default();
+        let why = of_unknown.map(|reference| why_unknown(run.action(&reference.action), reference)).unwrap_or_default();
         return format!("Not known: {}; {why}", unknown.join(", "));
     }
     let unsuccessful = references
@@ -56,13 +56,32 @@ fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> 
     }
 }
 
-fn why_unknown(action: Option<&SeenAction<'_>>, id: &ActionId) -> String {
+fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String {
+    let id = &reference.action;
+    if let Some(cut) = action.and_then(|action| why_cut(action, reference)) {
+        return cut;
+    }
     match action {
         None => format!("{id} is no action of the task"),
         Some(SeenAction { status: None, .. }) => format!("{id} was not carried out"),
         Some(SeenAction { status: Some(ResultType::Success), .. }) => format!("{id} shows no such value"),
         Some(SeenAction { reason, .. }) => format!("{id}: {}", reason.unwrap_or("it did not succeed")),
     }
+}
+
+/// Returns why a text is not known whose stream was not kept whole; none where it was, or something else is asked.
+fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
+    let stream = match reference.field.as_str() {
+        "stdout" => action.stdout?,
+        "stderr" => action.stderr?,
+        _ => return None,
+    };
+    let kept = (stream.head.len() + stream.tail.len()) as u64;
+    let (id, field, total) = (action.id, &reference.field, stream.total);
+    let lost = total.saturating_sub(kept);
+    let why = "is decided on the first and last bytes alone, and the others are only in its log";
+    (!stream.is_complete())
+        .then(|| format!("{id} printed {total} bytes on {field}, {lost} of them between those a condition sees: it {why}"))
 }
 
 fn values(actual: &[ActualValue]) -> String {

@@ -3,15 +3,17 @@
 //! Owns what conditions, expected output, pass rate and required evidence come to. `conditions` has the values conditions ask for.
 
 mod conditions;
+mod expected_failure;
 mod expected_output;
 mod seen;
 
 use crate::model::{
-    ActionPhase, Blocking, CompletionStatus, CriteriaEvaluation, EvidenceKind, OverallResult, PartialReason, TaskCriteria,
-    TaskStatus, ToolClass,
+    ActionPhase, Blocking, CompletionStatus, CriteriaEvaluation, EvidenceKind, JudgedCondition, OverallResult, PartialReason,
+    TaskCriteria, TaskStatus, ToolClass,
 };
 use crate::verdict::completion::RunVerdict;
 use crate::verdict::criteria::conditions::{Role, judge_condition};
+use crate::verdict::criteria::expected_failure::judge_failure;
 use crate::verdict::criteria::expected_output::judge_output;
 use crate::verdict::wording::counted;
 
@@ -22,8 +24,8 @@ const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog
 
 /// Judges a task's criteria and lets them decide `verdict`, where there is one (E17).
 ///
-/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered and the
-/// expected output was seen. The task may be ticked off only if, besides, the pass-rate rule holds, no required evidence is missing,
+/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered, the expected
+/// output was seen, and tests that were declared to fail did. The task may be ticked off only if, besides, the pass-rate rule holds, no required evidence is missing,
 /// and a test was executed where there is a TEST step. A step passes that is SUCCESS or has findings the policy allows (C34).
 pub fn judge_criteria(
     verdict: &mut RunVerdict,
@@ -37,10 +39,11 @@ pub fn judge_criteria(
         failure: judge(&criteria.failure, Role::Failure),
         expected_output: criteria.expected_output.as_ref().map(|expected| judge_output(expected, actions)).unwrap_or_default(),
         missing_evidence: missing_evidence(&criteria.required_evidence, evidence),
+        expected_failure: criteria.expected_failure.as_ref().map(|expected| judge_failure(expected, actions)),
         criteria: criteria.clone(),
     };
     if let Some(result) = verdict.overall_result {
-        decide_result(verdict, result, &evaluation);
+        decide_result(verdict, result, &evaluation, actions);
         decide_completion(verdict, &evaluation, actions);
     }
     evaluation
@@ -51,11 +54,15 @@ fn missing_evidence(required: &[EvidenceKind], found: &[EvidenceKind]) -> Vec<Ev
     required.iter().copied().filter(|wanted| !found.iter().any(|kind| stands_for(kind, *wanted))).collect()
 }
 
-fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &CriteriaEvaluation) {
-    let against = objections(evaluation);
+fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) {
+    let against = objections(evaluation, actions);
     if against.is_empty() {
         if result == OverallResult::Passed {
-            let met = counted(evaluation.success.len() as u64, "success condition");
+            let met = evaluation.success.iter().filter(|judged| judged.decided).count();
+            let met = match met == evaluation.success.len() {
+                true => counted(met as u64, "success condition"),
+                false => share(met as u64, evaluation.success.len(), "success condition"),
+            };
             verdict.reason = format!("{}; {met} met", verdict.reason);
             if verdict.completion_status == CompletionStatus::Complete {
                 verdict.completion_reason.clone_from(&verdict.reason);
@@ -72,25 +79,36 @@ fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &C
     verdict.completion_status = CompletionStatus::Incomplete;
 }
 
-/// Returns what of the criteria fails the verdict, in words.
-fn objections(evaluation: &CriteriaEvaluation) -> Vec<String> {
+/// Returns what of the criteria fails the verdict, in words. What is asked of a step that failed as declared is asked of the
+/// implementation, which is still to come: it is shown, and keeps the task from being complete.
+fn objections(evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) -> Vec<String> {
+    let declared: Vec<_> = actions.iter().filter(|action| action.is_expected_failure).collect();
+    let counts = |judged: &&JudgedCondition| !declared.iter().any(|action| speaks_of(judged, action));
     let mut against = Vec::new();
-    let unmet = evaluation.success.iter().filter(|judged| !judged.decided).count() as u64;
+    let unmet = evaluation.success.iter().filter(|judged| !judged.decided).filter(counts).count() as u64;
     if evaluation.success.is_empty() {
         against.push("There is no success condition, so nothing shows that the task is done".to_owned());
     }
     if unmet > 0 {
         against.push(format!("{} not met", share(unmet, evaluation.success.len(), "success condition")));
     }
-    let triggered = evaluation.failure.iter().filter(|judged| judged.decided).count() as u64;
+    let triggered = evaluation.failure.iter().filter(|judged| judged.decided).filter(counts).count() as u64;
     if triggered > 0 {
         against.push(format!("{} triggered", share(triggered, evaluation.failure.len(), "failure condition")));
     }
     let unseen = evaluation.expected_output.iter().filter(|judged| !judged.met).count() as u64;
-    if unseen > 0 {
+    if unseen > 0 && declared.is_empty() {
         against.push(format!("{} not met", share(unseen, evaluation.expected_output.len(), "output expectation")));
     }
+    let failure = evaluation.expected_failure.as_ref();
+    against.extend(failure.and_then(|judged| judged.reason.clone()));
     against
+}
+
+/// Returns whether a condition speaks of a value of an action.
+fn speaks_of(judged: &JudgedCondition, action: &SeenAction<'_>) -> bool {
+    let mut references = judged.actual.iter().map(|actual| &actual.reference).chain(&judged.unknown);
+    references.any(|reference| reference.strip_prefix(action.id.as_str()).is_some_and(|rest| rest.starts_with(['.', '['])))
 }
 
 /// `4 of 6 success conditions`

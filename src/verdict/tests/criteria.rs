@@ -113,6 +113,7 @@ fn criteria() -> TaskCriteria {
         minimum_pass_rate_basis_points: None,
         required_evidence: Vec::new(),
         task_status_lock: true,
+        expected_failure: None,
     }
 }
 
@@ -305,6 +306,21 @@ fn of_output_that_was_cut_a_divided_character_is_in_neither_part() {
     let whole = StreamExcerpt { total: 3, head: "✓".as_bytes()[..2].to_vec(), tail: "✓".as_bytes()[2..].to_vec() };
     let seen = [Seen { stdout: Some(whole), ..command("STEP.1", ResultType::Success, 0) }];
     assert_eq!(one("STEP.1.stdout === '✓'", &seen), (true, true));
+}
+
+#[test]
+fn c67_an_output_that_was_not_kept_whole_says_so() {
+    let cut = StreamExcerpt { total: 900, head: b"begin".to_vec(), tail: b"end".to_vec() };
+    let seen = [Seen { stdout: Some(cut), ..command("STEP.1", ResultType::Success, 0) }];
+    let criteria = TaskCriteria { success: conditions(&["STEP.1.stdout.includes('middle')"]), ..criteria() };
+    let (_, evaluation) = judged(&criteria, &seen);
+    assert_eq!(
+        evaluation.success[0].reason.as_deref(),
+        Some(
+            "Not known: `STEP.1.stdout.includes(\"middle\")`; STEP.1 printed 900 bytes on stdout, 892 of them between those a condition \
+             sees: it is decided on the first and last bytes alone, and the others are only in its log"
+        )
+    );
 }
 
 #[test]

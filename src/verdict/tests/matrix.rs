@@ -1,11 +1,12 @@
-//! Rows of seed 004's classification matrix, as the decisions amend them, and claims that are not believed (E3).
+//! Each row of seed 004's "Classification Matrix" under its name, with the row of the decisions that amends it, and claims that
+//! are not believed (E3).
 
 use crate::model::{
-    Action, ActionEnd, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, Interpretation, Phase,
-    ResultType, SpawnFailure, Tool,
+    Action, ActionEnd, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FileCheck,
+    FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase, ResultType, SpawnFailure, Tool,
 };
-use crate::verdict::Outcome;
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, stopped, tests, timed_out, with_policy};
+use crate::verdict::{Disposition, Outcome, RunFlow, RunResult, judge_run};
 
 fn not_found() -> ActionEnd {
     ActionEnd::NotStarted(SpawnFailure::ProgramNotFound { program: "eslint".to_owned(), searched: Vec::new() })
@@ -24,40 +25,155 @@ fn step(tool: Tool) -> Action {
     action(tool, ActionPhase::Step)
 }
 
+/// One row of seed 004's "Classification Matrix": result type, policy, whether it blocks, and category of the debt.
+struct Cells {
+    result: ResultType,
+    policy: Option<&'static str>,
+    blocking: Blocking,
+    debt: Option<DebtCategory>,
+}
+
+const NO_POLICY: Option<&str> = None;
+
+/// Fails unless an outcome is what its row of the matrix says.
+#[track_caller]
+fn assert_row(outcome: &Outcome, expected: &Cells) {
+    let told = &outcome.classification;
+    assert_eq!((told.category, outcome.blocking), (expected.result, expected.blocking), "{}", told.reason);
+    assert_eq!(told.policy_applied.as_ref().map(|applied| applied.strategy.as_str()), expected.policy, "{}", told.reason);
+    assert_eq!(
+        (outcome.debt.category, outcome.debt.should_generate),
+        (expected.debt, expected.debt.is_some()),
+        "{}",
+        told.reason
+    );
+}
+
+fn prerequisite(code: CategoryCode, kind: ActionKind) -> Outcome {
+    judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
+}
+
+/// C06, R6: a RED that declared no failing tests is marked as one and still blocks and is debt; the row of the seed holds for
+/// declared ones.
 #[test]
-fn the_matrix_of_the_seed_holds_as_amended() {
+fn matrix_tdd_red_phase() {
+    let failed = tests(CategoryCode::TestsFailed, 1, 1);
+    let outcome = judge_in(&step(Tool::Pytest), &exited(1), &failed, Phase::Red, true);
+    assert_eq!((outcome.classification.category, outcome.classification.is_tdd_red_phase), (ResultType::TestFailure, Some(true)));
+    assert_eq!(outcome.classification.tests_ran, Some(true));
+}
+
+/// C42: the category is the cause (BUSINESS_LOGIC_ERROR); FEATURE or BUG_FIX is the item's `workType`.
+#[test]
+fn matrix_actual_test_failure() {
+    let outcome = judge(&step(Tool::Pytest), &exited(1), &tests(CategoryCode::TestsFailed, 1, 1));
+    let debt = Some(DebtCategory::BusinessLogicError);
+    assert_row(&outcome, &Cells { result: ResultType::TestFailure, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    assert_eq!(outcome.classification.is_expected_failure, Some(false));
+}
+
+/// C12: exit code 0 is a success; 1 and 2 are errors where a file's error is named.
+#[test]
+fn matrix_typescript_errors() {
+    for code in [1, 2] {
+        let outcome = judge(&with_policy(Tool::Tsc, policy(BlockOn::ErrorsAlways)), &exited(code), &findings(1, 0));
+        let (policy, debt) = (Some("BLOCK_ON_ERRORS_ALWAYS"), Some(DebtCategory::ValidationMissing));
+        assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Blocks, debt });
+    }
+}
+
+#[test]
+fn matrix_eslint_errors() {
+    let outcome = judge(&with_policy(Tool::Eslint, policy(BlockOn::ErrorsOnly)), &exited(1), &findings(1, 0));
+    let (policy, debt) = (Some("BLOCK_ON_ERRORS_ONLY"), Some(DebtCategory::Refactor));
+    assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Blocks, debt });
+}
+
+#[test]
+fn matrix_eslint_warnings() {
+    let outcome = judge(&with_policy(Tool::Eslint, policy(BlockOn::ErrorsOnly)), &exited(0), &findings(0, 1));
+    let (policy, debt) = (Some("BLOCK_ON_ERRORS_ONLY"), Some(DebtCategory::Refactor));
+    assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Allowed, debt });
+}
+
+#[test]
+fn matrix_eslint_strict() {
+    for (errors, warnings, code) in [(1, 0, 1), (0, 1, 1), (1, 1, 1), (0, 1, 0)] {
+        let strict = with_policy(Tool::Eslint, policy(BlockOn::ErrorsAndWarnings));
+        let outcome = judge(&strict, &exited(code), &findings(errors, warnings));
+        let (policy, debt) = (Some("BLOCK_ON_ERRORS_AND_WARNINGS"), Some(DebtCategory::Refactor));
+        assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Blocks, debt });
+    }
+}
+
+#[test]
+fn matrix_prettier_issues() {
+    let outcome = judge(&with_policy(Tool::Prettier, policy(BlockOn::WarnOnly)), &exited(1), &findings(1, 0));
+    let (policy, debt) = (Some("WARN_ONLY"), Some(DebtCategory::Refactor));
+    assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Allowed, debt });
+}
+
+/// C13: 127 is only what a shell says of it.
+#[test]
+fn matrix_tool_not_found() {
+    for end in [not_found(), exited(127)] {
+        let outcome = judge(&step(Tool::Eslint), &end, &plain(CategoryCode::ToolNotFound));
+        let debt = Some(DebtCategory::IntegrationFailure);
+        assert_row(&outcome, &Cells { result: ResultType::ExecutionError, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    }
+}
+
+/// C11, E4: SPECIFICATION_ERROR is no category of debt. A command the tool refuses is no debt, one that crashes is.
+#[test]
+fn matrix_invalid_command() {
+    for (code, debt) in [(CategoryCode::UsageError, None), (CategoryCode::UnexpectedExit, Some(DebtCategory::IntegrationFailure))]
+    {
+        let outcome = judge(&step(Tool::Generic), &exited(1), &plain(code));
+        assert_row(&outcome, &Cells { result: ResultType::ExecutionError, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    }
+}
+
+/// C09: in a step, the same is an EXECUTION_ERROR.
+#[test]
+fn matrix_server_down() {
+    let outcome = prerequisite(CategoryCode::NoAnswer, ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost/"))));
+    let debt = Some(DebtCategory::IntegrationFailure);
+    assert_row(&outcome, &Cells { result: ResultType::PrerequisiteFailure, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    assert_eq!(outcome.classification.prerequisite_type.as_deref(), Some("SERVICE_HEALTHY"));
+}
+
+#[test]
+fn matrix_timeout() {
+    let outcome = judge(&step(Tool::Generic), &timed_out(), &plain(CategoryCode::TimedOut));
+    let debt = Some(DebtCategory::PerformanceIssue);
+    assert_row(&outcome, &Cells { result: ResultType::Timeout, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+}
+
+/// C16: a step that looks for a file is a VALIDATION_FAILURE where it is missing.
+#[test]
+fn matrix_missing_file() {
+    let look = FileValidation { path: "QuoteService.ts".to_owned(), check: FileCheck::Exists };
+    let outcome = prerequisite(CategoryCode::FileMissing, ActionKind::FileValidation(look));
+    let debt = Some(DebtCategory::IntegrationFailure);
+    assert_row(&outcome, &Cells { result: ResultType::PrerequisiteFailure, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    assert_eq!(outcome.classification.prerequisite_type.as_deref(), Some("FILE_EXISTS"));
+}
+
+/// C10, C62: nothing is run; what is wrong is counted apart, and the run is a SPECIFICATION_ERROR without debt.
+#[test]
+fn matrix_invalid_parameters() {
+    let verdict = judge_run(&[RunResult { phase: ActionPhase::Step, disposition: Disposition::Invalid }], &RunFlow::Finished);
+    assert_eq!(verdict.overall_status, OverallStatus::SpecificationError);
+    assert_eq!((verdict.results[&ResultType::SpecificationError], verdict.actions.executed), (1, 0));
+    assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "it blocks");
+}
+
+/// E4: what pytest's other exit codes and reports amount to.
+#[test]
+fn what_the_matrix_leaves_open_is_decided() {
     use CategoryCode as C;
     use ResultType as R;
-    let errors = findings(1, 0);
     let rows = [
-        // "Actual Test Failure" (C42), "TypeScript Errors", "ESLint Errors", "ESLint Warnings", "ESLint (Strict)".
-        (step(Tool::Pytest), exited(1), tests(C::TestsFailed, 1, 1), R::TestFailure, Some(DebtCategory::BusinessLogicError)),
-        (
-            with_policy(Tool::Tsc, policy(BlockOn::ErrorsAlways)),
-            exited(2),
-            errors.clone(),
-            R::ValidationFailure,
-            Some(DebtCategory::ValidationMissing),
-        ),
-        (
-            with_policy(Tool::Eslint, policy(BlockOn::ErrorsOnly)),
-            exited(1),
-            errors,
-            R::ValidationFailure,
-            Some(DebtCategory::Refactor),
-        ),
-        (
-            with_policy(Tool::Eslint, policy(BlockOn::ErrorsAndWarnings)),
-            exited(1),
-            findings(0, 1),
-            R::ValidationFailure,
-            Some(DebtCategory::Refactor),
-        ),
-        // "Tool Not Found" (C13), "Invalid Command" (C11 as E4 amends it), "Timeout".
-        (step(Tool::Eslint), not_found(), plain(C::ToolNotFound), R::ExecutionError, Some(DebtCategory::IntegrationFailure)),
-        (step(Tool::Pytest), exited(4), plain(C::UsageError), R::ExecutionError, None),
-        (step(Tool::Generic), timed_out(), plain(C::TimedOut), R::Timeout, Some(DebtCategory::PerformanceIssue)),
-        // E4's own rows.
         (step(Tool::Pytest), exited(2), plain(C::CollectionError), R::TestFailure, Some(DebtCategory::ValidationMissing)),
         (step(Tool::Pytest), exited(4), plain(C::ConftestError), R::ExecutionError, Some(DebtCategory::IntegrationFailure)),
         (step(Tool::Pytest), exited(5), plain(C::NoTestsCollected), R::TestFailure, Some(DebtCategory::ValidationMissing)),

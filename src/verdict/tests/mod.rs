@@ -1,9 +1,14 @@
 //! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
 
+mod captured;
+mod claims;
+mod coverage;
 mod criteria;
 mod matrix;
 mod policies;
 mod properties;
+mod red;
+mod rows;
 mod runs;
 mod scenarios;
 
@@ -43,6 +48,7 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),
@@ -86,7 +92,9 @@ fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> O
 }
 
 fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
-    classify(&ActionFacts { action, end, duration: DurationMs(10_050), interpretation, phase, cycle_started, run_timeout: None })
+    let duration = DurationMs(10_050);
+    let (run_timeout, expected_failure) = (None, None);
+    classify(&ActionFacts { action, end, duration, interpretation, phase, cycle_started, run_timeout, expected_failure })
 }
 
 fn plain(category: CategoryCode) -> Interpretation {

@@ -17,7 +17,7 @@ fn limited(block_on: BlockOn) -> ToolPolicy {
 }
 
 #[test]
-fn every_cell_of_the_policy_table_holds() {
+fn r3_every_cell_of_the_policy_table_holds() {
     use BlockOn as B;
     use Blocking::{Allowed, Blocks};
     use Severity::{Critical, High, Low, Medium};
@@ -68,7 +68,7 @@ fn every_cell_of_the_policy_table_holds() {
 }
 
 #[test]
-fn a_disabled_tool_is_never_and_says_so() {
+fn c22_a_disabled_tool_is_never_and_says_so() {
     let source = PolicySource::Disabled("proctor.toml:4".to_owned());
     let outcome = under(ToolPolicy::plain(BlockOn::Never, source.clone()), 3, 0);
     assert_eq!(outcome.classification.category, ResultType::Success);
@@ -77,7 +77,7 @@ fn a_disabled_tool_is_never_and_says_so() {
 }
 
 #[test]
-fn ignored_rules_are_dropped_before_anything_is_promoted_or_counted() {
+fn c24_ignored_rules_are_dropped_before_anything_is_promoted_or_counted() {
     let ignoring = |rule: &str| ToolPolicy {
         ignored_rules: vec![rule.to_owned()],
         error_on_rules: vec!["e".to_owned(), "w".to_owned()],

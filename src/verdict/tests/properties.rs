@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn the_counts_of_a_run_add_up(
+    fn c61_c62_the_counts_of_a_run_add_up(
         outcomes in vec(outcomes(), 0..12),
         others in vec((action_phases(), 0..3_u8), 0..6),
         finished in any::<bool>(),

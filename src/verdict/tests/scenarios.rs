@@ -171,7 +171,7 @@ fn missing_coverage_is_told_in_per_cent_and_never_sent_to_the_implementation() {
 }
 
 #[test]
-fn a_failed_prerequisite_keeps_what_it_was_as_underlying() {
+fn c08_a_failed_prerequisite_keeps_what_it_was_as_underlying() {
     let prerequisite = action(Tool::Generic, ActionPhase::Prerequisite);
     for (end, code, underlying) in [
         (exited(1), CategoryCode::UnexpectedExit, ResultType::ExecutionError),

@@ -7,7 +7,7 @@ use crate::daemon::service::answering::{of_closed, of_run, refuse, too_many};
 use crate::daemon::service::call::ErrandCall;
 use crate::daemon::service::open::Word;
 use crate::daemon::service::served::{Served, Stage};
-use crate::model::Activity;
+use crate::model::{Activity, TaskId};
 use crate::run::Archive;
 
 /// So many wait for their turn.
@@ -77,11 +77,14 @@ impl Served {
 fn of_trouble(trouble: ErrandTrouble, call: &ErrandCall) -> ErrorV1 {
     match trouble {
         ErrandTrouble::Configuration(lines) => {
-            ErrorV1::new(ErrorKindV1::ConfigurationWrong, lines.join("; "), "mend proctor.toml and ask again")
+            let hint = if call.errand.task == TaskId::default_task() { "mend proctor.toml" } else { "mend the specification" };
+            ErrorV1::new(ErrorKindV1::ConfigurationWrong, lines.join("; "), format!("{hint} and ask again"))
         }
-        ErrandTrouble::NoSuchTask { own } => {
-            let message = format!("there is no task `{}`", call.errand.task);
-            ErrorV1::new(ErrorKindV1::NotFound, message, format!("the project's task is `{own}`"))
+        ErrandTrouble::NoSuchTask(lines) => {
+            let mut lines = lines.into_iter();
+            let message = lines.next().unwrap_or_default();
+            let hints: Vec<String> = lines.map(|line| line.trim_start().trim_start_matches("hint: ").to_owned()).collect();
+            ErrorV1::new(ErrorKindV1::NotFound, message, hints.join("; "))
         }
         ErrandTrouble::Run(error) => of_run(&error),
     }

@@ -30,7 +30,7 @@ impl Served {
     pub(in crate::daemon::service) fn ask(
         &mut self,
         now: Moment,
-        question: Question,
+        (task, question): (TaskId, Question),
         deadline: Moment,
         reply: Reply<AnswerV1>,
         archive: &mut Archive,
@@ -40,7 +40,7 @@ impl Served {
             refuse(reply, too_many("wait for this project"));
             return Vec::new();
         }
-        self.waiters.add(reply, question, deadline);
+        self.waiters.add(reply, task, question, deadline);
         self.go_on(now, archive)
     }
 
@@ -58,12 +58,14 @@ impl Served {
                 return Vec::new();
             }
         };
-        let task = standing.tasks.first();
-        open.task = task.map_or_else(TaskId::default_task, |task| task.task.clone());
-        let step = task.map_or(WaitStep::Answer, |task| wait_step(&task.freshness, open.planned));
-        let standing = ProjectStanding { problems: standing.problems.iter().chain(&open.polling).cloned().collect(), ..standing };
-        let outcome = self.waiters.looked(ticket, step, open.planned);
-        outcome.due.into_iter().for_each(|due| answer(due.reply, &standing, due.in_time));
+        let planned = open.planned;
+        let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, planned));
+        // What has a fresh verdict already is not run at the start.
+        let (to_run, not_to_run): (Vec<_>, Vec<_>) = open.watched.iter().cloned().partition(|task| step(task) == WaitStep::Run);
+        let outcome = self.waiters.looked(ticket, step, planned);
+        let problems = standing.problems.iter().chain(&open.polling).cloned().collect();
+        let standing = ProjectStanding { problems, ..standing };
+        outcome.due.into_iter().for_each(|due| answer(due, &standing));
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         if outcome.need == Need::LookLater {
             open.look_again = Some(now.plus(LOOK_AGAIN));
@@ -72,12 +74,12 @@ impl Served {
             // It will be looked at again when what runs is over.
             return Vec::new();
         }
-        match (outcome.need, is_first && step == WaitStep::Run) {
+        match (outcome.need, is_first && !to_run.is_empty()) {
             (_, true) => {
-                let effects = open.engine.begin();
+                let effects = open.engine.begin_without(&not_to_run);
                 self.perform(now, effects)
             }
-            (Need::Run, false) => self.handle(now, Event::Awaited),
+            (Need::Run(task), false) => self.handle(now, Event::Awaited(task)),
             (Need::Nothing | Need::LookLater, false) => Vec::new(),
         }
     }
@@ -89,6 +91,7 @@ impl Served {
             return;
         }
         let Some(care) = self.waiters.wanted_care() else { return };
+        let wanted = self.waiters.wanted_tasks();
         open.tickets += 1;
         let ticket = Ticket(open.tickets);
         open.looking = Some(ticket);
@@ -96,9 +99,9 @@ impl Served {
         match (care, &open.watcher) {
             (Care::Events, Some(watcher)) if open.heard.is_enough() => {
                 watcher.handle().sync(SyncId(ticket.0));
-                open.syncing = Some(now.plus(SYNCING));
+                open.syncing = Some((now.plus(SYNCING), wanted));
             }
-            (Care::Events | Care::Whole, _) => open.worker.look(ticket, open.heard.take(Care::Whole)),
+            (Care::Events | Care::Whole, _) => open.worker.look(ticket, wanted, open.heard.take(Care::Whole)),
         }
     }
 
@@ -106,7 +109,7 @@ impl Served {
     pub(super) fn hear(&mut self, hints: &[WatchHint]) {
         let Stage::Open(open) = &mut self.stage else { return };
         hints.iter().for_each(|hint| open.heard.hear(hint));
-        if let (Some(ticket), Some(_)) = (open.looking, open.syncing)
+        if let (Some(ticket), Some(_)) = (open.looking, &open.syncing)
             && hints.contains(&WatchHint::Synced(SyncId(ticket.0)))
         {
             self.look_now(Care::Events);
@@ -116,7 +119,7 @@ impl Served {
     /// Looks at everything where the watcher has not said in time that it heard of everything.
     pub(super) fn stop_syncing(&mut self, now: Moment) {
         if let Stage::Open(open) = &self.stage
-            && open.syncing.is_some_and(|until| until <= now)
+            && open.syncing.as_ref().is_some_and(|(until, _)| *until <= now)
         {
             self.look_now(Care::Whole);
         }
@@ -125,8 +128,8 @@ impl Served {
     /// Begins the look for which the watcher's word was waited for.
     pub(super) fn look_now(&mut self, care: Care) {
         let Stage::Open(open) = &mut self.stage else { return };
-        if let (Some(ticket), Some(_)) = (open.looking, open.syncing.take()) {
-            open.worker.look(ticket, open.heard.take(care));
+        if let (Some(ticket), Some((_, wanted))) = (open.looking, open.syncing.take()) {
+            open.worker.look(ticket, wanted, open.heard.take(care));
         }
     }
 
@@ -155,7 +158,7 @@ impl Served {
             Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
             Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
         };
-        ListedV1::new(&self.unlooked(archive), watching, doing)
+        ListedV1::new(&self.unlooked(archive, &[]), watching, doing)
     }
 
     /// Returns a way to ask its watcher.
@@ -167,18 +170,19 @@ impl Served {
     }
 
     /// Returns how it stands as far as that is known without a look at the tree: never fresh.
-    pub(super) fn unlooked(&self, archive: &mut Archive) -> ProjectStanding {
-        let (task, activity) = match &self.stage {
-            Stage::Open(open) => (open.task.clone(), open.activity),
-            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (TaskId::default_task(), Activity::Idle),
+    pub(super) fn unlooked(&self, archive: &mut Archive, wanted: &[TaskId]) -> ProjectStanding {
+        let (watched, activity) = match &self.stage {
+            Stage::Open(open) => (open.watched.as_slice(), open.activity),
+            Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (&[][..], Activity::Idle),
         };
+        let wanted = [watched, wanted].concat();
         let (approval, problems) = match &self.stage {
             Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
             Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
             Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
         };
-        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, task, activity);
+        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
             // Its own are those of the task list: the configuration was not read.
             Ok(standing) => ProjectStanding { problems: [problems, standing.problems].concat(), ..standing },

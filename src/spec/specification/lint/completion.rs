@@ -116,17 +116,6 @@ pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Finding> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// FAIL is expected, and a failure is judged as one.
-pub(super) fn expected_failure(subject: &Subject<'_>) -> Vec<Finding> {
-    let is_red =
-        |task: &Task<'_>| task.raw.proctor.as_ref().is_some_and(|added| added.expected_outcome == Some(RawExpectedOutcome::Fail));
-    let finding = |task: Task<'_>| {
-        Finding::new(task.pointer("/proctor/expectedOutcome"), "a test that fails is judged as a failure all the same")
-            .hint("`proctor tdd start` says that the task is in its red phase: the run is routed as one")
-    };
-    subject.tasks().filter(is_red).map(finding).collect()
-}
-
 /// The whole has less time than one of its actions.
 pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Finding> {
     let whole = subject.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT);

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::model::ActionType;
+use crate::spec::specification::lint::subject::{Finding, Subject, Task};
 use crate::spec::specification::raw::RawParameters;
 
 const SETTINGS: &str = "/executionEngine/executorConfigurations";
@@ -55,6 +56,33 @@ pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Finding> {
             .hint("`shell` is `defaultShell` there, and `timeout` is `defaultTimeout`")
     };
     found.map(finding).collect()
+}
+
+/// Settings of actions that are not carried out.
+pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Finding> {
+    let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
+    let findings = ActionType::ALL.into_iter().filter(|kind| !kind.is_carried_out()).flat_map(|kind| {
+        let fields = settings.and_then(|settings| settings.get(&kind.to_string())?.as_object());
+        let finding = move |field: &String| {
+            let message = format!("actions of type `{kind}` are not supported, so that this setting changes nothing");
+            Finding::new(format!("{SETTINGS}/{kind}/{field}"), message).hint("leave it out, or keep it for another program")
+        };
+        fields.into_iter().flat_map(serde_json::Map::keys).map(finding).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
+/// Steps in a browser that are switched off.
+pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Finding> {
+    let idle = subject.tasks().filter(|task| {
+        let validation = task.raw.mcp_validation.as_ref();
+        validation.is_some_and(|validation| validation.enabled != Some(true) && !validation.steps.is_empty())
+    });
+    let finding = |task: Task<'_>| {
+        let message = "`mcpValidation` is not enabled, so that none of its steps is carried out";
+        Finding::new(task.pointer("/mcpValidation/steps"), message).hint("say what is to be seen as a step of `testExecution`")
+    };
+    idle.map(finding).collect()
 }
 
 /// A default shell is set.

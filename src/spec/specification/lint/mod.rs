@@ -12,6 +12,7 @@ mod order;
 mod paths;
 mod placeholders;
 mod policy;
+mod reviews;
 mod services;
 mod subject;
 
@@ -45,6 +46,9 @@ const fn soft(code: &'static str, look: Look, what: &'static str, source: &'stat
     LintRow { code, gravity: Gravity::Soft, what, source, look }
 }
 
+/// The rule whose findings are compared with the project's files, by those that have them.
+pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
+
 /// Where most rules come from: what a JSON Schema lets through.
 const LET_THROUGH: &str = "what the schema lets through";
 
@@ -65,6 +69,8 @@ pub const LINTS: &[LintRow] = &[
     hard("TYPE_UNSUPPORTED", engine::unsupported_types, "an action is of a type that is not carried out", "E8"),
     hard("BROWSER_VALIDATION", engine::browser_validation, "`mcpValidation` is enabled", "E8"),
     soft("EXECUTOR_KEY", engine::misplaced_settings, "settings of an executor stand under a wrong key", "generated files"),
+    soft("EXECUTOR_IDLE", engine::idle_settings, "settings of actions that are not carried out", "E8"),
+    soft("BROWSER_STEPS_IDLE", engine::idle_browser_steps, "steps in a browser that are switched off", "E8"),
     soft("DEFAULT_SHELL", engine::default_shell, "a default shell is set", "E9"),
     hard("INTERPRETER_NOT_ALLOWED", engine::interpreters, "a script's interpreter is not in `allowedInterpreters`", LET_THROUGH),
     hard("COMMAND_NEEDS_SHELL", commands::needs_shell, "a command needs a shell and names none", "E9"),
@@ -109,11 +115,10 @@ pub const LINTS: &[LintRow] = &[
     soft("CAPTURE_ALWAYS", completion::captures_that_always_are, "the verdict's own ground is not wanted", "E3"),
     hard("FAILING_TESTS_OF_PASS", completion::failing_of_pass, "`expectedFailingTests` where tests are to pass", "C06"),
     soft("RED_WITHOUT_TESTS", completion::red_without_tests, "FAIL is expected of no test by name", "C06, R6"),
-    soft("EXPECTED_FAILURE_IDLE", completion::expected_failure, "FAIL is expected, and a failure is judged as one", "C06"),
     soft("SUITE_TIMEOUT", completion::suite_timeout, "the whole has less time than one of its actions", LET_THROUGH),
     soft("POLICY_STRATEGY_DIFFERS", policy::strategies, "a tool's `blockOn` is not its category's strategy", "C23"),
     soft("POLICY_LIMIT_IDLE", policy::limits, "`maxWarnings` where it changes nothing", "C25"),
-    soft("STRICTNESS_UNCHECKED", policy::strictness, "what a type checker is set to is not compared", "C24"),
+    soft(STRICTNESS_UNCHECKED, policy::strictness, "what a type checker is set to is not compared", "C24"),
     soft("DEV_SERVER_PORT_IDLE", services::idle_port, "another port is named than the one that is asked", LET_THROUGH),
     soft("WORKFLOW_UNCHECKED", services::unchecked, "a prerequisite of the workflow has no command that checks it", LET_THROUGH),
     soft("SERVICE_FIELD_IDLE", services::idle_fields, "a service has fields of an action that ends", "additions 1.0.0"),
@@ -125,6 +130,8 @@ pub const LINTS: &[LintRow] = &[
     ),
     hard("SERVICE_READY", services::ready, "a service's `ready` is not exactly one look that can be taken", "additions 1.0.0"),
     hard("SERVICE_ELSEWHERE", services::elsewhere, "a service is no prerequisite that runs a command", "additions 1.0.0"),
+    hard("REVIEW_ELSEWHERE", reviews::elsewhere, "a review is no step that runs a command", "E8"),
+    hard("REVIEW_OTHERWISE", reviews::otherwise, "a review has retries, exit codes or a tool of its own", "C9"),
 ];
 
 /// Holds a specification to every rule, in the order of the table.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::spec::specification::lint::subject::{Action, Finding, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
-use crate::spec::specification::shape::{is_regular_expression, schema_problem};
+use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
 /// The operands of each kind of look, one of which there must be; none for a look that needs none.
 const OPERANDS: &[(RawValidationType, &[&str])] = &[
@@ -67,10 +67,17 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Finding> {
         let pattern = request.validate_response.as_ref()?.matches_regex.as_ref()?;
         Some((action, "/parameters/validateResponse/matchesRegex", pattern))
     });
-    let wrong = files.chain(answers).filter(|(_, _, pattern)| !is_regular_expression(pattern));
-    wrong
-        .map(|(action, place, _)| action.finding(place, "it is no regular expression").hint("mend it, or compare with a text"))
-        .collect()
+    let wrong = files.chain(answers).filter_map(|(action, place, pattern)| {
+        let (message, hint) = match pattern_problem(pattern)? {
+            PatternProblem::Unreadable => ("it is no regular expression", "mend it, or compare with a text"),
+            PatternProblem::NotLinear => (
+                "it looks around or back, or is too large: patterns are matched in linear time, without look-around and back-references",
+                "say it without `(?=`, `(?!`, `(?<=`, `(?<!` and `\\1`, or compare with a text",
+            ),
+        };
+        Some(action.finding(place, message).hint(hint))
+    });
+    wrong.collect()
 }
 
 /// A JSON Schema cannot be used.

@@ -294,6 +294,37 @@ fn others() -> Vec<Mutation> {
             vec![("PATTERN_INVALID", step(2, "/parameters/validateResponse/matchesRegex"))],
         ),
         mutation(
+            "a pattern that looks around",
+            vec![(step(2, "/parameters/validateResponse/matchesRegex"), json!("^(?!error)"))],
+            vec![("PATTERN_INVALID", step(2, "/parameters/validateResponse/matchesRegex"))],
+        ),
+        mutation(
+            "a pattern that looks back",
+            vec![
+                (prerequisite("/parameters/validationType"), json!("CONTENT_MATCH")),
+                (prerequisite("/parameters/contentRegex"), json!("(a|b)\\1")),
+                (prerequisite("/parameters/minSize"), json!(GONE)),
+                (prerequisite("/parameters/maxSize"), json!(GONE)),
+            ],
+            vec![("PATTERN_INVALID", prerequisite("/parameters/contentRegex"))],
+        ),
+        mutation(
+            "settings of a browser",
+            vec![("/executionEngine/executorConfigurations/MCP_BROWSER_COMMAND", json!({ "headless": false }))],
+            vec![("EXECUTOR_IDLE", "/executionEngine/executorConfigurations/MCP_BROWSER_COMMAND/headless")],
+        ),
+        mutation(
+            "steps in a browser that are switched off",
+            vec![(
+                task("/mcpValidation"),
+                json!({ "enabled": false, "steps": [{
+                    "actionId": "BROWSER.1", "type": "MCP_BROWSER_COMMAND", "description": "looks at the totals",
+                    "parameters": { "action": "browser_navigate", "url": "http://127.0.0.1:4173/" }
+                }] }),
+            )],
+            vec![("BROWSER_STEPS_IDLE", task("/mcpValidation/steps"))],
+        ),
+        mutation(
             "no schema",
             vec![(step(2, "/parameters/validateResponse/jsonSchema"), json!({ "type": "strange" }))],
             vec![("SCHEMA_INVALID", step(2, "/parameters/validateResponse/jsonSchema"))],
@@ -332,10 +363,7 @@ fn others() -> Vec<Mutation> {
         mutation(
             "red by itself",
             vec![(task("/proctor"), added(json!({ "expectedOutcome": "FAIL" })))],
-            vec![
-                ("EXPECTED_FAILURE_IDLE", task("/proctor/expectedOutcome")),
-                ("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome")),
-            ],
+            vec![("RED_WITHOUT_TESTS", task("/proctor/expectedOutcome"))],
         ),
         mutation("no time", vec![("/globalConfiguration/timeout", json!(80_000))], vec![("SUITE_TIMEOUT", step(0, "/timeout"))]),
         mutation(
@@ -392,6 +420,27 @@ fn others() -> Vec<Mutation> {
             "a service as a step",
             vec![(step(1, "/proctor"), added(json!({ "service": { "ready": { "port": 4173 } } })))],
             vec![("SERVICE_ELSEWHERE", step(1, "/proctor/service"))],
+        ),
+        mutation(
+            "a review before the steps",
+            vec![(prerequisite("/proctor"), added(json!({ "review": {} })))],
+            vec![("REVIEW_ELSEWHERE", prerequisite("/proctor/review"))],
+        ),
+        mutation(
+            "a review that is asked until it approves",
+            vec![
+                (step(1, "/proctor"), added(json!({ "review": { "prompt": "../elsewhere.md" }, "tool": "eslint" }))),
+                (step(1, "/retryAttempts"), json!(3)),
+                (step(1, "/parameters/expectedExitCodes"), json!([1])),
+            ],
+            vec![
+                ("CONDITION_WRONG", condition(1)),
+                ("EXIT_CODES_WIDENED", step(1, "/parameters/expectedExitCodes")),
+                ("REVIEW_OTHERWISE", step(1, "/parameters/expectedExitCodes")),
+                ("REVIEW_OTHERWISE", step(1, "/retryAttempts")),
+                ("REVIEW_OTHERWISE", step(1, "/proctor/tool")),
+                ("PATH_LEAVES_ROOT", step(1, "/proctor/review/prompt")),
+            ],
         ),
     ]
 }

@@ -1,0 +1,101 @@
+//! What people and programs ask for: keys, requests, waits, signals. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::daemon::effect::{Effect, Notice, Selection};
+use crate::daemon::engine::Engine;
+use crate::daemon::engine::round::{Round, Which};
+use crate::daemon::engine::stage::{Flow, Look, Stage};
+use crate::daemon::event::{Key, OsSignal};
+use crate::model::{CommandExit, StopReason, TaskId, TriggerKind};
+
+impl Engine {
+    pub(super) fn on_key(&mut self, key: Key) -> Vec<Effect> {
+        match key {
+            Key::Clear => vec![Effect::ClearScreen],
+            Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
+            Key::Again | Key::All => self.on_everything(),
+            Key::FailedOnly if self.known.values().all(|known| known.last_failed.is_empty()) => {
+                vec![Effect::Show(Notice::NothingFailed)]
+            }
+            Key::FailedOnly => match self.stage {
+                Stage::Idle => {
+                    self.round = Some(Round::new(TriggerKind::Request, BTreeSet::new(), Which::Failed));
+                    self.next_of_round(Look::Request).into_iter().collect()
+                }
+                Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
+            },
+        }
+    }
+
+    pub(super) fn on_everything(&mut self) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => {
+                // It covers whatever was to be run.
+                self.burst = None;
+                self.repetition = None;
+                self.everything(TriggerKind::Request)
+            }
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn everything(&mut self, kind: TriggerKind) -> Vec<Effect> {
+        self.round = Some(Round::new(kind, BTreeSet::new(), Which::All));
+        self.next_of_round(Look::Request).into_iter().collect()
+    }
+
+    pub(super) fn on_request(&mut self, task: TaskId, selection: Selection, kind: TriggerKind) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => {
+                if let Some(other) = self.repetition.take_if(|repetition| repetition.task != task) {
+                    // It comes after this one.
+                    let tasks = &self.settings.tasks;
+                    self.round.get_or_insert_with(|| Round::of_one(tasks, &other.task)).has_not_had(&other.task);
+                }
+                if selection == Selection::All {
+                    // It covers whatever was to be run of the task; checks that are picked by name do not.
+                    if self.settings.tasks == [task.clone()] {
+                        self.burst = None;
+                    }
+                    self.repetition = None;
+                    self.no_repetition();
+                }
+                vec![self.start(task, Look::Request, kind, BTreeSet::new(), selection, None)]
+            }
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
+        }
+    }
+
+    pub(super) fn on_signal(&mut self, signal: OsSignal) -> Vec<Effect> {
+        match signal {
+            OsSignal::Interrupt => self.leave(CommandExit::Interrupted, StopReason::Interrupted),
+            OsSignal::Terminate => self.leave(CommandExit::Terminated, StopReason::Terminated),
+            OsSignal::Reload => self.on_reload(),
+        }
+    }
+
+    /// Every run reads the configuration before it begins, so a run of everything is all there is to it.
+    pub(super) fn on_reload(&mut self) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => self.on_everything(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) if self.leaving.is_some() => Vec::new(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
+                self.reload_owed = true;
+                vec![Effect::Show(Notice::ReloadingAfterRun)]
+            }
+        }
+    }
+
+    /// Leaves when the run under way is over; asking again makes the worker kill at once.
+    fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
+        match self.stage {
+            Stage::Idle => vec![Effect::Quit(exit)],
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
+                self.stage = Stage::Running(Flow::Stopping);
+                self.leaving = Some(exit);
+                vec![Effect::Stop(reason)]
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The tasks that one occasion runs, one after the other: a save, a reload, a key. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::daemon::effect::{Effect, Selection};
+use crate::daemon::engine::Engine;
+use crate::daemon::engine::stage::Look;
+use crate::model::{TaskId, TreeDigest, TreePath, TriggerKind};
+
+/// What is known of a task that was run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    /// The tree of its last verdict; none where something else came after it.
+    pub(super) last_tree: Option<TreeDigest>,
+    /// The names of the checks that did not succeed in it.
+    pub(super) last_failed: Vec<String>,
+    /// How often in a row a save stopped it.
+    pub(super) restarts: u32,
+}
+
+/// One occasion.
+#[derive(Debug)]
+pub(super) struct Round {
+    kind: TriggerKind,
+    paths: BTreeSet<TreePath>,
+    which: Which,
+    /// The tasks that have had their turn.
+    done: BTreeSet<TaskId>,
+    /// How many of them were run, and not only looked at.
+    runs: u32,
+}
+
+/// What of each task is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Everything.
+    All,
+    /// What the change triggers, if there is one.
+    Triggered,
+    /// What did not succeed last time; tasks of which everything did have no turn.
+    Failed,
+}
+
+impl Round {
+    pub(super) fn new(kind: TriggerKind, paths: BTreeSet<TreePath>, which: Which) -> Self {
+        Self { kind, paths, which, done: BTreeSet::new(), runs: 0 }
+    }
+
+    /// Returns one in which all but one of the tasks have had their turn.
+    pub(super) fn of_one(tasks: &[TaskId], one: &TaskId) -> Self {
+        let mut round = Self::new(TriggerKind::Moved, BTreeSet::new(), Which::All);
+        round.done = tasks.iter().filter(|task| *task != one).cloned().collect();
+        round
+    }
+
+    /// Notes that a task has had its turn.
+    pub(super) fn had(&mut self, task: &TaskId) {
+        self.done.insert(task.clone());
+    }
+
+    /// Notes that a task has to have its turn once more.
+    pub(super) fn has_not_had(&mut self, task: &TaskId) {
+        self.done.remove(task);
+    }
+
+    /// Notes that a run has begun.
+    pub(super) fn ran(&mut self) {
+        self.runs += 1;
+    }
+}
+
+impl Engine {
+    /// Starts the next task of the occasion; none: all have had their turn, and it is over.
+    pub(super) fn next_of_round(&mut self, look: Look) -> Option<Effect> {
+        let Some(task) = self.pending() else {
+            self.round = None;
+            return None;
+        };
+        let known = self.known.get(&task).cloned().unwrap_or_default();
+        let round = self.round.as_mut()?;
+        round.had(&task);
+        let (kind, paths) = (round.kind, round.paths.clone());
+        let (selection, unless) = match round.which {
+            Which::All => (Selection::All, None),
+            Which::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
+            Which::Failed => (Selection::Named(known.last_failed), None),
+        };
+        self.no_repetition();
+        Some(self.start(task, look, kind, paths, selection, unless))
+    }
+
+    /// Returns whether nothing of the occasion was run, and nothing of it is left: then what a look found is worth a word.
+    pub(super) fn round_came_to_nothing(&self) -> bool {
+        self.round.as_ref().is_none_or(|round| round.runs == 0) && self.pending().is_none()
+    }
+
+    fn pending(&self) -> Option<TaskId> {
+        let round = self.round.as_ref()?;
+        let has_a_turn = |task: &&TaskId| match round.which {
+            Which::All | Which::Triggered => true,
+            Which::Failed => self.known.get(task).is_some_and(|known| !known.last_failed.is_empty()),
+        };
+        self.settings.tasks.iter().filter(has_a_turn).find(|task| !round.done.contains(*task)).cloned()
+    }
+}

@@ -1,0 +1,135 @@
+//! Saves: when a run starts, what stops it, what follows.
+
+use super::*;
+
+#[test]
+fn a_lone_save_runs_at_once_and_names_its_path() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    let effects = save(&mut engine, 1000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((order.trigger.kind, order.trigger.paths.as_slice()), (TriggerKind::Save, &["a.py".to_owned()][..]));
+    assert_eq!(order.hints, only(&["a.py"]));
+    assert_eq!(order.unless_tree, Some(tree("t0")), "a save that changes nothing starts nothing");
+}
+
+#[test]
+fn a_save_runs_what_it_triggers_and_what_failed_and_a_change_that_triggers_nothing_is_said() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &["tsc"]);
+    let effects = save(&mut engine, 1000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.selection, Selection::Triggered { failed: vec!["tsc".to_owned()] });
+    let effects = engine.handle(Moment(1030), Event::Finished(Finished::Untriggered));
+    assert_eq!(effects, vec![Effect::Show(Notice::Untriggered), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    let effects = save(&mut engine, 2000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.unless_tree, Some(tree("t0")), "the last verdict is still the last verdict");
+}
+
+#[test]
+fn a_timer_that_comes_too_early_is_set_again() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
+    assert_eq!(save(&mut engine, 1015, "d.py"), vec![Effect::WakeAt(Moment(1035))]);
+    assert_eq!(engine.handle(Moment(1020), Event::Timer), vec![Effect::WakeAt(Moment(1035))]);
+    assert!(starts(&engine.handle(Moment(1035), Event::Timer)));
+}
+
+#[test]
+fn a_save_during_a_run_stops_it_and_starts_it_again_on_the_new_tree() {
+    let mut engine = engine();
+    assert_eq!(save(&mut engine, 50, "a.py"), vec![Effect::WakeAt(Moment(70))]);
+    assert!(stops(&engine.handle(Moment(70), Event::Timer)));
+    let effects = engine.handle(Moment(90), Event::Finished(Finished::Stopped));
+    assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
+}
+
+#[test]
+fn after_three_restarts_in_a_row_one_run_is_let_finish_and_then_run_again() {
+    let mut engine = engine();
+    let mut at = 100;
+    for name in ["a", "b", "c"] {
+        save(&mut engine, at, name);
+        assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{name}");
+        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{name}");
+        begun(&mut engine, at + 35);
+        at += 100;
+    }
+    save(&mut engine, at, "d");
+    let effects = engine.handle(Moment(at + 20), Event::Timer);
+    assert_eq!(effects, vec![Effect::Show(Notice::LettingFinish)]);
+    save(&mut engine, at + 30, "e");
+    assert!(engine.handle(Moment(at + 50), Event::Timer).is_empty(), "said once");
+    let effects = moved(&mut engine, at + 60, &["d"]);
+    assert!(is_start(&effects, TriggerKind::Save), "the save during the run is not lost: {effects:?}");
+}
+
+#[test]
+fn with_queue_a_run_always_finishes_and_the_save_is_run_afterwards() {
+    let mut engine = engine_with(OnChange::Queue);
+    save(&mut engine, 50, "a.py");
+    assert!(engine.handle(Moment(70), Event::Timer).is_empty());
+    save(&mut engine, 80, "b.py");
+    let effects = moved(&mut engine, 200, &["a.py"]);
+    assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
+}
+
+#[test]
+fn a_save_in_the_last_moment_of_a_run_is_run_unless_the_verdict_covers_it() {
+    let mut engine = engine();
+    save(&mut engine, 95, "a.py");
+    let effects = verdict(&mut engine, 100, "t1", &[]);
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.unless_tree, Some(tree("t1")));
+    let effects = engine.handle(Moment(120), Event::Finished(Finished::Unchanged));
+    assert_eq!(effects, vec![Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+}
+
+#[test]
+fn saves_of_the_same_file_restart_a_run_each_time_until_the_limit() {
+    let mut engine = engine();
+    for at in [100, 200, 300] {
+        save(&mut engine, at, "a.py");
+        assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{at}");
+        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{at}");
+        begun(&mut engine, at + 31);
+    }
+    save(&mut engine, 400, "a.py");
+    assert_eq!(engine.handle(Moment(420), Event::Timer), vec![Effect::Show(Notice::LettingFinish)]);
+}
+
+#[test]
+fn a_vanished_root_is_said_and_taken_up_again_when_it_returns() {
+    let mut engine = engine();
+    verdict(&mut engine, 1, "t", &[]);
+    save_many(&mut engine, 2, &["a.py", "b.py", "c.py"]);
+    let effects = engine.handle(Moment(3), Event::Hints(vec![WatchHint::RootVanished]));
+    assert_eq!(effects, vec![Effect::Show(Notice::RootVanished)]);
+    assert!(!starts(&engine.handle(Moment(30), Event::Timer)), "there is nothing to run on");
+    engine.handle(Moment(900), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::RootReturned)]));
+    assert!(starts(&engine.handle(Moment(920), Event::Timer)));
+}
+
+#[test]
+fn a_rebase_is_waited_out_and_a_conflict_that_stays_is_not() {
+    let mut engine = engine();
+    verdict(&mut engine, 10, "t0", &[]);
+    let git = |engine: &mut Engine, at, operation| engine.handle(Moment(at), Event::Git(operation));
+    git(&mut engine, 1000, Some(GitOperation::Rebase));
+    assert_eq!(save(&mut engine, 1000, "a"), vec![Effect::WakeAt(Moment(1025))]);
+    assert_eq!(engine.handle(Moment(1025), Event::Timer), vec![Effect::WakeAt(Moment(1050))]);
+    git(&mut engine, 1050, None);
+    assert!(starts(&engine.handle(Moment(1050), Event::Timer)));
+    verdict(&mut engine, 1100, "t1", &[]);
+    git(&mut engine, 2000, Some(GitOperation::Merge));
+    save(&mut engine, 2000, "a");
+    let effects = engine.handle(Moment(7000), Event::Timer);
+    assert!(
+        matches!(effects.as_slice(), [Effect::Show(Notice::GitGoesOn(GitOperation::Merge)), Effect::Start(_)]),
+        "{effects:?}"
+    );
+    verdict(&mut engine, 7100, "t2", &[]);
+    assert!(starts(&save(&mut engine, 7200, "a")), "who works on the conflict does not wait each time");
+}

@@ -1,0 +1,107 @@
+//! What was approved of a plan, in terms that a later plan can be compared with (S7).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{ActionId, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, Severity, TaskId, ToolPolicy};
+
+/// What a plan asks for: everything of which less, or something else, would be a weakening.
+///
+/// It lies in the ledger with the approval, so that what was approved does not depend on any file that could be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanTerms {
+    /// Its actions.
+    pub actions: BTreeMap<ActionId, ActionTerms>,
+    /// How long prerequisites and steps may take together.
+    pub timeout_ms: Option<u64>,
+    /// The conditions that must be met.
+    pub success: Vec<String>,
+    /// The conditions that must not be triggered.
+    pub failure: Vec<String>,
+    /// What must have been printed.
+    pub expected_output: ExpectedOutput,
+    /// The least share of steps that must be SUCCESS, in hundredths of a per cent; none: the task has no criteria of its own.
+    pub pass_rate_basis_points: Option<u32>,
+    /// The tests that are declared to fail, and excused where they do (C06).
+    pub expected_failing_tests: Vec<String>,
+    /// Kinds of evidence of which the run must have left a file.
+    pub required_evidence: Vec<EvidenceKind>,
+    /// Whether only proctor may set the task's status.
+    pub task_status_lock: bool,
+    /// Digest of whatever else the task is judged by; none: it has no criteria of its own.
+    pub judged: Option<Digest>,
+    /// The tasks that must be complete first.
+    pub dependencies: Vec<TaskId>,
+    /// The severities whose failures become debt; empty: none do.
+    pub debt: Vec<Severity>,
+}
+
+/// What one action asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionTerms {
+    /// Digest of what it does and in which phase: command, directory, variables, tool, file or request, and what is asked of these.
+    pub does: Digest,
+    /// What it does, for people.
+    pub shown: String,
+    /// Exit codes that succeed.
+    pub expected_exit_codes: Vec<i32>,
+    /// Its wall-clock limit.
+    pub timeout_ms: u64,
+    /// Its longest time without output.
+    pub idle_timeout_ms: Option<u64>,
+    /// The most it may print.
+    pub max_output_bytes: Option<u64>,
+    /// How findings are judged.
+    pub policy: Option<ToolPolicy>,
+    /// The coverage it must reach.
+    pub coverage: Option<CoverageTarget>,
+    /// How often it is tried again.
+    pub retry_attempts: u8,
+    /// What processes that it leaves behind mean.
+    pub on_survivors: OnSurvivors,
+}
+
+/// Why a plan is approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ApprovalReason {
+    /// It is the first plan of a task that the project did not have.
+    NewTask,
+    /// It weakens nothing of the plan that was approved before.
+    WeakensNothing,
+    /// A person said so, at a terminal.
+    Person,
+}
+
+/// The approval of a task's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalRecord {
+    /// The task.
+    pub task: TaskId,
+    /// The specification it comes from, relative to the project.
+    pub file: String,
+    /// Digest of the plan as resolved.
+    pub plan_digest: Digest,
+    /// Why it is approved.
+    pub reason: ApprovalReason,
+    /// What it weakens of the plan that was approved before, in words; only a person approves that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weakened: Vec<String>,
+    /// What it asks for.
+    pub terms: PlanTerms,
+}
+
+/// A plan that is not approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unapproved {
+    /// Its task.
+    pub task: TaskId,
+    /// The specification it comes from.
+    pub file: String,
+    /// What it weakens, in words.
+    pub weakened: Vec<String>,
+}

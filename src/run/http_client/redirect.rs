@@ -1,0 +1,197 @@
+//! Where a redirect leads, and what of a request goes there. Pure.
+//!
+//! What a request carries was meant for the host it names: another one gets nothing that could be a secret.
+
+use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+
+/// The headers that another host may see. Every other one may hold a secret, whatever its name.
+const HARMLESS: &[header::HeaderName] = &[header::ACCEPT, header::ACCEPT_LANGUAGE, header::CACHE_CONTROL, header::USER_AGENT];
+
+/// The headers that speak of a body.
+const OF_A_BODY: &[header::HeaderName] =
+    &[header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE];
+
+/// A request that can be sent again.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Message {
+    pub(super) fn of(request: Request<Vec<u8>>) -> Self {
+        let (parts, body) = request.into_parts();
+        Self { method: parts.method, uri: parts.uri, headers: parts.headers, body }
+    }
+
+    /// Returns the request with what is sent as its body.
+    pub(super) fn with<B>(&self, body: B) -> Request<B> {
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// Returns the request that an answer redirects to, or why it cannot be followed; none where it redirects nowhere.
+    pub(super) fn redirected(&self, status: StatusCode, location: Option<&HeaderValue>) -> Option<Result<Self, String>> {
+        let keeps_method = match status {
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => false,
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+            _ => return None,
+        };
+        let location = location?;
+        if keeps_method && !self.body.is_empty() {
+            return Some(Err("the answer redirects a request that has a body".to_owned()));
+        }
+        let Some(uri) = location.to_str().ok().and_then(|location| joined(&self.uri, location)) else {
+            return Some(Err(format!(
+                "the answer redirects to what is no address: {}",
+                String::from_utf8_lossy(location.as_bytes())
+            )));
+        };
+        let mut next = Self { uri, ..self.clone() };
+        if !keeps_method && next.method != Method::HEAD {
+            next.method = Method::GET;
+            next.body.clear();
+            OF_A_BODY.iter().for_each(|name| drop(next.headers.remove(name)));
+        }
+        if origin(&next.uri) != origin(&self.uri) {
+            next.headers =
+                next.headers.iter().filter(|(name, _)| HARMLESS.contains(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        }
+        Some(Ok(next))
+    }
+}
+
+/// Returns what makes two addresses those of one server: scheme, host and port.
+fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), Some(uri.port_u16().unwrap_or(usual)))
+}
+
+/// Returns the address that a reference means on a page (RFC 3986, section 5.2); none where it is none that is asked by HTTP.
+fn joined(base: &Uri, reference: &str) -> Option<Uri> {
+    let reference = reference.split('#').next().unwrap_or_default();
+    let (scheme, authority) = (base.scheme_str()?, base.authority()?);
+    let path = base.path();
+    let text = if reference.contains("://") && !reference.starts_with(['/', '?', '.']) {
+        reference.to_owned()
+    } else if reference.starts_with("//") {
+        format!("{scheme}:{reference}")
+    } else if reference.is_empty() {
+        return Some(base.clone());
+    } else if reference.starts_with('?') {
+        format!("{scheme}://{authority}{path}{reference}")
+    } else {
+        let (written, query) = reference.find('?').map_or((reference, ""), |at| reference.split_at(at));
+        let directory = &path[..=path.rfind('/').unwrap_or(0)];
+        let whole = if written.starts_with('/') { written.to_owned() } else { format!("{directory}{written}") };
+        format!("{scheme}://{authority}{}{query}", without_dots(&whole))
+    };
+    let uri: Uri = text.parse().ok()?;
+    let is_asked = matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty());
+    is_asked.then_some(uri)
+}
+
+/// Returns a path without its parts `.` and `..`.
+fn without_dots(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let is_directory = path.ends_with(['/']) || path.ends_with("/.") || path.ends_with("/..");
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let end = if is_directory && !parts.is_empty() { "/" } else { "" };
+    format!("/{}{end}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(uri: &str) -> Message {
+        let headers = [
+            ("accept", "text/plain"),
+            ("authorization", "Bearer x"),
+            ("cookie", "a=b"),
+            ("x-api-key", "k"),
+            ("x-whatever", "w"),
+            ("content-type", "text/plain"),
+        ];
+        let header = |(name, value): (&str, &str)| {
+            (name.parse::<header::HeaderName>().expect("a name"), HeaderValue::from_str(value).expect("a value"))
+        };
+        let headers = headers.into_iter().map(header).collect();
+        Message { method: Method::POST, uri: uri.parse().expect("an address"), headers, body: b"x".to_vec() }
+    }
+
+    fn names(message: &Message) -> Vec<&str> {
+        let mut names: Vec<_> = message.headers.keys().map(header::HeaderName::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn followed(from: &str, status: u16, to: &str) -> Option<Result<Message, String>> {
+        let location = HeaderValue::from_str(to).expect("a value");
+        message(from).redirected(StatusCode::from_u16(status).expect("a status"), Some(&location))
+    }
+
+    #[test]
+    fn another_host_gets_no_header_that_could_be_a_secret() {
+        let own = ["accept", "authorization", "cookie", "x-api-key", "x-whatever"];
+        for (to, kept) in [
+            ("/there", &own[..]),
+            ("http://a.example:80/there", &own[..]),
+            ("http://A.example/there", &own[..]),
+            ("http://b.example/there", &["accept"][..]),
+            ("//b.example/there", &["accept"][..]),
+            ("http://a.example:8080/there", &["accept"][..]),
+            ("https://a.example/there", &["accept"][..]),
+            ("http://a.example@b.example/there", &["accept"][..]),
+        ] {
+            let next = followed("http://a.example/here", 302, to).expect("it redirects").expect("it can be followed");
+            assert_eq!(names(&next), kept, "{to}");
+            assert_eq!((next.method, next.body), (Method::GET, Vec::new()), "{to}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_read_where_it_stands() {
+        for (to, expected) in [
+            ("there", "http://a.example/b/there"),
+            ("../there?x=/../y", "http://a.example/there?x=/../y"),
+            ("/./c/../d/", "http://a.example/d/"),
+            ("?page=2", "http://a.example/b/c?page=2"),
+            ("http://b.example#part", "http://b.example/"),
+            ("../../../..", "http://a.example/"),
+        ] {
+            let next = followed("http://a.example/b/c?page=1", 303, to).expect("it redirects").expect("it can be followed");
+            assert_eq!(next.uri.to_string(), expected, "{to}");
+        }
+        for to in ["ftp://b.example/", "http://", "http://b example/"] {
+            let refused = followed("http://a.example/", 302, to).expect("it redirects").expect_err("it cannot be followed");
+            assert!(refused.starts_with("the answer redirects to what is no address: "), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_never_sent_twice_and_other_answers_redirect_nowhere() {
+        for status in [307, 308] {
+            let refused = followed("http://a.example/", status, "/there").expect("it redirects");
+            assert_eq!(refused.expect_err("it has a body"), "the answer redirects a request that has a body");
+        }
+        assert!([200, 304, 300, 404].iter().all(|status| followed("http://a.example/", *status, "/there").is_none()));
+        assert!(message("http://a.example/").redirected(StatusCode::FOUND, None).is_none());
+        let head = Message { method: Method::HEAD, body: Vec::new(), ..message("http://a.example/") };
+        for status in [StatusCode::SEE_OTHER, StatusCode::TEMPORARY_REDIRECT] {
+            let next = head.redirected(status, Some(&HeaderValue::from_static("/there")));
+            assert_eq!(next.expect("it redirects").expect("it can be followed").method, Method::HEAD);
+        }
+    }
+}

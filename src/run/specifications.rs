@@ -1,0 +1,209 @@
+//! The test specifications of a project's tree: read where they changed, and the plans of their tasks.
+//!
+//! Which files there are, a look at the tree says. What was read of one holds while the tree names the same content for it, so that a
+//! look after which no specification has changed reads none.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+use crate::config::{Configuration, nearest};
+use crate::model::{CommandExit, Digest, Plan, TaskId};
+use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
+use crate::spec::{DiskFiles, TaskSurroundings, hold_to_project, resolve_task};
+use crate::tree::Index;
+
+/// The most bytes of a file that are read: more than any reader takes.
+const MOST_BYTES: u64 = (16 << 20) + 1;
+
+/// Says why a task of a specification has no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskError {
+    /// No specification has it.
+    #[error("no test specification has a task `{task}`")]
+    Unknown {
+        /// The task.
+        task: TaskId,
+        /// The tasks there are.
+        known: Vec<String>,
+        /// The files whose tasks are not known.
+        torn: Vec<String>,
+    },
+    /// Several have it.
+    #[error("{} both have a task `{task}`", quoted(files).join(" and "))]
+    Twice {
+        /// The task.
+        task: TaskId,
+        /// The files.
+        files: Vec<String>,
+    },
+    /// Its specification has errors with which nothing sensible can be run.
+    #[error("`{file}` has {}: nothing was run", counted(faults.len()))]
+    Wrong {
+        /// The file.
+        file: String,
+        /// The errors, each with its place.
+        faults: Vec<String>,
+    },
+}
+
+/// The specifications of one project, as they were last read.
+#[derive(Debug, Default)]
+pub struct Specifications {
+    root: PathBuf,
+    files: BTreeMap<String, Known>,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+struct Known {
+    /// The content it was read of; none where it is read anew every time, because the tree does not name its content (a link, a file
+    /// that was saved meanwhile).
+    content: Option<Digest>,
+    /// None where it could not be read.
+    reading: Option<Reading>,
+}
+
+impl Specifications {
+    /// Takes in what a look at a project's tree has found: reads what changed and forgets what is gone.
+    pub fn update(&mut self, root: &Path, index: &Index) {
+        if self.root != root {
+            *self = Self { root: root.to_owned(), files: BTreeMap::new() };
+        }
+        let mut before = std::mem::take(&mut self.files);
+        for (path, content) in index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes())) {
+            let Some(name) = path.as_path().to_str().map(str::to_owned) else { continue };
+            let known = before.remove(&name).filter(|known| known.content == Some(content));
+            let known = known.unwrap_or_else(|| read(root, &name, content));
+            self.files.insert(name, known);
+        }
+    }
+
+    /// Returns every task of every specification, sorted; one whose specification has errors, too.
+    pub fn tasks(&self) -> Vec<TaskId> {
+        let names = self.files.values().flat_map(|known| known.tasks().iter());
+        let mut tasks: Vec<TaskId> = names.filter_map(|name| TaskId::try_from(name.as_str()).ok()).collect();
+        tasks.sort();
+        tasks.dedup();
+        tasks
+    }
+
+    /// Returns the plan of a task.
+    ///
+    /// # Errors
+    /// As [`TaskError`] lists.
+    pub fn plan(&self, configuration: &Configuration, task: &TaskId) -> Result<Plan, TaskError> {
+        let has_it = |known: &Known| known.tasks().iter().any(|id| id == task.as_str());
+        let found: Vec<_> = self.files.iter().filter(|(_, known)| has_it(known)).collect();
+        let (name, reading) = match found[..] {
+            [] => return Err(self.unknown(task)),
+            [(name, Known { reading: Some(reading), .. })] => (name, reading),
+            [(name, Known { reading: None, .. })] => return Err(TaskError::Wrong { file: name.clone(), faults: Vec::new() }),
+            [..] => {
+                let files = found.iter().map(|(name, _)| (*name).clone()).collect();
+                return Err(TaskError::Twice { task: task.clone(), files });
+            }
+        };
+        // It is held to other files than its own, whose changes are not seen here.
+        let files = DiskFiles::new(&self.root);
+        let reading = hold_to_project(reading.clone(), &files);
+        let Some(specification) = &reading.specification else {
+            let faults = reading.faults.iter().filter(|fault| fault.is_hard()).map(ToString::to_string).collect();
+            return Err(TaskError::Wrong { file: name.clone(), faults });
+        };
+        let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
+        resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))
+    }
+
+    fn unknown(&self, task: &TaskId) -> TaskError {
+        let known = self.files.values().flat_map(|known| known.tasks().iter().cloned()).collect();
+        let torn = self.files.iter().filter(|(_, known)| known.tasks().is_empty()).map(|(name, _)| name.clone()).collect();
+        TaskError::Unknown { task: task.clone(), known, torn }
+    }
+}
+
+impl Known {
+    fn tasks(&self) -> &[String] {
+        self.reading.as_ref().map(|reading| reading.tasks.as_slice()).unwrap_or_default()
+    }
+}
+
+fn read(root: &Path, name: &str, content: Digest) -> Known {
+    let Ok(text) = read_text(&root.join(name)) else { return Known { content: None, reading: None } };
+    let is_named = Digest::of(text.as_bytes()) == content;
+    let reading = read_specification(&text, name, Surroundings { project_root: root });
+    Known { content: is_named.then_some(content), reading: Some(reading) }
+}
+
+/// Reads a text without waiting for a writer of a FIFO. The readers say that a text is too long.
+///
+/// # Errors
+/// When it is no regular file, or cannot be read.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+impl TaskError {
+    /// Returns the exit code of a command that ends with it (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Unknown { .. } => CommandExit::Usage,
+            Self::Twice { .. } | Self::Wrong { .. } => CommandExit::SpecificationWrong,
+        }
+    }
+
+    /// Returns the lines that belong to the message.
+    pub fn details(&self) -> &[String] {
+        match self {
+            Self::Unknown { .. } | Self::Twice { .. } => &[],
+            Self::Wrong { faults, .. } => faults,
+        }
+    }
+
+    /// Returns what to do next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Twice { .. } => vec!["give one of them another id, or remove a file".to_owned()],
+            Self::Wrong { .. } => vec!["`proctor check` says all that is to be said of it, notes too".to_owned()],
+            Self::Unknown { task, known, torn } => {
+                let near = nearest(task.as_str(), known.iter().map(String::as_str));
+                let mut hints: Vec<String> = near.map(|near| format!("did you mean `{near}`?")).into_iter().collect();
+                hints.push(match known.as_slice() {
+                    [] => format!("tasks are found in files whose names end in `{SPECIFICATION_SUFFIX}`"),
+                    [..] => format!("the tasks are: {}", known.join(", ")),
+                });
+                if !torn.is_empty() {
+                    // A file that cannot be read at all may be the one that has it.
+                    let torn = quoted(torn).join(", ");
+                    hints.push(format!("the tasks of {torn} are not known: `proctor check` says why"));
+                }
+                hints
+            }
+        }
+    }
+
+    /// Returns all of it in lines for people: message, details, hints.
+    pub fn lines(&self) -> Vec<String> {
+        let details = self.details().iter().map(|detail| format!("  {}", detail.replace('\n', "\n  ")));
+        let hints = self.hints().into_iter().map(|hint| format!("  hint: {hint}"));
+        std::iter::once(self.to_string()).chain(details).chain(hints).collect()
+    }
+}
+
+fn quoted(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+fn counted(errors: usize) -> String {
+    if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") }
+}

@@ -1,0 +1,155 @@
+//! Whether a project's type checkers are as strict as its specification says (C24): `strictMode` and `allowImplicitAny` against the
+//! configuration that each step's command would use, as far as it can be read without running anything.
+//!
+//! The lint notes each such setting as not compared. Here the note goes where both say the same, becomes an error where they differ,
+//! and says why where the project's word cannot be read.
+
+mod call;
+mod mypy;
+mod tsconfig;
+
+use crate::model::Tool;
+use crate::spec::files::ProjectFiles;
+use crate::spec::recognised::recognised;
+use crate::spec::specification::{
+    Gravity, RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, SpecificationFault, below,
+};
+use crate::spec::strictness::call::{Call, calls_of};
+use crate::spec::task::plain_command;
+
+/// The fault of a setting that is not the project's.
+const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
+
+/// How strict a type checker is set, and where that is said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Strictness {
+    strict: bool,
+    implicit_any: bool,
+    place: String,
+}
+
+/// A type checker that a specification has a policy for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Checker {
+    Tsc,
+    Mypy,
+}
+
+/// How strict one step's type checker is set, or why that cannot be told.
+type Look = Result<Strictness, String>;
+
+/// Compares what a specification says of strictness with the project's files.
+pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
+    let Reading { specification, tasks, faults } = reading;
+    let Some(specification) = specification else { return Reading { specification, tasks, faults } };
+    let compare = |fault: SpecificationFault| match fault.code.as_str() {
+        STRICTNESS_UNCHECKED => compared(fault, &specification, files),
+        _ => Some(fault),
+    };
+    let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
+    let runs = !faults.iter().any(SpecificationFault::is_hard);
+    Reading { specification: Some(specification).filter(|_| runs), tasks, faults }
+}
+
+/// Returns what is left of a note that a setting is not compared.
+fn compared(fault: SpecificationFault, specification: &Specification, files: &dyn ProjectFiles) -> Option<SpecificationFault> {
+    let pointer = fault.instance_path.clone();
+    let (checker, key) = setting(&pointer)?;
+    let said = said(specification, checker, key)?;
+    let looks: Vec<Look> = steps_of(specification, files, checker);
+    let differs = |strictness: &&Strictness| value(strictness, key) != said;
+    if let Some(other) = looks.iter().filter_map(|look| look.as_ref().ok()).find(differs) {
+        return Some(differing(fault, (key, said), other, checker));
+    }
+    let why = match looks.iter().find_map(|look| look.as_ref().err()) {
+        Some(why) => why.clone(),
+        None if looks.is_empty() => format!("no step runs {}", checker.tool().word()),
+        None => return None,
+    };
+    Some(SpecificationFault { message: format!("{}: {why}", fault.message), ..fault })
+}
+
+/// Returns the tool and the key that a pointer into the policy names.
+fn setting(pointer: &str) -> Option<(Checker, &str)> {
+    let (rest, key) = pointer.rsplit_once('/')?;
+    let checker = match rest.rsplit_once('/')?.1 {
+        "typescript" => Checker::Tsc,
+        "mypy" => Checker::Mypy,
+        _ => return None,
+    };
+    Some((checker, key))
+}
+
+fn said(specification: &Specification, checker: Checker, key: &str) -> Option<bool> {
+    let tools = &specification.raw.global_configuration.validation_policy.as_ref()?.type_checking.as_ref()?.tools;
+    let policy = match checker {
+        Checker::Tsc => tools.typescript.as_ref(),
+        Checker::Mypy => tools.mypy.as_ref(),
+    }?;
+    if key == "strictMode" { policy.strict_mode } else { policy.allow_implicit_any }
+}
+
+fn value(strictness: &Strictness, key: &str) -> bool {
+    if key == "strictMode" { strictness.strict } else { strictness.implicit_any }
+}
+
+fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> SpecificationFault {
+    let is = value(other, key);
+    let option = match (checker, key) {
+        (_, "strictMode") => "strict",
+        (Checker::Mypy, _) => "disallow_untyped_defs",
+        (Checker::Tsc, _) => "noImplicitAny",
+    };
+    SpecificationFault {
+        gravity: Gravity::Hard,
+        code: STRICTNESS_DIFFERS.to_owned(),
+        schema_path: format!("#/lint/{STRICTNESS_DIFFERS}"),
+        message: format!("`{key}` is {said} here, and {is} in the project: {} decides", other.place),
+        hint: Some(format!("set `{option}` in the project, or say `\"{key}\": {is}`")),
+        ..fault
+    }
+}
+
+/// Returns how strict each step that runs a tool would have it, in the order of the tasks.
+fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<Look> {
+    let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
+    let looks = steps.filter_map(|step| look(specification, files, checker, step));
+    looks.flatten().collect()
+}
+
+/// Looks at one step; none where it runs another tool.
+fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<Vec<Look>> {
+    let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
+    let (tool, added) = (checker.tool(), step.proctor.as_ref());
+    let line = plain_command(command, added.and_then(|added| added.argv.clone()));
+    let root = &specification.raw.global_configuration.workspace_root;
+    let directory = below(root, &command.working_directory)?.join("/");
+    let is_it = match added.and_then(|added| added.tool) {
+        Some(said) => said == tool,
+        None => recognised(&line, files, &directory, "").tool == tool,
+    };
+    if !is_it {
+        return None;
+    }
+    let calls = calls_of(&line, files, &directory, tool.word());
+    let strictness = |call: &Call| match checker {
+        Checker::Mypy => mypy::strictness(files, &directory, call),
+        Checker::Tsc => tsconfig::strictness(files, &directory, call),
+    };
+    Some(match calls.as_slice() {
+        [] => vec![Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word()))],
+        calls => calls.iter().map(strictness).collect(),
+    })
+}
+
+impl Checker {
+    fn tool(self) -> Tool {
+        match self {
+            Self::Tsc => Tool::Tsc,
+            Self::Mypy => Tool::Mypy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! C24: what a specification says of strictness is held to the project's own files.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::spec::files::fake::FakeFiles;
+use crate::spec::specification::{Reading, Surroundings, read_specification};
+use crate::spec::strictness::hold_to_project;
+
+const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
+const POLICY: &str = "/globalConfiguration/validationPolicy/typeChecking/tools";
+
+/// Reads the composed specification whose second step is `command` in `web`, with this policy of a type checker.
+fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> Reading {
+    let mut document: Value = serde_json::from_str(ROUNDING).expect("it is JSON");
+    document["tasks"]["T117"]["testExecution"]["steps"][1]["parameters"]["command"] = json!(command);
+    let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
+    tools.clear();
+    tools.insert(tool.to_owned(), policy);
+    let project = Surroundings { project_root: Path::new("/srv/copy") };
+    hold_to_project(read_specification(&document.to_string(), "a.json", project), files)
+}
+
+/// Returns what is said of strictness: code, key and message.
+fn said(reading: &Reading) -> Vec<String> {
+    let faults = reading.faults.iter().filter(|fault| fault.code.starts_with("STRICTNESS"));
+    let line = |fault: &crate::spec::specification::SpecificationFault| {
+        let key = fault.instance_path.rsplit('/').next().unwrap_or_default();
+        format!("{} {key}: {}", fault.code, fault.message)
+    };
+    faults.map(line).collect()
+}
+
+/// Paths with what is in them.
+type Files = Vec<(&'static str, &'static str)>;
+
+const TSC: &str = "npx --no-install tsc --noEmit";
+
+#[test]
+fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
+    const VERSION: (&str, &str) = ("node_modules/typescript/package.json", r#"{"version": "5.9.3"}"#);
+    const NEWER: (&str, &str) = ("node_modules/typescript/package.json", r#"{"version": "6.0.2"}"#);
+    let config = |text| ("web/tsconfig.json", text);
+    // The files, the command, and what `strict` and `noImplicitAny` are by that.
+    let rows: Vec<(Files, String, bool, bool)> = vec![
+        (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
+        (vec![config(r#"{"compilerOptions": {"strict": true, "noImplicitAny": false}} // why"#)], TSC.to_owned(), true, false),
+        (vec![config("{}"), VERSION], TSC.to_owned(), false, false),
+        (vec![config("{}"), NEWER], TSC.to_owned(), true, true),
+        (vec![config("{}")], format!("{TSC} --strict"), true, true),
+        (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} --strict false --noImplicitAny"), false, true),
+        (vec![("web/app/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} -p app"), true, true),
+        (
+            vec![
+                ("tsconfig.base.json", r#"{"compilerOptions": {"strict": true}}"#),
+                config(r#"{"extends": "../tsconfig.base"}"#),
+            ],
+            TSC.to_owned(),
+            true,
+            true,
+        ),
+        (
+            vec![
+                ("node_modules/@tsconfig/strictest/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#),
+                ("web/loose.json", r#"{"compilerOptions": {"noImplicitAny": false}}"#),
+                config(r#"{"extends": ["@tsconfig/strictest", "./loose.json"]}"#),
+            ],
+            TSC.to_owned(),
+            true,
+            false,
+        ),
+        (vec![("tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
+        (vec![config(r#"{"compilerOptions": {"strict": true}}"#), VERSION], format!("{TSC} src/a.ts"), false, false),
+        (
+            vec![
+                ("web/package.json", r#"{"scripts": {"types": "tsc -p conf"}}"#),
+                ("web/conf/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#),
+            ],
+            "npm run types".to_owned(),
+            true,
+            true,
+        ),
+    ];
+    for (files, command, strict, no_implicit_any) in rows {
+        let files = FakeFiles::of(&files);
+        let same = json!({ "strictMode": strict, "allowImplicitAny": !no_implicit_any });
+        let reading = read("typescript", same, &command, &files);
+        assert_eq!((said(&reading), reading.specification.is_some()), (Vec::new(), true), "{files:?} {command}");
+        let other = json!({ "strictMode": !strict, "allowImplicitAny": no_implicit_any });
+        let reading = read("typescript", other, &command, &files);
+        let found = said(&reading);
+        assert_eq!((found.len(), reading.specification.is_some()), (2, false), "{found:?}");
+        assert!(found.iter().all(|line| line.starts_with("STRICTNESS_DIFFERS ")), "{found:?}");
+    }
+}
+
+#[test]
+fn c24_a_difference_names_both_words_and_the_way_out() {
+    let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": false}}"#)]);
+    let reading = read("typescript", json!({ "strictMode": true }), TSC, &files);
+    let fault = reading.faults.iter().find(|fault| fault.is_hard()).expect("they differ");
+    insta::assert_snapshot!(fault.to_string(), @r#"
+    a.json:1:1040: error[STRICTNESS_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is true here, and false in the project: `web/tsconfig.json` decides
+      set `strict` in the project, or say `"strictMode": false`
+    "#);
+}
+
+#[test]
+fn c24_what_cannot_be_read_is_said_with_its_reason() {
+    let rows = [
+        (TSC.to_owned(), vec![], "there is no `tsconfig.json`"),
+        (format!("{TSC} -p conf.json"), vec![], "`web/conf.json` cannot be read"),
+        (format!("{TSC} -b"), vec![], "`tsc --build` may build several projects"),
+        (TSC.to_owned(), vec![("web/tsconfig.json", "{}")], "the version of TypeScript, and so its default, is not known"),
+        (TSC.to_owned(), vec![("web/tsconfig.json", r#"{"extends": "./tsconfig.json"}"#)], "extends too many"),
+        (
+            TSC.to_owned(),
+            vec![("web/tsconfig.json", r#"{"extends": "gone"}"#)],
+            "`gone`, which `web/tsconfig.json` extends, cannot be found",
+        ),
+        (format!("{TSC} -p ../../x"), vec![], "`../../x` leaves the project"),
+        ("true".to_owned(), vec![], "no step runs tsc"),
+    ];
+    for (command, files, why) in rows {
+        let reading = read("typescript", json!({ "strictMode": true }), &command, &FakeFiles::of(&files));
+        let found = said(&reading);
+        assert!(found.len() == 1 && found[0].starts_with("STRICTNESS_UNCHECKED strictMode: "), "{found:?}");
+        assert!(found[0].contains(why) && reading.specification.is_some(), "{found:?}");
+    }
+}
+
+#[test]
+fn c24_what_mypy_is_set_to_is_compared_too() {
+    for (files, command, strict, untyped) in [
+        (vec![("web/mypy.ini", "[mypy]\nstrict = True\n")], "mypy .", true, false),
+        (vec![("web/pyproject.toml", "[tool.mypy]\nstrict = true\ndisallow_untyped_defs = false\n")], "mypy .", true, true),
+        (
+            vec![("web/setup.cfg", "[flake8]\n[mypy]\ndisallow_untyped_defs: yes\n[other]\nstrict = True\n")],
+            "python -m mypy .",
+            false,
+            false,
+        ),
+        (vec![], "mypy --strict .", true, false),
+        (
+            vec![("web/mypy.ini", "[mypy]\nstrict = True\n"), ("web/other.ini", "[mypy]\n")],
+            "mypy --config-file other.ini .",
+            false,
+            true,
+        ),
+    ] {
+        let files = FakeFiles::of(&files);
+        let same = json!({ "strictMode": strict, "allowImplicitAny": untyped });
+        assert_eq!(said(&read("mypy", same, command, &files)), Vec::<String>::new(), "{command}");
+        let other = json!({ "strictMode": !strict, "allowImplicitAny": !untyped });
+        assert_eq!(said(&read("mypy", other, command, &files)).len(), 2, "{command}");
+    }
+}

@@ -1,0 +1,142 @@
+//! How strict the TypeScript compiler is set: by its arguments, its `tsconfig.json` with what that extends, and its own default.
+
+use serde_json::{Map, Value};
+
+use crate::spec::files::{ProjectFiles, within};
+use crate::spec::jsonc::parse_jsonc;
+use crate::spec::strictness::call::Call;
+use crate::spec::strictness::{Look, Strictness};
+
+const CONFIGURATION: &str = "tsconfig.json";
+
+/// So many configurations may extend each other.
+const DEEPEST: usize = 16;
+
+/// The first version of TypeScript that is strict unless told otherwise.
+const STRICT_BY_DEFAULT: u32 = 6;
+
+/// Endings of files that can be named on the command line, which is then all that holds.
+const SOURCES: &[&str] = &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx"];
+
+/// What is said of strictness somewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Said {
+    strict: Option<bool>,
+    no_implicit_any: Option<bool>,
+}
+
+/// Looks at what a call of tsc in a directory would be set to.
+pub(super) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Call) -> Look {
+    if call.has("-b") || call.has("--build") {
+        return Err("`tsc --build` may build several projects".to_owned());
+    }
+    if call.0.iter().any(|word| word.starts_with('@')) {
+        return Err("its arguments stand in a file".to_owned());
+    }
+    let own = Said { strict: call.flag("--strict"), no_implicit_any: call.flag("--noImplicitAny") };
+    let (said, place) = match configuration(files, directory, call)? {
+        Some(path) => (own.or(read(files, &path, DEEPEST)?), format!("`{path}`")),
+        None => (own, "its command line".to_owned()),
+    };
+    let strict = match said.strict {
+        Some(strict) => strict,
+        None => {
+            major_version(files, directory).ok_or("the version of TypeScript, and so its default, is not known")?
+                >= STRICT_BY_DEFAULT
+        }
+    };
+    // Whatever is not said of the parts follows the whole.
+    Ok(Strictness { strict, implicit_any: !said.no_implicit_any.unwrap_or(strict), place })
+}
+
+impl Said {
+    fn or(self, other: Self) -> Self {
+        Self { strict: self.strict.or(other.strict), no_implicit_any: self.no_implicit_any.or(other.no_implicit_any) }
+    }
+}
+
+/// Returns the configuration that a call uses; none where it names files itself.
+fn configuration(files: &dyn ProjectFiles, directory: &str, call: &Call) -> Result<Option<String>, String> {
+    if let Some(project) = call.value(&["-p", "--project"]) {
+        let path = joined(directory, project).ok_or_else(|| format!("`{project}` leaves the project"))?;
+        return Ok(Some(if files.is_directory(&path) { within(&path, CONFIGURATION) } else { path }));
+    }
+    if call.0.iter().any(|word| !word.starts_with('-') && SOURCES.iter().any(|ending| word.ends_with(ending))) {
+        return Ok(None);
+    }
+    let found = upward(directory).map(|directory| within(directory, CONFIGURATION)).find(|path| files.exists(path));
+    found.map(Some).ok_or_else(|| format!("there is no `{CONFIGURATION}`"))
+}
+
+/// Reads a configuration and what it extends. What it says itself stands above, and what is extended last above what is first.
+fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, String> {
+    let text = files.read(path).and_then(|bytes| String::from_utf8(bytes).ok());
+    let settings = text.and_then(|text| parse_jsonc(&text)).ok_or_else(|| format!("`{path}` cannot be read"))?;
+    let mut said = own(settings.get("compilerOptions").and_then(Value::as_object));
+    let extended = match settings.get("extends") {
+        Some(Value::String(one)) => vec![one.as_str()],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
+    };
+    for extended in extended.into_iter().rev() {
+        let cannot = || format!("`{extended}`, which `{path}` extends, cannot be found");
+        let base = extended_path(files, directory_of(path), extended).ok_or_else(cannot)?;
+        let depth = depth.checked_sub(1).ok_or_else(|| format!("`{path}` extends too many configurations"))?;
+        said = said.or(read(files, &base, depth)?);
+    }
+    Ok(said)
+}
+
+fn own(options: Option<&Map<String, Value>>) -> Said {
+    let option = |name: &str| options.and_then(|options| options.get(name)).and_then(Value::as_bool);
+    Said { strict: option("strict"), no_implicit_any: option("noImplicitAny") }
+}
+
+/// Returns the configuration that another extends: a path, or one that a package has.
+fn extended_path(files: &dyn ProjectFiles, directory: &str, extended: &str) -> Option<String> {
+    let is_file = |path: &String| files.exists(path) && !files.is_directory(path);
+    if extended.starts_with('.') || extended.starts_with('/') {
+        let path = joined(directory, extended)?;
+        return [path.clone(), format!("{path}.json")].into_iter().find(is_file);
+    }
+    upward(directory).find_map(|directory| {
+        let package = within(directory, &format!("node_modules/{extended}"));
+        let named = files.read(&within(&package, "package.json")).and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let named = named.and_then(|manifest| joined(&package, manifest.get("tsconfig")?.as_str()?));
+        let places = [Some(package.clone()), Some(format!("{package}.json")), named, Some(within(&package, CONFIGURATION))];
+        places.into_iter().flatten().find(is_file)
+    })
+}
+
+/// Returns the first number of the version of the TypeScript that is installed nearest to a directory.
+fn major_version(files: &dyn ProjectFiles, directory: &str) -> Option<u32> {
+    let manifest =
+        upward(directory).find_map(|directory| files.read(&within(directory, "node_modules/typescript/package.json")))?;
+    let manifest: Value = serde_json::from_slice(&manifest).ok()?;
+    manifest.get("version")?.as_str()?.split('.').next()?.parse().ok()
+}
+
+/// Returns a directory and those above it, up to the project's root.
+fn upward(directory: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(directory), |directory| (!directory.is_empty()).then(|| directory_of(directory)))
+}
+
+fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns a path that is written in a directory, in terms of the project's root; none where it leaves it.
+fn joined(directory: &str, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

@@ -1,0 +1,242 @@
+//! What one plan weakens of another: compared by meaning, not by line (S7, C80). Pure.
+//!
+//! Each rule is a row of [`ACTION_RULES`] or [`PLAN_RULES`]. What no rule speaks of (titles, the order of steps, what is shown) makes
+//! no verdict easier. That an action does something else is a weakening whatever it does: nobody can tell from outside.
+
+use std::fmt::Display;
+
+use crate::model::{ActionId, ActionTerms, BlockOn, OnSurvivors, PlanTerms, ToolPolicy};
+
+/// One rule about an action that both plans have: what it says of a change, where that is a weakening.
+type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
+/// One rule about a plan as a whole.
+type PlanRule = fn(&PlanTerms, &PlanTerms) -> Vec<String>;
+
+const ACTION_RULES: &[ActionRule] = &[
+    does_something_else,
+    more_exit_codes,
+    longer_time_outs,
+    more_output,
+    weaker_policy,
+    lower_coverage,
+    more_attempts,
+    survivors,
+];
+
+const PLAN_RULES: &[PlanRule] = &[
+    longer_suite,
+    fewer_conditions,
+    less_expected_output,
+    lower_pass_rate,
+    more_expected_failures,
+    less_evidence,
+    unlocked_status,
+    other_criteria,
+    fewer_dependencies,
+    less_debt,
+];
+
+/// Returns what `now` weakens of `before`, in words; empty: nothing.
+pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, old) in &before.actions {
+        match now.actions.get(id) {
+            None => found.push(format!("{id} is removed: {}", old.shown)),
+            Some(new) => found.extend(of_action(id, old, new)),
+        }
+    }
+    found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
+    found
+}
+
+fn of_action(id: &ActionId, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    ACTION_RULES.iter().flat_map(|rule| rule(old, new)).map(|text| format!("{id}: {text}")).collect()
+}
+
+fn does_something_else(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let text = || {
+        if old.shown == new.shown {
+            format!("does something else than before: {}", new.shown)
+        } else {
+            format!("does something else: {} instead of {}", new.shown, old.shown)
+        }
+    };
+    (old.does != new.does).then(text).into_iter().collect()
+}
+
+fn more_exit_codes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let more = missing(&new.expected_exit_codes, &old.expected_exit_codes);
+    said(&more, |codes| format!("exit codes that did not succeed before succeed: {codes}"))
+}
+
+fn longer_time_outs(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let wall = longer("timeout", Some(old.timeout_ms), Some(new.timeout_ms));
+    wall.into_iter().chain(longer("longest time without output", old.idle_timeout_ms, new.idle_timeout_ms)).collect()
+}
+
+fn more_output(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let is_more = is_wider(old.max_output_bytes, new.max_output_bytes);
+    let text = |bytes: Option<u64>| bytes.map_or_else(|| "no limit".to_owned(), |bytes| format!("{bytes} bytes"));
+    let said = || format!("more output: {} instead of {}", text(new.max_output_bytes), text(old.max_output_bytes));
+    is_more.then(said).into_iter().collect()
+}
+
+fn weaker_policy(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let (old, new) = match (&old.policy, &new.policy) {
+        (None, _) => return Vec::new(),
+        (Some(_), None) => return vec!["findings are not judged by a policy any more".to_owned()],
+        (Some(old), Some(new)) => (old, new),
+    };
+    let mut found = Vec::new();
+    if strictness(new.block_on) < strictness(old.block_on) {
+        found.push(format!("policy {} instead of {}", new.block_on.strategy(), old.block_on.strategy()));
+    }
+    if old.treat_warnings_as_errors && !new.treat_warnings_as_errors {
+        found.push("warnings do not count as errors any more".to_owned());
+    }
+    if is_wider(old.max_warnings.map(u64::from), new.max_warnings.map(u64::from)) {
+        let text = |warnings: Option<u32>| warnings.map_or_else(|| "any number of".to_owned(), |warnings| warnings.to_string());
+        found.push(format!("{} warnings instead of {} are let through", text(new.max_warnings), text(old.max_warnings)));
+    }
+    found.extend(changed_rules(old, new));
+    found
+}
+
+fn changed_rules(old: &ToolPolicy, new: &ToolPolicy) -> Vec<String> {
+    let ignored = missing(&new.ignored_rules, &old.ignored_rules);
+    let errors = missing(&old.error_on_rules, &new.error_on_rules);
+    let mut found = said(&ignored, |rules| format!("findings of these rules are ignored: {rules}"));
+    found.extend(said(&errors, |rules| format!("findings of these rules are no errors any more: {rules}")));
+    found
+}
+
+/// How much a policy blocks: errors and warnings, errors, nothing but reporting, nothing.
+fn strictness(block_on: BlockOn) -> u8 {
+    match block_on {
+        BlockOn::Never => 0,
+        BlockOn::WarnOnly => 1,
+        BlockOn::ErrorsOnly => 2,
+        BlockOn::ErrorsAlways => 3,
+        BlockOn::ErrorsAndWarnings => 4,
+    }
+}
+
+fn lower_coverage(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let Some(old) = &old.coverage else { return Vec::new() };
+    match &new.coverage {
+        None => vec!["no coverage is required any more".to_owned()],
+        Some(new) if new.minimum_basis_points < old.minimum_basis_points => {
+            vec![format!("coverage {} instead of {}", percent(new.minimum_basis_points), percent(old.minimum_basis_points))]
+        }
+        Some(new) if new.report != old.report => vec![format!("coverage is read from {} instead of {}", new.report, old.report)],
+        Some(_) => Vec::new(),
+    }
+}
+
+fn more_attempts(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let text = || format!("tried again {} times instead of {}", new.retry_attempts, old.retry_attempts);
+    (new.retry_attempts > old.retry_attempts).then(text).into_iter().collect()
+}
+
+fn survivors(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let is_weaker = (old.on_survivors, new.on_survivors) == (OnSurvivors::Fail, OnSurvivors::Report);
+    is_weaker.then(|| "processes that it leaves behind do not fail it any more".to_owned()).into_iter().collect()
+}
+
+fn longer_suite(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    longer("timeout of the suite", old.timeout_ms, new.timeout_ms).into_iter().collect()
+}
+
+fn fewer_conditions(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let of = |old: &[String], new: &[String], kind: &str| -> Vec<String> {
+        missing(old, new).into_iter().map(|condition| format!("{kind} condition is removed: {condition}")).collect()
+    };
+    let mut found = of(&old.success, &new.success, "a success");
+    found.extend(of(&old.failure, &new.failure, "a failure"));
+    found
+}
+
+fn less_expected_output(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let (old, new) = (&old.expected_output, &new.expected_output);
+    let texts = missing(&old.stdout_contains, &new.stdout_contains);
+    let mut found = said(&texts, |texts| format!("these texts need not be printed any more: {texts}"));
+    if old.stderr_empty && !new.stderr_empty {
+        found.push("standard error need not be empty any more".to_owned());
+    }
+    match (old.exit_code, new.exit_code) {
+        (Some(code), now) if now != Some(code) => found.push(format!("exit code {code} is not expected any more")),
+        (Some(_) | None, _) => {}
+    }
+    found
+}
+
+fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    match (old.pass_rate_basis_points, new.pass_rate_basis_points) {
+        (Some(old), Some(new)) if new < old => vec![format!("pass rate {} instead of {}", percent(new), percent(old))],
+        (Some(_), None) => vec!["no pass rate is required any more".to_owned()],
+        (Some(_) | None, _) => Vec::new(),
+    }
+}
+
+/// To be declared as failing no longer, as when RED becomes GREEN, asks for more.
+fn more_expected_failures(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let tests = missing(&new.expected_failing_tests, &old.expected_failing_tests);
+    said(&tests, |tests| format!("these tests may fail: {tests}"))
+}
+
+fn less_evidence(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let words: Vec<_> = missing(&old.required_evidence, &new.required_evidence).into_iter().map(|kind| kind.word()).collect();
+    said(&words, |kinds| format!("this evidence is not required any more: {kinds}"))
+}
+
+fn unlocked_status(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let is_weaker = old.task_status_lock && !new.task_status_lock;
+    is_weaker.then(|| "the task's status is not locked any more".to_owned()).into_iter().collect()
+}
+
+fn other_criteria(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let is_other = old.judged.is_some() && old.judged != new.judged;
+    is_other.then(|| "it is judged by other criteria besides".to_owned()).into_iter().collect()
+}
+
+fn fewer_dependencies(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let tasks = missing(&old.dependencies, &new.dependencies);
+    said(&tasks, |tasks| format!("it does not depend on these tasks any more: {tasks}"))
+}
+
+fn less_debt(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let words: Vec<String> =
+        missing(&old.debt, &new.debt).into_iter().map(|severity| format!("{severity:?}").to_uppercase()).collect();
+    said(&words, |severities| format!("failures of these severities become no debt any more: {severities}"))
+}
+
+/// Returns what of `all` is not in `there`.
+fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
+    all.iter().filter(|one| !there.contains(one)).collect()
+}
+
+fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
+    let listed = what.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    (!what.is_empty()).then(|| text(&listed)).into_iter().collect()
+}
+
+/// Returns whether a limit lets more through; none: there is no limit.
+fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => new > old,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}
+
+fn longer(what: &str, old: Option<u64>, new: Option<u64>) -> Option<String> {
+    let text = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |ms| format!("{ms} ms"));
+    is_wider(old, new).then(|| format!("{what} {} instead of {}", text(new), text(old)))
+}
+
+fn percent(basis_points: u32) -> String {
+    format!("{}.{:02} %", basis_points / 100, basis_points % 100)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! What is a weakening and what is not: one row for each kind of change. The kinds are those of S7 and of the agent protocol.
+
+use std::time::Duration;
+
+use crate::config::Configuration;
+use crate::model::{
+    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput, OnSurvivors, Plan, PolicySource, Severity,
+    SpecificationSource, TaskCondition, TaskCriteria, TaskId, ToolPolicy,
+};
+use crate::spec::{DiskFiles, plan_command, plan_terms, weakenings};
+
+use super::BlockOn;
+
+/// A plan with something in every place that a rule looks at.
+fn plan() -> Plan {
+    let root = tempfile::tempdir().expect("a directory");
+    let command = ["eslint".to_owned(), "src".to_owned()];
+    let mut plan =
+        plan_command(&command, &Configuration::default(), &DiskFiles::new(root.path()), "shop").expect("a command is a plan");
+    let step = &mut plan.steps[0];
+    step.expected_exit_codes = vec![0];
+    step.timeout = Duration::from_secs(60);
+    step.idle_timeout = Some(Duration::from_secs(10));
+    step.max_output = Some(ByteSize(1000));
+    step.retry_attempts = 1;
+    step.on_survivors = OnSurvivors::Fail;
+    step.coverage = Some(CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() });
+    step.policy = Some(ToolPolicy {
+        treat_warnings_as_errors: true,
+        max_warnings: Some(3),
+        error_on_rules: vec!["eqeqeq".to_owned()],
+        ..ToolPolicy::plain(BlockOn::ErrorsOnly, PolicySource::Default)
+    });
+    let mut second = plan.steps[0].clone();
+    second.id = id("STEP.2");
+    plan.steps.push(second);
+    let condition = |text: &str| TaskCondition { condition: text.to_owned(), description: String::new() };
+    plan.criteria = Some(TaskCriteria {
+        success: vec![condition("STEP.1.exitCode === 0")],
+        failure: vec![condition("STEP.1.failed === true")],
+        expected_output: Some(ExpectedOutput {
+            stdout_contains: vec!["done".to_owned()],
+            stderr_empty: true,
+            exit_code: Some(0),
+        }),
+        all_steps_must_pass: false,
+        minimum_pass_rate_basis_points: Some(8000),
+        required_evidence: vec![EvidenceKind::TerminalOutput],
+        task_status_lock: true,
+        expected_failure: Some(ExpectedFailure { tests: vec!["test_red".to_owned()] }),
+    });
+    plan.debt = Some(Default::default());
+    plan.timeout = Some(Duration::from_secs(600));
+    plan.specification = Some(SpecificationSource {
+        file: "a-test-specification.json".to_owned(),
+        schema_version: "2.0.0".to_owned(),
+        task_title: "title".to_owned(),
+        sprint_id: "S1".to_owned(),
+        dependencies: vec![TaskId::try_from("T1").expect("an id")],
+    });
+    plan
+}
+
+fn id(text: &str) -> ActionId {
+    ActionId::try_from(text).expect("an id")
+}
+
+fn found(change: impl Fn(&mut Plan)) -> Vec<String> {
+    let mut now = plan();
+    change(&mut now);
+    weakenings(&plan_terms(&plan()), &plan_terms(&now))
+}
+
+fn policy(plan: &mut Plan) -> &mut ToolPolicy {
+    plan.steps[0].policy.as_mut().expect("it has one")
+}
+
+fn criteria(plan: &mut Plan) -> &mut TaskCriteria {
+    plan.criteria.as_mut().expect("it has some")
+}
+
+fn expected(plan: &mut Plan) -> &mut ExpectedOutput {
+    criteria(plan).expected_output.as_mut().expect("it has some")
+}
+
+type Row = (&'static str, fn(&mut Plan));
+
+#[test]
+fn each_kind_of_weakening_is_named() {
+    let rows: &[Row] = &[
+        ("STEP.2 is removed: eslint src", |plan| drop(plan.steps.pop())),
+        ("STEP.1: does something else: true instead of eslint src", |plan| {
+            plan.steps[0].command.argv = vec!["true".to_owned()];
+            plan.steps[0].command.display = "true".to_owned();
+        }),
+        ("STEP.1: does something else than before: eslint src", |plan| {
+            plan.steps[0].environment.insert("CI".to_owned(), "1".to_owned());
+        }),
+        ("STEP.1: exit codes that did not succeed before succeed: 1, 2", |plan| {
+            plan.steps[0].expected_exit_codes = vec![0, 1, 2]
+        }),
+        ("STEP.1: timeout 61000 ms instead of 60000 ms", |plan| plan.steps[0].timeout = Duration::from_secs(61)),
+        ("STEP.1: longest time without output none instead of 10000 ms", |plan| plan.steps[0].idle_timeout = None),
+        ("STEP.1: more output: no limit instead of 1000 bytes", |plan| plan.steps[0].max_output = None),
+        ("STEP.1: more output: 1001 bytes instead of 1000 bytes", |plan| plan.steps[0].max_output = Some(ByteSize(1001))),
+        ("STEP.1: findings are not judged by a policy any more", |plan| plan.steps[0].policy = None),
+        ("STEP.1: policy WARN_ONLY instead of BLOCK_ON_ERRORS_ONLY", |plan| policy(plan).block_on = BlockOn::WarnOnly),
+        ("STEP.1: warnings do not count as errors any more", |plan| policy(plan).treat_warnings_as_errors = false),
+        ("STEP.1: 4 warnings instead of 3 are let through", |plan| policy(plan).max_warnings = Some(4)),
+        ("STEP.1: any number of warnings instead of 3 are let through", |plan| policy(plan).max_warnings = None),
+        ("STEP.1: findings of these rules are ignored: no-var", |plan| policy(plan).ignored_rules.push("no-var".to_owned())),
+        ("STEP.1: findings of these rules are no errors any more: eqeqeq", |plan| policy(plan).error_on_rules.clear()),
+        ("STEP.1: no coverage is required any more", |plan| plan.steps[0].coverage = None),
+        ("STEP.1: coverage 79.50 % instead of 80.00 %", |plan| {
+            plan.steps[0].coverage.as_mut().expect("it has one").minimum_basis_points = 7950;
+        }),
+        ("STEP.1: coverage is read from mine.json instead of coverage.json", |plan| {
+            plan.steps[0].coverage.as_mut().expect("it has one").report = "mine.json".to_owned();
+        }),
+        ("STEP.1: tried again 2 times instead of 1", |plan| plan.steps[0].retry_attempts = 2),
+        ("STEP.1: processes that it leaves behind do not fail it any more", |plan| {
+            plan.steps[0].on_survivors = OnSurvivors::Report;
+        }),
+        ("timeout of the suite none instead of 600000 ms", |plan| plan.timeout = None),
+        ("a success condition is removed: STEP.1.exitCode === 0", |plan| criteria(plan).success.clear()),
+        ("a success condition is removed: STEP.1.exitCode === 0", |plan| {
+            criteria(plan).success[0].condition = "STEP.1.exitCode >= 0".to_owned();
+        }),
+        ("a failure condition is removed: STEP.1.failed === true", |plan| criteria(plan).failure.clear()),
+        ("these texts need not be printed any more: done", |plan| expected(plan).stdout_contains.clear()),
+        ("standard error need not be empty any more", |plan| expected(plan).stderr_empty = false),
+        ("exit code 0 is not expected any more", |plan| expected(plan).exit_code = None),
+        ("pass rate 79.99 % instead of 80.00 %", |plan| criteria(plan).minimum_pass_rate_basis_points = Some(7999)),
+        ("these tests may fail: test_other", |plan| {
+            criteria(plan).expected_failure =
+                Some(ExpectedFailure { tests: vec!["test_red".to_owned(), "test_other".to_owned()] });
+        }),
+        ("this evidence is not required any more: terminal-output", |plan| criteria(plan).required_evidence.clear()),
+        ("the task's status is not locked any more", |plan| criteria(plan).task_status_lock = false),
+        ("it does not depend on these tasks any more: T1", |plan| {
+            plan.specification.as_mut().expect("it has one").dependencies.clear();
+        }),
+        ("failures of these severities become no debt any more: LOW", |plan| {
+            plan.debt.as_mut().expect("it has some").severities.retain(|severity| *severity != Severity::Low);
+        }),
+    ];
+    for (expected, change) in rows {
+        assert_eq!(found(change), [expected.to_owned()]);
+    }
+    assert_eq!(found(|plan| plan.debt.as_mut().expect("it has some").enabled = false).len(), 1);
+    assert_eq!(found(|plan| plan.criteria = None).len(), 8, "everything that it asked for is named");
+}
+
+#[test]
+fn what_asks_for_more_or_is_for_people_weakens_nothing() {
+    let rows: &[fn(&mut Plan)] = &[
+        |_| (),
+        |plan| {
+            let mut third = plan.steps[0].clone();
+            third.id = id("STEP.3");
+            plan.steps.push(third);
+        },
+        |plan| plan.steps.reverse(),
+        |plan| plan.steps[0].expected_exit_codes.clear(),
+        |plan| plan.steps[0].timeout = Duration::from_secs(59),
+        |plan| plan.steps[0].idle_timeout = Some(Duration::from_secs(9)),
+        |plan| plan.steps[0].max_output = Some(ByteSize(999)),
+        |plan| plan.steps[0].retry_attempts = 0,
+        |plan| policy(plan).block_on = BlockOn::ErrorsAndWarnings,
+        |plan| policy(plan).max_warnings = Some(0),
+        |plan| policy(plan).error_on_rules.push("no-var".to_owned()),
+        |plan| plan.steps[0].coverage.as_mut().expect("it has one").minimum_basis_points = 9000,
+        |plan| plan.timeout = Some(Duration::from_secs(1)),
+        |plan| criteria(plan).all_steps_must_pass = true,
+        |plan| criteria(plan).expected_failure = None,
+        |plan| criteria(plan).minimum_pass_rate_basis_points = Some(10_000),
+        |plan| criteria(plan).success[0].description = "words".to_owned(),
+        |plan| expected(plan).stdout_contains.push("more".to_owned()),
+        |plan| {
+            let step = &mut plan.steps[0];
+            (step.name, step.description) = ("a name".to_owned(), "words".to_owned());
+            step.command.display = "eslint   src".to_owned();
+            step.capture.stdout = false;
+            step.continue_on_failure = !step.continue_on_failure;
+        },
+        |plan| plan.specification.as_mut().expect("it has one").task_title = "another".to_owned(),
+    ];
+    for (row, change) in rows.iter().enumerate() {
+        assert_eq!(found(change), Vec::<String>::new(), "row {row}");
+    }
+}
+
+#[test]
+fn terms_are_read_back_as_they_were_written() {
+    let terms = plan_terms(&plan());
+    let text = serde_json::to_string(&terms).expect("terms have a JSON form");
+    assert_eq!(serde_json::from_str::<crate::model::PlanTerms>(&text).expect("it is theirs"), terms);
+}

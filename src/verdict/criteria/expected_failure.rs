@@ -1,0 +1,33 @@
+//! Whether the tests that were declared to fail did, all of them and no others (C06).
+
+use std::collections::BTreeSet;
+
+use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, ToolClass};
+use crate::verdict::criteria::seen::SeenAction;
+use crate::verdict::red::listed;
+
+/// Judges a declared failure over all TEST steps of a run. A step that fails in another way blocks, and is not judged again here.
+pub(super) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
+    let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
+    let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);
+    let failed: BTreeSet<String> = failures.map(|failure| failure.test_name.clone()).collect();
+    let failed: Vec<String> = failed.into_iter().collect();
+    let missing = expected.missing_from(&failed);
+    let ran = steps().any(|step| step.tests.is_some_and(|tests| tests.counts.passed + tests.counts.failed > 0));
+    let failed_otherwise = steps().find(|step| step.blocking == Blocking::Blocks);
+    let reason = if !ran {
+        Some("No test was executed, so none failed".to_owned())
+    } else if failed.is_empty() {
+        Some("The tests were expected to fail, and none did".to_owned())
+    } else if expected.tests.is_empty() {
+        // Which tests fail was not said: that some do is all that can be shown.
+        None
+    } else if let Some(step) = failed_otherwise {
+        Some(format!("{} did not fail as declared: {}", step.id, step.reason.unwrap_or("nobody knows why")))
+    } else if !missing.is_empty() {
+        Some(format!("Declared as failing, and did not fail: {}", listed(&missing)))
+    } else {
+        None
+    };
+    JudgedFailure { declared: expected.tests.clone(), failed, met: reason.is_none(), reason }
+}

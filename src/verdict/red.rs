@@ -1,0 +1,77 @@
+//! Tests that fail where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
+
+use crate::model::{Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
+use crate::verdict::agent::AgentWord;
+use crate::verdict::classify::{ActionFacts, Outcome};
+
+/// So many tests are named in a sentence.
+const NAMED: usize = 5;
+
+/// What the tests that failed are to what was declared.
+enum Declared {
+    /// Nothing was declared by name.
+    Nothing,
+    /// All of them were declared, and each ran.
+    All,
+    /// Something else went wrong too.
+    More(String),
+}
+
+/// Says of failing tests whether they are a valid RED, and lets those block nothing that were declared by name. Without declared
+/// failing tests RED excuses nothing (R6); that each of the declared ones failed is a criterion of the task.
+pub(in crate::verdict) fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
+    let classification = &mut outcome.classification;
+    let is_red = classification.code == CategoryCode::TestsFailed && facts.cycle_started && facts.phase == Phase::Red;
+    classification.is_expected_failure = Some(false);
+    classification.is_tdd_red_phase = Some(is_red);
+    if is_red {
+        outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
+        outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
+    }
+    if classification.code != CategoryCode::TestsFailed {
+        return;
+    }
+    match declared(facts) {
+        Declared::Nothing => {}
+        Declared::All => {
+            outcome.classification.is_expected_failure = Some(true);
+            outcome.blocking = Blocking::Allowed;
+            outcome.debt = DebtGeneration::none("The failing tests were declared beforehand (`expectedFailingTests`)");
+            outcome.agent_action = AgentWord::Continue.action("The tests fail as declared. Go on to the implementation.");
+        }
+        Declared::More(what) => {
+            outcome.classification.reason = format!("{}; {what}", outcome.classification.reason);
+            outcome.debt.reason = Some(format!("The failure is not the one that was declared: {what}"));
+        }
+    }
+}
+
+fn declared(facts: &ActionFacts<'_>) -> Declared {
+    let Some(expected) = facts.expected_failure.filter(|expected| !expected.tests.is_empty()) else { return Declared::Nothing };
+    let Some(results) = &facts.interpretation.test_results else { return Declared::Nothing };
+    // A fixture or a hook that raised is no test that ran and failed.
+    let raised = facts.interpretation.cases.iter().filter(|case| case.status == TestOutcome::Error);
+    let raised: Vec<&str> = raised.map(|case| case.title.as_str()).collect();
+    if !raised.is_empty() {
+        return Declared::More(format!("what raised outside of a test was not declared: {}", listed(&raised)));
+    }
+    let others = results.failures.iter().map(|failure| failure.test_name.as_str()).filter(|name| !expected.declares(name));
+    let others: Vec<&str> = others.collect();
+    if !others.is_empty() {
+        return Declared::More(format!("not declared as failing: {}", listed(&others)));
+    }
+    // Each failure has a name, or there is one that nobody can have declared.
+    if results.failures.is_empty() || results.counts.failed != results.failures.len() as u64 {
+        return Declared::More(format!("{} failed, and {} are named", results.counts.failed, results.failures.len()));
+    }
+    Declared::All
+}
+
+/// Returns names for a sentence: the first few, and how many more there are.
+pub(in crate::verdict) fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,148 @@
+//! Declared failures (C06, R6): what counts as one, what does not, and what a run with one amounts to.
+
+use crate::model::{
+    ActionEnd, ActionPhase, ActionType, Blocking, CategoryCode, CommandExit, CompletionStatus, CriteriaEvaluation, DurationMs,
+    ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase, ResultType, TaskCondition, TaskCriteria,
+    TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
+};
+use crate::verdict::tests::{action, exited, plain, tests, timed_out};
+use crate::verdict::{
+    ActionFacts, CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, SeenAction, classify, command_exit,
+    judge_criteria, judge_run,
+};
+
+/// The names that [`tests`] gives its failures.
+fn declared(names: &[usize]) -> ExpectedFailure {
+    ExpectedFailure { tests: names.iter().map(|number| format!("tests.test_quote.test_{number}")).collect() }
+}
+
+/// Judges a run of one step, and the declaration with it.
+fn run(
+    expected: &ExpectedFailure,
+    end: &ActionEnd,
+    interpretation: &Interpretation,
+) -> (Outcome, RunVerdict, CriteriaEvaluation) {
+    let action = action(Tool::Pytest, ActionPhase::Step);
+    let outcome = classify(&ActionFacts {
+        action: &action,
+        end,
+        duration: DurationMs(5),
+        interpretation,
+        phase: Phase::Red,
+        cycle_started: true,
+        run_timeout: None,
+        expected_failure: Some(expected),
+    });
+    let result = RunResult { phase: ActionPhase::Step, disposition: Disposition::Executed(&outcome) };
+    let mut verdict = judge_run(&[result], &RunFlow::Finished);
+    let condition = |text: &str| TaskCondition { condition: text.to_owned(), description: "it holds".to_owned() };
+    let criteria = TaskCriteria {
+        success: vec![condition("STEP.1.exitCode === 0"), condition("STEP.1.testsTotal > 0")],
+        failure: vec![condition("STEP.1.testsFailed > 0")],
+        expected_output: None,
+        all_steps_must_pass: true,
+        minimum_pass_rate_basis_points: None,
+        required_evidence: Vec::new(),
+        task_status_lock: true,
+        expected_failure: Some(expected.clone()),
+    };
+    let seen = SeenAction {
+        id: &action.id,
+        action_type: ActionType::TerminalCommand,
+        phase: ActionPhase::Step,
+        class: ToolClass::Test,
+        status: Some(outcome.classification.category),
+        reason: Some(&outcome.classification.reason),
+        blocking: outcome.blocking,
+        is_expected_failure: outcome.classification.is_expected_failure == Some(true),
+        exit_code: end.exit_code(),
+        duration: None,
+        stdout: None,
+        stderr: None,
+        findings: None,
+        tests: interpretation.test_results.as_ref(),
+        file: None,
+        answer: None,
+    };
+    let evaluation = judge_criteria(&mut verdict, &criteria, &[seen], &[]);
+    (outcome, verdict, evaluation)
+}
+
+#[test]
+fn c06_tests_that_fail_as_declared_are_a_red_without_debt() {
+    let (outcome, verdict, evaluation) = run(&declared(&[0, 1]), &exited(1), &tests(CategoryCode::TestsFailed, 3, 2));
+    assert_eq!((outcome.classification.category, outcome.blocking), (ResultType::TestFailure, Blocking::Allowed));
+    assert_eq!(outcome.classification.is_expected_failure, Some(true));
+    assert!(!outcome.debt.should_generate);
+    assert_eq!(outcome.agent_action.action, "CONTINUE");
+    let judged = evaluation.expected_failure.expect("one was declared");
+    assert_eq!((judged.met, judged.failed.len(), judged.reason), (true, 2, None));
+    assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::PartialSuccess, Some(OverallResult::Passed)));
+    assert_eq!(verdict.partial_reason, Some(PartialReason::ExpectedRed));
+    // What the conditions ask of these tests is still to come: it is shown, and the task is not complete.
+    assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
+    assert!(!evaluation.success[0].decided && evaluation.success[1].decided && evaluation.failure[0].decided);
+    assert_eq!(verdict.reason, "1 step ran and nothing blocks; 1 of them fails as declared; 1 of 2 success conditions met");
+    assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::Proceed);
+}
+
+#[test]
+fn c06_any_other_end_is_not_the_failure_that_was_declared() {
+    let raised = TestCase {
+        title: "test_0".to_owned(),
+        ancestor_titles: vec!["tests.test_quote".to_owned()],
+        status: TestOutcome::Error,
+        duration: None,
+        failure_messages: Vec::new(),
+        full_name: "tests.test_quote.test_0".to_owned(),
+        test_file: None,
+    };
+    let errored = Interpretation { cases: vec![raised], ..tests(CategoryCode::TestsFailed, 1, 1) };
+    let rows = [
+        (
+            "another test fails too",
+            exited(1),
+            tests(CategoryCode::TestsFailed, 1, 2),
+            "not declared as failing: `tests.test_quote.test_1`",
+        ),
+        ("a fixture raised", exited(1), errored, "what raised outside of a test was not declared: `test_0`"),
+        ("a collection error", exited(2), plain(CategoryCode::CollectionError), "No test was executed, so none failed"),
+        ("a crash", ActionEnd::Signalled { signal: 11 }, plain(CategoryCode::Signalled), "No test was executed, so none failed"),
+        ("a time-out", timed_out(), plain(CategoryCode::TimedOut), "No test was executed, so none failed"),
+        ("nothing collected", exited(5), plain(CategoryCode::NoTestsCollected), "No test was executed, so none failed"),
+        ("they pass", exited(0), tests(CategoryCode::TestsPassed, 2, 0), "The tests were expected to fail, and none did"),
+    ];
+    for (what, end, interpretation, why) in rows {
+        let (outcome, verdict, evaluation) = run(&declared(&[0]), &end, &interpretation);
+        assert_ne!(outcome.classification.is_expected_failure, Some(true), "{what}");
+        let judged = evaluation.expected_failure.expect("one was declared");
+        assert!(!judged.met, "{what}");
+        let said = format!("{} {}", judged.reason.expect("it is not met"), outcome.classification.reason);
+        assert!(said.contains(why), "{what}: {said}");
+        assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "{what}");
+        assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork, "{what}");
+        let succeeded = outcome.classification.category == ResultType::Success;
+        assert_eq!(outcome.debt.should_generate, !succeeded, "{what}: what is not as declared keeps its debt");
+    }
+}
+
+#[test]
+fn c06_each_declared_test_must_fail() {
+    let (outcome, verdict, evaluation) = run(&declared(&[0, 7]), &exited(1), &tests(CategoryCode::TestsFailed, 1, 1));
+    assert_eq!(outcome.classification.is_expected_failure, Some(true), "what failed was declared");
+    let judged = evaluation.expected_failure.expect("one was declared");
+    assert_eq!(judged.reason.as_deref(), Some("Declared as failing, and did not fail: `tests.test_quote.test_7`"));
+    assert_eq!((verdict.overall_result, verdict.task_status), (Some(OverallResult::Failed), Some(TaskStatus::Failed)));
+}
+
+#[test]
+fn r6_a_failure_that_names_no_test_gains_nothing() {
+    let unnamed = declared(&[]);
+    let (outcome, verdict, evaluation) = run(&unnamed, &exited(1), &tests(CategoryCode::TestsFailed, 1, 1));
+    assert_eq!((outcome.classification.is_expected_failure, outcome.blocking), (Some(false), Blocking::Blocks));
+    assert!(outcome.debt.should_generate);
+    assert!(evaluation.expected_failure.is_some_and(|judged| judged.met), "a failure was expected and seen");
+    assert_eq!((verdict.overall_result, verdict.completion_status), (Some(OverallResult::Failed), CompletionStatus::Incomplete));
+    let (_, verdict, _) = run(&unnamed, &exited(0), &tests(CategoryCode::TestsPassed, 1, 0));
+    assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "tests that pass are no failure");
+}

@@ -1,0 +1,194 @@
+//! Real pytest, tsc and eslint through a test specification: its declarations and its policies decide what they find.
+
+use serde_json::{Value, json};
+
+use crate::common::{Project, node_modules, python_plain};
+
+const FILE: &str = "specs/T117-test-specification.json";
+
+/// A specification of one task with one step that runs `command`.
+fn specification(command: &str, policy: Value, added: Value) -> String {
+    let mut document = json!({
+        "schemaVersion": "2.0.0",
+        "metadata": {
+            "projectName": "billing", "sprintId": "SPRINT_012",
+            "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand"
+        },
+        "globalConfiguration": { "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence", "validationPolicy": policy },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND"] },
+        "tasks": { "T117": {
+            "taskId": "T117",
+            "title": "Half-even rounding of totals",
+            "description": "Totals must be rounded half-to-even on two decimals for every currency that has minor units.",
+            "testExecution": { "steps": [{
+                "actionId": "STEP.1", "type": "TERMINAL_COMMAND", "description": "looks at the totals",
+                "parameters": { "command": command, "workingDirectory": "/srv/billing" }, "timeout": 60000
+            }] },
+            "validationCriteria": {
+                "successConditions": [{ "condition": "STEP.1.exitCode < 3", "description": "The tool did its work" }]
+            },
+            "completionCriteria": { "allStepsMustPass": true }
+        } }
+    });
+    if added != Value::Null {
+        document["tasks"]["T117"]["proctor"] = added;
+    }
+    serde_json::to_string_pretty(&document).expect("it is JSON")
+}
+
+/// Runs the task and returns the report of it.
+#[track_caller]
+fn run(project: &Project, status: i32) -> Value {
+    project.proctor(["run", "--task", "T117", "--json"]).status(status).json()
+}
+
+fn red(tests: &[&str]) -> Value {
+    json!({ "version": "1.0.0", "expectedOutcome": "FAIL", "expectedFailingTests": tests })
+}
+
+#[test]
+fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
+    const TWO: &str =
+        "def test_kept():\n    assert True\n\ndef test_half_even():\n    assert round(2.665, 2) == 2.66 and False\n";
+    let command = format!("{} -m pytest -q", python_plain().display());
+    let declared = specification(&command, json!({}), red(&["test_totals.py::test_half_even"]));
+    let project = Project::new().file(FILE, &declared).file("test_totals.py", TWO);
+    let report = run(&project, 0);
+    let result = &report["stepExecution"]["results"][0];
+    assert_eq!((&result["status"], &result["blocking"]), (&json!("TEST_FAILURE"), &json!(false)), "{result}");
+    assert_eq!(result["classification"]["isExpectedFailure"], true);
+    assert_eq!(result["debtGeneration"]["shouldGenerate"], false);
+    let judged = &report["validationCriteriaEvaluation"];
+    assert_eq!(
+        judged["expectedFailure"],
+        json!({ "declared": ["test_totals.py::test_half_even"], "failed": ["test_totals::test_half_even"], "met": true })
+    );
+    assert_eq!(judged["overallResult"], "PASSED", "{judged}");
+    let completion = &report["completionCriteriaEvaluation"];
+    assert_eq!(
+        [&completion["completionStatus"], &completion["taskStatus"], &completion["partialReason"]],
+        ["INCOMPLETE", "PARTIAL", "EXPECTED_RED"],
+        "{completion}"
+    );
+    // Another test fails too; nothing fails any more; it cannot be collected; it is declared and is not there.
+    for (tests, why) in [
+        (TWO.replace("True", "False"), "not declared as failing: `test_totals::test_kept`"),
+        (TWO.replace(" and False", " or True"), "The tests were expected to fail, and none did"),
+        (format!("import totals\n{TWO}"), "STEP.1 did not fail as declared: "),
+    ] {
+        project.save("test_totals.py", &tests);
+        let report = run(&project, 1);
+        let judged = &report["validationCriteriaEvaluation"];
+        assert_eq!((&judged["overallResult"], &judged["expectedFailure"]["met"]), (&json!("FAILED"), &json!(false)), "{judged}");
+        let said = judged["expectedFailure"]["reason"].as_str().expect("it says why");
+        assert!(said.contains(why), "{said}");
+    }
+    // Each declared test must fail.
+    let more = red(&["test_totals.py::test_half_even", "test_totals.py::test_gone"]);
+    project.save("test_totals.py", TWO);
+    project.save(FILE, &specification(&command, json!({}), more));
+    let report = run(&project, 1);
+    let judged = &report["validationCriteriaEvaluation"]["expectedFailure"];
+    assert_eq!(judged["reason"], "Declared as failing, and did not fail: `test_totals.py::test_gone`", "{judged}");
+    // A declaration is of the red phase: in GREEN of a started cycle the same test is to pass.
+    project.save(FILE, &declared);
+    project.proctor(["tdd", "start", "T117"]).success();
+    let report = run(&project, 0);
+    assert_eq!(
+        (&report["tdd"]["phaseAfter"], &report["route"]["nextNode"]),
+        (&json!("GREEN"), &json!("N4")),
+        "{}",
+        report["tdd"]
+    );
+    let report = run(&project, 1);
+    assert_eq!(report["validationCriteriaEvaluation"].get("expectedFailure"), None, "{report}");
+    assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
+}
+
+/// A program of the bundled TypeScript and ESLint.
+fn program(name: &str) -> String {
+    node_modules().join(".bin").join(name).display().to_string()
+}
+
+#[test]
+fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
+    const RULES: &str =
+        "export default [{ rules: { 'no-unused-vars': 'warn', 'no-console': 'error', 'eqeqeq': 'warn', 'no-var': 'warn' } }];\n";
+    const CODE: &str = "const unused = 1;\nconsole.log(1 == 2);\nvar old = 3;\nconsole.log(old);\n";
+    // It has 2 errors (no-console) and 3 warnings.
+    let eslint = |policy: Value| json!({ "linting": { "strategy": "WARN_ONLY", "tools": { "eslint": policy } } });
+    let rows = [
+        (json!({ "linting": { "strategy": "WARN_ONLY" } }), 0, [2, 3], "WARN_ONLY"),
+        (json!({ "linting": { "strategy": "BLOCK_ON_ERRORS_ONLY" } }), 1, [2, 3], "BLOCK_ON_ERRORS_ONLY"),
+        // A tool's own word stands above its category's.
+        (eslint(json!({ "blockOn": "ERRORS_ONLY" })), 1, [2, 3], "BLOCK_ON_ERRORS_ONLY"),
+        (eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"] })), 0, [0, 3], "BLOCK_ON_ERRORS_ONLY"),
+        (
+            eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"], "maxWarnings": 2 })),
+            1,
+            [0, 3],
+            "BLOCK_ON_ERRORS_ONLY",
+        ),
+        (
+            eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"], "maxWarnings": 3 })),
+            0,
+            [0, 3],
+            "BLOCK_ON_ERRORS_ONLY",
+        ),
+        (
+            eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"], "errorOnRules": ["eqeqeq"] })),
+            1,
+            [1, 2],
+            "BLOCK_ON_ERRORS_ONLY",
+        ),
+        (
+            eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"], "treatWarningsAsErrors": true })),
+            1,
+            [3, 0],
+            "BLOCK_ON_ERRORS_ONLY",
+        ),
+        (eslint(json!({ "blockOn": "ERRORS_ONLY", "enabled": false })), 0, [2, 3], "NEVER"),
+    ];
+    let command = format!("{} totals.js", program("eslint"));
+    let project = Project::new().file("eslint.config.mjs", RULES).file("totals.js", CODE);
+    for (policy, status, [errors, warnings], strategy) in rows {
+        project.save(FILE, &specification(&command, policy.clone(), Value::Null));
+        let report = run(&project, status);
+        let result = &report["stepExecution"]["results"][0];
+        let summary = &result["result"]["summary"];
+        assert_eq!((&summary["errors"], &summary["warnings"]), (&json!(errors), &json!(warnings)), "{policy}: {result}");
+        assert_eq!(result["classification"]["policyApplied"]["strategy"], strategy, "{policy}");
+        assert_eq!(result["blocking"], status == 1, "{policy}");
+    }
+}
+
+#[test]
+fn c24_a_project_that_is_less_strict_than_its_specification_runs_nothing_and_tsc_decides_the_rest() {
+    let policy = |strict: bool, block_on: &str| {
+        json!({ "typeChecking": { "strategy": "WARN_ONLY", "tools": { "typescript": {
+            "blockOn": block_on, "strictMode": strict, "allowImplicitAny": !strict
+        } } } })
+    };
+    let command = format!("{} --noEmit -p tsconfig.json", program("tsc"));
+    let with = |strict: bool, block_on: &str| specification(&command, policy(strict, block_on), Value::Null);
+    let loose = "{ \"compilerOptions\": { \"strict\": false, \"types\": [] }, \"files\": [\"totals.ts\"] }\n";
+    let project = Project::new().file(FILE, &with(true, "ERRORS_ALWAYS")).file("tsconfig.json", loose);
+    // `strict` finds what the loose configuration lets through.
+    project.save("totals.ts", "export function total(cents) { return cents / 100; }\n");
+    let refused = project.proctor(["run", "--task", "T117"]).status(4);
+    assert!(refused.stderr.contains("STRICTNESS_DIFFERS"), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("`strictMode` is true here, and false in the project"), "{}", refused.snapshot());
+    let checked = project.proctor(["check"]).status(4);
+    assert!(checked.stdout.contains("/typescript/allowImplicitAny"), "{}", checked.snapshot());
+    project.save("tsconfig.json", &loose.replace("false", "true"));
+    for (block_on, status, severity) in [("ERRORS_ALWAYS", 1, "CRITICAL"), ("ERRORS_ONLY", 1, "HIGH"), ("WARN_ONLY", 0, "LOW")] {
+        project.save(FILE, &with(true, block_on));
+        let report = run(&project, status);
+        let result = &report["stepExecution"]["results"][0];
+        assert_eq!(result["classification"]["severity"], severity, "{result}");
+        assert_eq!(result["result"]["diagnostics"][0]["code"], "TS7006", "{result}");
+    }
+    project.save("tsconfig.json", loose);
+    project.save(FILE, &with(false, "ERRORS_ALWAYS"));
+    assert_eq!(run(&project, 0)["stepExecution"]["results"][0]["status"], "SUCCESS");
+}
