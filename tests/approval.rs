@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::Project;
+use crate::common::{Project, python_plain};
 use crate::specification_runs::{FILE, project, specification, task};
 
 /// Saves the specification with a task that was changed.
@@ -122,11 +122,122 @@ fn what_was_approved_once_runs_again_when_it_is_taken_back() {
     project.proctor(["run", "--task", "T118"]).success();
 }
 
+const UNIT: &str = "[[check]]\nname = \"unit\"\ncommand = [\"true\"]\ntimeout = \"20s\"\n";
+const LINT: &str = "[[check]]\nname = \"lint\"\ncommand = [\"true\", \"lint\"]\n";
+
 #[test]
 fn the_checks_of_proctor_toml_are_approved_with_their_project() {
-    let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
+    let project = Project::new().toml(UNIT);
     project.proctor(["run"]).success();
     let said = project.proctor(["approve", "--task", "default"]).success();
     assert!(said.stdout.contains("asks for nothing less"), "{}", said.snapshot());
+    project.proctor(["run"]).success();
     assert_eq!(approvals(&project), Vec::<Value>::new());
+    let registered = &project.store().ledger()[0]["body"];
+    assert_eq!((&registered["kind"], &registered["terms"]["actions"]["STEP.1"]["name"]), (&"registered".into(), &"unit".into()));
+}
+
+#[test]
+fn a_change_of_the_checks_that_weakens_nothing_approves_itself_in_the_ledger() {
+    let project = Project::new().toml(UNIT);
+    project.proctor(["run"]).success();
+    // A check before the other moves its number, and another name changes nothing that is done.
+    for (toml, lines) in [
+        (format!("{LINT}{UNIT}"), 1),
+        (format!("# a comment\n{LINT}{UNIT}"), 1),
+        (format!("{LINT}{}", UNIT.replace("\"unit\"", "\"tests\"")), 2),
+        (format!("{LINT}{}", UNIT.replace("\"unit\"", "\"tests\"").replace("20s", "10s")), 3),
+    ] {
+        project.save("proctor.toml", &toml);
+        project.proctor(["run"]).success();
+        let found = approvals(&project);
+        assert_eq!(found.len(), lines, "{toml}: {found:?}");
+        assert_eq!((&found[lines - 1]["reason"], &found[lines - 1]["file"]), (&"weakensNothing".into(), &"proctor.toml".into()));
+    }
+}
+
+#[test]
+fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    project.proctor(["run"]).success();
+    let runs = project.store().committed_runs().len();
+    let weaker = UNIT.replace("\"unit\"", "\"tests\"").replace("20s", "30s") + "idle_timeout = \"5s\"\n";
+    project.save("proctor.toml", &weaker);
+    insta::assert_snapshot!(project.proctor(["run"]).status(3).snapshot(), @"
+    exit status: 3
+    --- stderr
+    error: task `default` of `proctor.toml` asks for less than was approved: nothing was run
+      unit: timeout <time> instead of <time>
+      lint is removed: true lint
+      hint: take it back, or have a person approve it at a terminal: `proctor approve`
+    ");
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["state"], "notApproved", "{status}");
+    project.proctor(["wait", "--fresh"]).status(3);
+    project.proctor(["approve"]).status(3);
+    assert_eq!((project.store().committed_runs().len(), approvals(&project).len()), (runs, 0), "nothing was run or approved");
+    let shown = project.approve();
+    for line in [
+        "weakened: unit: timeout 30000 ms instead of 20000 ms",
+        "weakened: lint is removed: true lint",
+        "strengthened: tests: before, longest time without output none instead of 5000 ms",
+        "neutral: unit is called tests now",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    let found = approvals(&project);
+    assert_eq!((found.len(), &found[0]["reason"], &found[0]["task"]), (1, &"person".into(), &"default".into()));
+    project.proctor(["run"]).success();
+    // What was approved last counts, and what was there before asks for more.
+    project.save("proctor.toml", &format!("{UNIT}{LINT}"));
+    let back = project.proctor(["run"]).status(3);
+    assert!(back.stderr.contains("longest time without output none instead of 5000 ms"), "{}", back.snapshot());
+}
+
+#[test]
+fn a_running_watch_names_a_weakening_and_goes_on_once_it_is_approved_or_taken_back() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}")).file("a.txt", "one\n");
+    let mut watch = project.watch([] as [&str; 0]);
+    watch.wait_for_line("the first verdict", Duration::from_secs(60), |line| line.starts_with("PASSED"));
+    project.save("proctor.toml", UNIT);
+    watch.wait_for_line("the weakening", Duration::from_secs(60), |line| line.contains("lint is removed: true lint"));
+    project.approve();
+    project.save("a.txt", "two\n");
+    watch.wait_for_line("the verdict", Duration::from_secs(60), |line| line.starts_with("PASSED"));
+    assert_eq!(watch.interrupt().status, 130);
+    assert_eq!(approvals(&project).len(), 1);
+}
+
+#[test]
+fn checks_that_are_found_are_compared_too_and_another_interpreter_is_no_weakening() {
+    let project = Project::new().with_program(&python_plain()).file("pytest.ini", "[pytest]\n");
+    project.save("test_it.py", "def test_it():\n    pass\n");
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", "[defaults]\ntimeout = \"3h\"\n");
+    let weaker = project.proctor(["run"]).status(3);
+    assert!(weaker.stderr.contains("task `default` as found in the project asks for less"), "{}", weaker.snapshot());
+    assert!(weaker.stderr.contains("pytest: timeout 10800000 ms instead of"), "{}", weaker.snapshot());
+    project.save("proctor.toml", "");
+    let interpreter = format!("#!/bin/sh\nexec {} \"$@\"\n", python_plain().display());
+    let project = project.executable(".venv/bin/python", &interpreter);
+    let other = project.proctor(["run"]).success();
+    assert!(other.stderr.contains("asks for nothing less than before"), "{}", other.snapshot());
+    // To write down what was found weakens nothing either.
+    std::fs::remove_file(project.path().join("proctor.toml")).expect("it was there");
+    project.proctor(["init"]).success();
+    project.proctor(["run"]).success();
+    let reasons: Vec<Value> = approvals(&project).iter().map(|line| line["reason"].clone()).collect();
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason == "weakensNothing"), "{reasons:?}");
+}
+
+#[test]
+fn a_command_that_is_typed_is_approved_by_that_and_approves_nothing_else() {
+    let project = Project::new().toml(UNIT);
+    project.proctor(["run"]).success();
+    let mut watch = project.watch([".", "--", "true"]);
+    watch.wait_for_line("a verdict", Duration::from_secs(60), |line| line.starts_with("PASSED"));
+    assert_eq!(watch.interrupt().status, 130);
+    assert_eq!(approvals(&project), Vec::<Value>::new());
+    project.save("proctor.toml", LINT);
+    project.proctor(["run"]).status(3);
 }

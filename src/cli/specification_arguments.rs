@@ -58,15 +58,17 @@ pub(crate) struct PlanOptions {
     pub(crate) json: bool,
 }
 
-/// Approve that a task of a test specification asks for less than was approved; nothing is run
+/// Approve that the checks, or a task, ask for less than was approved; nothing is run
 ///
-/// The first run of a task approves what it asks for, and a change that weakens nothing approves itself. What weakens is listed by
-/// meaning (a removed action or condition, another command, more exit codes, a longer timeout, a weaker policy, a lower pass rate),
-/// and the task is not run until a person has answered here, at a terminal. The answer is a line of the ledger.
+/// Registering a project approves its checks, the first run of a task approves what that asks for, and a change that weakens nothing
+/// approves itself. What weakens is listed by meaning (a removed check or condition, another command, more exit codes, a longer
+/// timeout, a weaker policy, a lower pass rate), beside what is asked for beyond what was approved and what changed besides. Nothing
+/// of it is run until a person has answered here, at a terminal. The answer is a line of the ledger.
 ///
 /// Exit codes: 0 if it is approved or nothing has to be, 3 if not, 4 if the specification is wrong.
 ///
 /// Examples:
+///   proctor approve
 ///   proctor approve --task T117
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -74,7 +76,7 @@ pub(crate) struct ApproveOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// The task of a test specification
+    /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
-    pub(crate) task: String,
+    pub(crate) task: Option<String>,
 }

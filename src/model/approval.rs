@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, Severity, TaskId, ToolPolicy};
+use crate::model::{
+    ActionId, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, Reuse, Severity, TaskId, ToolPolicy,
+};
+
+/// Stands for the file of a plan that was found from the project's own files.
+pub const FOUND_IN_PROJECT: &str = ".";
 
 /// What a plan asks for: everything of which less, or something else, would be a weakening.
 ///
@@ -42,8 +47,14 @@ pub struct PlanTerms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
+    /// Its name, where that tells it from the plan's other actions: its number says nothing then. None: its id does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Digest of what it does and in which phase: command, directory, variables, tool, file or request, and what is asked of these.
     pub does: Digest,
+    /// The same but for the program of its command, where that was found and not written: another that is found does as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub does_with_found: Option<Digest>,
     /// What it does, for people.
     pub shown: String,
     /// Exit codes that succeed.
@@ -62,6 +73,12 @@ pub struct ActionTerms {
     pub retry_attempts: u8,
     /// What processes that it leaves behind mean.
     pub on_survivors: OnSurvivors,
+    /// Globs that limit what triggers it; empty: everything does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// When an earlier verdict may stand for it.
+    #[serde(default, skip_serializing_if = "Reuse::is_off")]
+    pub reuse: Reuse,
 }
 
 /// Why a plan is approved.
@@ -82,7 +99,7 @@ pub enum ApprovalReason {
 pub struct ApprovalRecord {
     /// The task.
     pub task: TaskId,
-    /// The specification it comes from, relative to the project.
+    /// The file it comes from, relative to the project; [`FOUND_IN_PROJECT`] for checks that no file names.
     pub file: String,
     /// Digest of the plan as resolved.
     pub plan_digest: Digest,
@@ -100,8 +117,22 @@ pub struct ApprovalRecord {
 pub struct Unapproved {
     /// Its task.
     pub task: TaskId,
-    /// The specification it comes from.
+    /// The file it comes from, as in [`ApprovalRecord::file`].
     pub file: String,
     /// What it weakens, in words.
     pub weakened: Vec<String>,
+    /// What it asks for beyond what was approved, in words.
+    pub strengthened: Vec<String>,
+    /// What changed besides and makes no verdict easier, in words.
+    pub neutral: Vec<String>,
+}
+
+/// Returns what people call the plan of a task from a file.
+pub fn plan_subject(task: &TaskId, file: &str) -> String {
+    if file == FOUND_IN_PROJECT { format!("task `{task}` as found in the project") } else { format!("task `{task}` of `{file}`") }
+}
+
+/// Returns the command by which a person approves a task's plan.
+pub fn approve_command(task: &TaskId) -> String {
+    if *task == TaskId::default_task() { "proctor approve".to_owned() } else { format!("proctor approve --task {task}") }
 }

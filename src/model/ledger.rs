@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId,
-    TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
+    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, RouteEntry, RunId, Sequence,
+    TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -122,6 +122,9 @@ pub struct RegistrationRecord {
     pub git_common_directory: Option<String>,
     /// Digest of the plan as resolved, which this line approves.
     pub plan_digest: Digest,
+    /// What the plan of the project's own checks asks for, which this line approves; none: it approves none of them, or is older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<PlanTerms>>,
 }
 
 /// A sealed run.

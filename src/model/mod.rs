@@ -39,7 +39,9 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::ActionType;
-pub use approval::{ActionTerms, ApprovalReason, ApprovalRecord, PlanTerms, Unapproved};
+pub use approval::{
+    ActionTerms, ApprovalReason, ApprovalRecord, FOUND_IN_PROJECT, PlanTerms, Unapproved, approve_command, plan_subject,
+};
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
     JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::evidence::{EvidenceError, LockError};
-use crate::model::{CommandExit, RunId, StopReason, TaskId};
+use crate::model::{CommandExit, RunId, StopReason, TaskId, approve_command};
 use crate::process::{LauncherError, SuperviseError};
 use crate::run::agent::RetestRefusal;
 use crate::run::sandbox::SandboxError;
@@ -200,8 +200,8 @@ impl RunError {
             }
             Self::Retest(refusal) => refusal.hint().to_owned(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
-            Self::ApprovalNeedsPerson { task } => format!("run `proctor approve --task {task}` yourself on a terminal"),
-            Self::ApprovedMeanwhile { task } => format!("run `proctor approve --task {task}` again"),
+            Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
             Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
         };
         Some(hint)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Waiting};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord};
 use crate::process::clock;
+use crate::run::approval::{terms_of_registration, unapproved_in};
 use crate::run::error::RunError;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::{Workspace, catch_up};
@@ -124,6 +125,8 @@ impl Workspace {
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
+        let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest)?;
+        let is_approved = terms.is_some() || unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
         let record = RegistrationRecord {
             project_id: scope.project.clone(),
             path: place.path.clone(),
@@ -131,15 +134,16 @@ impl Workspace {
             inode: place.inode,
             git_common_directory: place.git_common_directory.clone(),
             plan_digest,
+            terms,
         };
         self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
         drop(ledger);
-        let mut notes = vec![format!(
-            "registered `{}` as {}; its plan is approved by that ({}…)",
-            place.path,
-            scope.project,
-            plan_digest.short()
-        )];
+        let registered = format!("registered `{}` as {}", place.path, scope.project);
+        let mut notes = vec![if is_approved {
+            format!("{registered}; its plan is approved by that ({}…)", plan_digest.short())
+        } else {
+            registered
+        }];
         notes.extend(self.link(&scope, settings));
         Ok(Registration::New { scope, notes })
     }

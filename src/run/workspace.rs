@@ -11,6 +11,7 @@ use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
 use crate::model::{Action, Digest, LedgerLine, Plan, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
+use crate::run::approval::KnownApprovals;
 use crate::run::environment::{ChildEnvironment, search_path};
 use crate::run::error::RunError;
 use crate::run::interrupted;
@@ -51,6 +52,7 @@ pub struct Workspace {
     opening_notes: Vec<String>,
     runs_ahead: RunsAhead,
     pub(crate) parking: Parking,
+    pub(crate) approvals: KnownApprovals,
 }
 
 /// Whether another run follows the next one.
@@ -88,6 +90,7 @@ impl Workspace {
             opening_notes: set_aside_notes(opened.set_aside),
             runs_ahead: RunsAhead::Many,
             parking: Parking::default(),
+            approvals: KnownApprovals::default(),
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)
@@ -203,6 +206,7 @@ impl Workspace {
     }
 
     pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), RunError> {
+        self.approvals.wrote(project, &line);
         self.index.apply(project, &[(offset_after, line)]).map_err(RunError::Index)
     }
 

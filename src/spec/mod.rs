@@ -31,4 +31,4 @@ pub use review::plan_review;
 pub use strictness::hold_to_project;
 pub use task::{TaskSurroundings, resolve_task};
 pub use terms::plan_terms;
-pub use weakening::weakenings;
+pub use weakening::{renamings, strengthenings, weakenings};

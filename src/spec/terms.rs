@@ -1,7 +1,7 @@
 //! What a plan asks for, in the terms an approval is written down in.
 
 use crate::model::{
-    Action, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
+    Action, ActionId, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
 
@@ -17,7 +17,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
         conditions.into_iter().flatten().map(|condition| condition.condition.clone()).collect()
     };
     PlanTerms {
-        actions: plan.actions().map(|action| (action.id.clone(), action_terms(action))).collect(),
+        actions: plan.actions().map(|action| (action.id.clone(), action_terms(action, naming(plan)))).collect(),
         timeout_ms: plan.timeout.map(millis),
         success: conditions(criteria.map(|criteria| &criteria.success)),
         failure: conditions(criteria.map(|criteria| &criteria.failure)),
@@ -49,9 +49,29 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-fn action_terms(action: &Action) -> ActionTerms {
+/// What tells the actions of a plan from each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// Their ids, which a test specification gives.
+    Ids,
+    /// Their names: a check that is added before others moves their numbers and nothing else.
+    Names,
+}
+
+fn naming(plan: &Plan) -> Naming {
+    if plan.specification.is_some() { Naming::Ids } else { Naming::Names }
+}
+
+fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
     ActionTerms {
-        does: does(action),
+        name: (naming == Naming::Names).then(|| action.name.clone()),
+        does: does(action, naming),
+        does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
+            // Which interpreter of the project is there is found anew each time: making `.venv` weakens nothing.
+            let mut found = action.clone();
+            found.command.argv.first_mut().into_iter().for_each(String::clear);
+            does(&found, naming)
+        }),
         shown: action.command.display.chars().take(SHOWN).collect(),
         expected_exit_codes: action.expected_exit_codes.clone(),
         timeout_ms: millis(action.timeout),
@@ -61,13 +81,20 @@ fn action_terms(action: &Action) -> ActionTerms {
         coverage: action.coverage.clone(),
         retry_attempts: action.retry_attempts,
         on_survivors: action.on_survivors,
+        paths: action.paths.clone(),
+        reuse: action.reuse,
     }
 }
 
 /// Returns the digest of everything of an action that has no term of its own, but for what is for people, what is shown of it, and
 /// when it takes its turn: these make no verdict easier.
-fn does(action: &Action) -> Digest {
+fn does(action: &Action, naming: Naming) -> Digest {
     let mut rest = action.clone();
+    if naming == Naming::Names {
+        rest.id = ActionId::numbered(rest.phase.prefix(), 0);
+        // Writing down the command that was found, as `proctor init` does, changes nothing that is done.
+        rest.command_is_ours = false;
+    }
     rest.name.clear();
     rest.description.clear();
     rest.command.display.clear();
@@ -78,6 +105,7 @@ fn does(action: &Action) -> Digest {
     rest.on_survivors = OnSurvivors::Report;
     rest.continue_on_failure = false;
     rest.after.clear();
+    (rest.paths, rest.reuse) = Default::default();
     rest.capture = EvidenceCapture::default();
     canonical(&rest)
 }

@@ -5,15 +5,15 @@
 
 use std::fmt::Display;
 
-use crate::model::{ActionId, ActionTerms, BlockOn, OnSurvivors, PlanTerms, ToolPolicy};
+use crate::model::{ActionId, ActionTerms, BlockOn, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
 
 /// One rule about an action that both plans have: what it says of a change, where that is a weakening.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
 /// One rule about a plan as a whole.
 type PlanRule = fn(&PlanTerms, &PlanTerms) -> Vec<String>;
 
+/// Those of which each has a direction. That an action does something else is the same in both.
 const ACTION_RULES: &[ActionRule] = &[
-    does_something_else,
     more_exit_codes,
     longer_time_outs,
     more_output,
@@ -21,6 +21,8 @@ const ACTION_RULES: &[ActionRule] = &[
     lower_coverage,
     more_attempts,
     survivors,
+    fewer_triggers,
+    more_reuse,
 ];
 
 const PLAN_RULES: &[PlanRule] = &[
@@ -40,17 +42,61 @@ const PLAN_RULES: &[PlanRule] = &[
 pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let mut found = Vec::new();
     for (id, old) in &before.actions {
-        match now.actions.get(id) {
-            None => found.push(format!("{id} is removed: {}", old.shown)),
-            Some(new) => found.extend(of_action(id, old, new)),
+        match counterpart(id, old, before, now) {
+            None => found.push(format!("{} is removed: {}", label(id, old), old.shown)),
+            Some(new) => found.extend(of_action(label(id, old), old, new)),
         }
     }
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
     found
 }
 
-fn of_action(id: &ActionId, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
-    ACTION_RULES.iter().flat_map(|rule| rule(old, new)).map(|text| format!("{id}: {text}")).collect()
+/// Returns what `now` asks for beyond `before`, in words: what is added, and what going back would weaken.
+pub fn strengthenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, new) in &now.actions {
+        match counterpart(id, new, now, before) {
+            None => found.push(format!("{} is added: {}", label(id, new), new.shown)),
+            Some(old) => {
+                let texts = ACTION_RULES.iter().flat_map(|rule| rule(new, old));
+                found.extend(texts.map(|text| format!("{}: before, {text}", label(id, new))));
+            }
+        }
+    }
+    found.extend(PLAN_RULES.iter().flat_map(|rule| rule(now, before)).map(|text| format!("before, {text}")));
+    found
+}
+
+/// Returns what changed and makes no verdict easier, in words.
+pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
+    let renamed = |(id, old): (&ActionId, &ActionTerms)| {
+        let new = counterpart(id, old, before, now)?.name.as_ref()?;
+        (Some(new) != old.name.as_ref()).then(|| format!("{} is called {new} now", label(id, old)))
+    };
+    before.actions.iter().filter_map(renamed).collect()
+}
+
+/// Returns the action of the other plan that stands in the place of one: that of its name, else, with another name, one that does
+/// the same; of plans whose actions are told apart by ids, that of its id.
+fn counterpart<'a>(id: &ActionId, one: &ActionTerms, its: &PlanTerms, other: &'a PlanTerms) -> Option<&'a ActionTerms> {
+    let Some(name) = &one.name else { return other.actions.get(id) };
+    let named = || other.actions.values().filter(|action| action.name.as_ref() == Some(name));
+    let is_new = |action: &&ActionTerms| its.actions.values().all(|known| known.name != action.name);
+    let renamed = || other.actions.values().filter(is_new).find(|action| is_same(one, action));
+    named().find(|action| is_same(one, action)).or_else(|| named().next()).or_else(renamed)
+}
+
+fn is_same(one: &ActionTerms, other: &ActionTerms) -> bool {
+    one.does == other.does || (one.does_with_found.is_some() && one.does_with_found == other.does_with_found)
+}
+
+fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
+    action.name.as_deref().unwrap_or(id.as_str())
+}
+
+fn of_action(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let texts = does_something_else(old, new).into_iter().chain(ACTION_RULES.iter().flat_map(|rule| rule(old, new)));
+    texts.map(|text| format!("{label}: {text}")).collect()
 }
 
 fn does_something_else(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
@@ -61,7 +107,7 @@ fn does_something_else(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
             format!("does something else: {} instead of {}", new.shown, old.shown)
         }
     };
-    (old.does != new.does).then(text).into_iter().collect()
+    (!is_same(old, new)).then(text).into_iter().collect()
 }
 
 fn more_exit_codes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
@@ -141,6 +187,26 @@ fn more_attempts(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
 fn survivors(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let is_weaker = (old.on_survivors, new.on_survivors) == (OnSurvivors::Fail, OnSurvivors::Report);
     is_weaker.then(|| "processes that it leaves behind do not fail it any more".to_owned()).into_iter().collect()
+}
+
+fn fewer_triggers(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    if old.paths.is_empty() {
+        return said(&new.paths.iter().collect::<Vec<_>>(), |paths| format!("only these paths trigger it now: {paths}"));
+    }
+    if new.paths.is_empty() {
+        return Vec::new();
+    }
+    said(&missing(&old.paths, &new.paths), |paths| format!("these paths do not trigger it any more: {paths}"))
+}
+
+fn more_reuse(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let extent = |reuse: Reuse| match reuse {
+        Reuse::Off => 0,
+        Reuse::Watch => 1,
+        Reuse::Always => 2,
+    };
+    let is_more = extent(new.reuse) > extent(old.reuse);
+    is_more.then(|| "earlier verdicts stand for it in more runs than before".to_owned()).into_iter().collect()
 }
 
 fn longer_suite(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    ApprovalRecord, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
+    Digest, LedgerBody, LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
     SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::schema::TABLES;
@@ -78,6 +78,9 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Registered(record) => {
             // A prerequisite runs once per registration.
             write_prerequisites(connection, project, &BTreeMap::new(), sequence)?;
+            if let Some(terms) = &record.terms {
+                write_approval(connection, project, (&TaskId::default_task(), record.plan_digest, terms), sequence)?;
+            }
             write_project(connection, project, record, sequence)
         }
         LedgerBody::Run(record) => {
@@ -102,7 +105,9 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Retest(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
-        LedgerBody::Approval(record) => write_approval(connection, project, record, sequence),
+        LedgerBody::Approval(record) => {
+            write_approval(connection, project, (&record.task, record.plan_digest, &record.terms), sequence)
+        }
     }
 }
 
@@ -136,13 +141,13 @@ fn write_violation(
 fn write_approval(
     connection: &Connection,
     project: &ProjectId,
-    record: &ApprovalRecord,
+    (task, plan_digest, terms): (&TaskId, Digest, &PlanTerms),
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
     execute(
         connection,
         "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![project.as_str(), record.task.as_str(), record.plan_digest.hex(), to_json(&record.terms), to_integer(sequence.0)],
+        params![project.as_str(), task.as_str(), plan_digest.hex(), to_json(terms), to_integer(sequence.0)],
     )
 }
 

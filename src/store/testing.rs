@@ -38,6 +38,7 @@ pub(super) fn registration(id: &str, path: &str, inode: u64, git: Option<&str>) 
         inode,
         git_common_directory: git.map(str::to_owned),
         plan_digest: Digest::of(b"plan"),
+        terms: None,
     })
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -160,6 +161,16 @@ impl Project {
         let parent = path.parent().expect("it lies in the project");
         fs::create_dir_all(parent).unwrap_or_else(|error| panic!("could not make `{}`: {error}", parent.display()));
         fs::write(&path, text).unwrap_or_else(|error| panic!("could not write `{}`: {error}", path.display()));
+    }
+
+    /// Has a person approve at a terminal that the project's checks ask for less than was approved; returns what was shown.
+    #[track_caller]
+    pub(crate) fn approve(&self) -> String {
+        let mut terminal = self.proctor(["approve"]).at_terminal();
+        let shown = terminal.wait_for("[n]o ", Duration::from_secs(60));
+        terminal.press("yes\n");
+        assert_eq!(terminal.ended().status, 0, "{shown}");
+        shown
     }
 
     /// Returns the project's directory.

@@ -55,14 +55,14 @@ fn a_file_that_is_there_succeeds_with_the_keys_of_the_seed_and_a_record() {
 
 #[test]
 fn a_file_that_is_missing_blocks_a_step_and_keeps_the_checks_of_a_prerequisite_from_running() {
-    let project = project(&(prerequisite("there", &[]) + &checks(1)));
-    let as_step = carry_out(&project, |plan| plan.steps[0] = file(&plan.steps[0], "none", FileCheck::Exists));
+    let project = || project(&(prerequisite("there", &[]) + &checks(1)));
+    let as_step = carry_out(&project(), |plan| plan.steps[0] = file(&plan.steps[0], "none", FileCheck::Exists));
     let step = result(&as_step, "STEP.1");
     assert_eq!((&step["status"], &step["blocking"]), (&json!("VALIDATION_FAILURE"), &json!(true)));
     assert_eq!((&step["classification"]["validationTool"], &step["result"]["fileExists"]), (&json!("file"), &json!(false)));
     assert_eq!(step["debtGeneration"]["category"], "VALIDATION_MISSING");
     let as_prerequisite =
-        carry_out(&project, |plan| plan.prerequisites[0] = file(&plan.prerequisites[0], "none", FileCheck::Exists));
+        carry_out(&project(), |plan| plan.prerequisites[0] = file(&plan.prerequisites[0], "none", FileCheck::Exists));
     let entry = result(&as_prerequisite, "PREREQ.1");
     assert_eq!(
         (&entry["status"], &entry["classification"]["prerequisiteType"]),

@@ -109,14 +109,14 @@ fn after_a_failure_that_is_not_gone_on_after_the_rest_is_skipped_and_the_cleanup
 
 #[test]
 fn steps_run_after_what_they_need_and_are_skipped_where_that_failed() {
-    let project = project(&["a", "b", "c", "d"].map(|name| check(name, &[])).concat());
+    let project = || project(&["a", "b", "c", "d"].map(|name| check(name, &[])).concat());
     let shape = |plan: &mut Plan| {
         plan.steps[0].after = vec![id(3)];
         plan.order = vec![id(4), id(1)];
     };
-    let report = carry_out(&project, shape);
+    let report = carry_out(&project(), shape);
     assert_eq!(ids(&report), ["STEP.4", "STEP.2", "STEP.3", "STEP.1"]);
-    let report = carry_out(&project, |plan| {
+    let report = carry_out(&project(), |plan| {
         shape(plan);
         plan.steps[2] = file(&plan.steps[2], "none", FileCheck::Exists);
     });

@@ -71,6 +71,7 @@ fn one_whose_command_changed_runs_again() {
     let project = project(&(prerequisite("packages", &[]) + &check("a", &[])));
     assert!(ran(&project.proctor(["run"]).success()));
     project.save("proctor.toml", &(prerequisite("packages", &["--sleep", "1"]) + &check("a", &[])));
+    project.approve();
     assert!(ran(&project.proctor(["run"]).success()));
 }
 

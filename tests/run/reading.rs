@@ -10,6 +10,7 @@ fn with_two_runs() -> Project {
         project(&(prerequisite("packages", &[]) + &check("a", &["--stdout", "first\n", "--exit", "1"]) + &check("b", &[])));
     project.proctor(["run"]).failure();
     project.save("proctor.toml", &(prerequisite("packages", &[]) + &check("a", &["--stdout", "second\n"]) + &check("b", &[])));
+    project.approve();
     project.proctor(["run"]).success();
     project
 }

@@ -225,10 +225,10 @@ fn a_port_that_somebody_holds_is_no_ready_service_and_the_holder_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let own = format!("(pid {}, user ", std::process::id());
-    let project = project("");
-    let started = mark(&project, "started");
-    let server = ["--touch", started.as_str(), "--sleep", LONG];
     for ready in [format!("port = {port}"), format!("url = \"http://localhost:{port}/\"")] {
+        let project = project("");
+        let started = mark(&project, "started");
+        let server = ["--touch", started.as_str(), "--sleep", LONG];
         project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
         let report = project.proctor(["run"]).failure().report();
         assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");
@@ -240,7 +240,7 @@ fn a_port_that_somebody_holds_is_no_ready_service_and_the_holder_is_named() {
     }
     let ready = "command = [\"fake-tool\", \"--exit\", \"1\"]";
     let server = ["--serve", port.as_str(), "--sleep", LONG];
-    project.save("proctor.toml", &(service("server", &server, ready) + &check("never", &[])));
+    let project = project(&(service("server", &server, ready) + &check("never", &[])));
     let report = project.proctor(["run"]).failure().report();
     assert_eq!(code(&report, "PREREQ.1"), "SERVICE_ENDED");
     let reason = result(&report, "PREREQ.1")["classification"]["reason"].as_str().unwrap();

@@ -97,6 +97,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
               ✓ CLEANUP.1 tidy up              done <time>
               note: configuration changed since the last run: proctor.toml
             INTERRUPTED · no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            --- stderr
+            note: task `default` of `proctor.toml` asks for nothing less than before; its plan is approved by that (<digest>)
             ");
             insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
             exit status: 0
@@ -128,6 +130,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     project.proctor(["run"]).success();
     let latest = project.store().run_directory("default");
     project.save("proctor.toml", &check("writes", &["--write", "snapshots/new.txt", "x"]));
+    project.approve();
     let output = project.proctor(["run"]).status(5);
     insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 5
@@ -153,6 +156,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     // What the hint says mends it.
     project
         .save("proctor.toml", &(check("writes", &["--write", "snapshots/new.txt", "y"]) + "[watch]\nignore = [\"snapshots\"]\n"));
+    project.approve();
     project.proctor(["run"]).success();
 }
 

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 
 use crate::common::{Project, fake_tool, proctor};
 
-/// What is copied. It has, in this order: a passed run, a failed one, one that was interrupted, one of a check that was named, the start
-/// of a cycle, a second key, and another passed run.
+/// What is copied. It has, in this order: a passed run, an approval by rule, a failed run, an approval by a person, a run that was
+/// interrupted, one of a check that was named, the start of a cycle, a second key, and another passed run.
 pub(super) struct Made {
     project: Project,
 }
@@ -55,6 +55,7 @@ impl Made {
         project.save("proctor.toml", &(green.clone() + &check("fails", "--exit 3 --stdout broken")));
         project.proctor(["run"]).failure();
         project.save("proctor.toml", &green);
+        project.approve();
         project.proctor(["run"]).env("PROCTOR_TEST_DIE_AFTER", "files-synced").watch().ended();
         project.proctor(["run", "--check", "says"]).success();
         project.proctor(["tdd", "start"]).success();

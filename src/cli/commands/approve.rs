@@ -1,4 +1,4 @@
-//! `proctor approve`: a person says that a task may ask for less than was approved (S7). Nothing is run.
+//! `proctor approve`: a person says that the checks or a task may ask for less than was approved (S7). Nothing is run.
 
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::commands::run::not_approved;
@@ -15,7 +15,7 @@ use crate::run::Attendance;
 /// Carries the command out.
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, &options.directory, Some(&options.task))?;
+    let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
     let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let found = workspace.unapproved(&scope.project, &loaded.plan).map_err(|error| super::of_run(&error))?;
     let Some(unapproved) = found else {
@@ -37,7 +37,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
 
 /// Asks until there is an answer; an end of input is none, and approves nothing.
 fn ask(unapproved: &Unapproved) -> bool {
-    screen::not_approved(unapproved).iter().for_each(|line| render::note(line));
+    screen::difference(unapproved).iter().for_each(|line| render::note(line));
     loop {
         render::prompt("approve this? [y]es or [n]o ");
         match terminal::read_line().as_deref().map(str::trim) {

@@ -12,6 +12,7 @@ pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{
     NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, Unapproved,
+    approve_command, plan_subject,
 };
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};
 use crate::run::{ArchivedRun, UnmetDependency};
@@ -164,13 +165,25 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 
 /// Returns what a person reads about a task that asks for less than was approved (S7): the fact, then what is weakened.
 pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
-    let first = format!("task `{}` of `{}` asks for less than was approved: nothing was run", unapproved.task, unapproved.file);
+    let subject = plan_subject(&unapproved.task, &unapproved.file);
+    let first = format!("{subject} asks for less than was approved: nothing was run");
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
+}
+
+/// Returns what a person who approves reads: what is weakened, then what is asked for beyond, then what makes no difference.
+pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
+    let mut lines = vec![format!("{} asks for less than was approved", plan_subject(&unapproved.task, &unapproved.file))];
+    for (word, texts) in
+        [("weakened", &unapproved.weakened), ("strengthened", &unapproved.strengthened), ("neutral", &unapproved.neutral)]
+    {
+        lines.extend(texts.iter().map(|text| format!("  {word}: {text}")));
+    }
+    lines
 }
 
 /// Returns what to do about a task that asks for less than was approved.
 pub(crate) fn approve_hint(task: &TaskId) -> String {
-    format!("take it back, or have a person approve it at a terminal: `proctor approve --task {task}`")
+    format!("take it back, or have a person approve it at a terminal: `{}`", approve_command(task))
 }
 
 /// Returns what to do about a task that waits for a person.

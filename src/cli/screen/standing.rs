@@ -2,7 +2,7 @@
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};
-use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest};
+use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest, approve_command};
 
 /// So many paths that moved are shown.
 const SHOWN_PATHS: usize = 5;
@@ -96,7 +96,7 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::Unstable => format!("changes whenever it is tested: {}", paths(task)),
         StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
         StateV1::NotApproved if !task.problems.is_empty() => {
-            format!("it asks for less than was approved: `proctor approve --task {}` on a terminal, or take it back", task.task)
+            format!("it asks for less than was approved: `{}` on a terminal, or take it back", approve_command(&task.task))
         }
         StateV1::NotApproved => "nothing was run here yet: `proctor run` registers the project and approves its plan".to_owned(),
         StateV1::RootMissing => "the project's directory is not there".to_owned(),

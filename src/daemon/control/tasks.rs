@@ -86,8 +86,8 @@ pub(super) fn refuse_approval() -> ErrorV1 {
     ErrorV1::new(
         ErrorKindV1::PersonNeeded,
         "no request on the socket can approve a plan",
-        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; what a task asks less for \
-         than before is approved by `proctor approve --task TASK`",
+        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; what the checks or a task ask \
+         less for than before is approved by `proctor approve`",
     )
 }
 

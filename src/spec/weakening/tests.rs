@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::model::{
-    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput, OnSurvivors, Plan, PolicySource, Severity,
-    SpecificationSource, TaskCondition, TaskCriteria, TaskId, ToolPolicy,
+    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput, OnSurvivors, Plan, PolicySource, Reuse,
+    Severity, SpecificationSource, TaskCondition, TaskCriteria, TaskId, ToolPolicy,
 };
-use crate::spec::{DiskFiles, plan_command, plan_terms, weakenings};
+use crate::spec::{DiskFiles, plan_command, plan_terms, renamings, strengthenings, weakenings};
 
 use super::BlockOn;
 
@@ -195,4 +195,92 @@ fn terms_are_read_back_as_they_were_written() {
     let terms = plan_terms(&plan());
     let text = serde_json::to_string(&terms).expect("terms have a JSON form");
     assert_eq!(serde_json::from_str::<crate::model::PlanTerms>(&text).expect("it is theirs"), terms);
+}
+
+/// The checks of a project, whose names tell them apart.
+fn own(change: impl Fn(&mut Plan)) -> Plan {
+    let mut own = plan();
+    own.specification = None;
+    own.steps[0].name = "unit".to_owned();
+    own.steps[1].name = "lint".to_owned();
+    own.steps[1].command.argv.push("lint".to_owned());
+    own.steps[1].command.display.push_str(" lint");
+    change(&mut own);
+    for (number, step) in own.steps.iter_mut().enumerate() {
+        step.id = ActionId::numbered("STEP", number + 1);
+    }
+    own
+}
+
+fn found_of_own(before: impl Fn(&mut Plan), now: impl Fn(&mut Plan)) -> [Vec<String>; 3] {
+    let (before, now) = (plan_terms(&own(before)), plan_terms(&own(now)));
+    [weakenings(&before, &now), strengthenings(&before, &now), renamings(&before, &now)]
+}
+
+type OwnRow = (fn(&mut Plan), fn(&mut Plan), [&'static [&'static str]; 3]);
+
+#[test]
+fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_they_do() {
+    let rows: &[OwnRow] = &[
+        (|_| (), |plan| plan.steps.reverse(), [&[], &[], &[]]),
+        (|_| (), |plan| drop(plan.steps.remove(0)), [&["unit is removed: eslint src"], &[], &[]]),
+        (|plan| drop(plan.steps.remove(0)), |_| (), [&[], &["unit is added: eslint src"], &[]]),
+        (|_| (), |plan| plan.steps[0].name = "tests".to_owned(), [&[], &[], &["unit is called tests now"]]),
+        (
+            |_| (),
+            |plan| plan.steps[1].timeout = Duration::from_secs(59),
+            [&[], &["lint: before, timeout 60000 ms instead of 59000 ms"], &[]],
+        ),
+        (
+            |_| (),
+            |plan| plan.steps[0].paths = vec!["src/**".to_owned()],
+            [&["unit: only these paths trigger it now: src/**"], &[], &[]],
+        ),
+        (
+            |plan| plan.steps[0].paths = vec!["a".to_owned(), "b".to_owned()],
+            |plan| plan.steps[0].paths = vec!["b".to_owned(), "c".to_owned()],
+            [
+                &["unit: these paths do not trigger it any more: a"],
+                &["unit: before, these paths do not trigger it any more: c"],
+                &[],
+            ],
+        ),
+        (
+            |_| (),
+            |plan| plan.steps[0].reuse = Reuse::Always,
+            [&["unit: earlier verdicts stand for it in more runs than before"], &[], &[]],
+        ),
+        // A name that another check takes over hides nothing.
+        (
+            |_| (),
+            |plan| {
+                plan.steps.remove(0);
+                plan.steps[0].name = "unit".to_owned();
+            },
+            [&["unit: does something else: eslint src lint instead of eslint src", "lint is removed: eslint src lint"], &[], &[]],
+        ),
+    ];
+    for (before, now, expected) in rows {
+        assert_eq!(found_of_own(before, now), expected.map(|texts| texts.iter().map(ToString::to_string).collect::<Vec<_>>()));
+    }
+}
+
+#[test]
+fn a_command_that_was_found_may_be_run_by_another_program_and_be_written_down() {
+    let by = |program: &'static str, is_ours: bool| {
+        plan_terms(&own(|plan| {
+            plan.steps[0].command_is_ours = is_ours;
+            plan.steps[0].command.argv[0] = program.to_owned();
+        }))
+    };
+    let rows = [
+        (by("eslint", true), by("node_modules/.bin/eslint", true), true),
+        (by("eslint", true), by("eslint", false), true),
+        (by("eslint", false), by("eslint", true), true),
+        (by("eslint", true), by("node_modules/.bin/eslint", false), false),
+        (by("eslint", false), by("node_modules/.bin/eslint", false), false),
+    ];
+    for (before, now, is_same) in rows {
+        assert_eq!(weakenings(&before, &now).is_empty(), is_same, "{before:?} {now:?}");
+    }
 }
