@@ -201,6 +201,32 @@ fn a_server_that_says_nothing_costs_the_time_out_and_a_stop_ends_the_wait_and_th
     assert_eq!(outcome, ExchangeOutcome::Stopped(StopReason::Interrupted));
 }
 
+/// A stop can come while the request's thread has not connected yet, and so can the end of its time.
+#[test]
+fn a_request_that_is_over_before_it_connects_leaves_no_connection() {
+    for (stopped, timeout) in [(true, PATIENT.timeout), (false, Duration::ZERO)] {
+        let (address, listener) = silent();
+        let request = HttpRequest::get(format!("http://{address}/"));
+        let agent = agent(&request, PATIENT.timeout);
+        if stopped {
+            agent.clone().shutdown();
+        }
+        let (_, message) = compose(&request).expect("it is a request");
+        let course = Course { hops: 0, begun: clock::monotonic(), timeout };
+        let outcome = exchange(&agent, Message::of(message), &[address], &course);
+        match outcome {
+            ExchangeOutcome::OutOfTime => assert!(!stopped),
+            ExchangeOutcome::Unanswered(_) => assert!(stopped),
+            other => panic!("{other:?}"),
+        }
+        listener.set_nonblocking(true).expect("it is a socket");
+        while let Ok((mut connection, _)) = listener.accept() {
+            connection.set_read_timeout(Some(PATIENT.timeout)).expect("it is a socket");
+            assert_eq!(connection.read(&mut [0; 16]).expect("it ends"), 0, "stopped: {stopped}: something was sent");
+        }
+    }
+}
+
 #[cfg(feature = "tls")]
 #[test]
 fn a_server_that_speaks_no_tls_is_told_as_such() {
