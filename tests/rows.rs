@@ -84,7 +84,7 @@ const ROWS: &[(&str, Standing)] = &[
     ("c75", Tested("c75_a_signature_does_not_change_the_hash_and_a_changed_fact_does")),
     ("c76", Tested("c76_every_file_is_there_hashed_and_named_in_a_manifest_that_verifies")),
     ("c77", Tested("c77_values_are_shown_only_of_the_list_and_of_the_plan")),
-    ("c78", Awaited("a specification that is wrong has faults (`proctor check`) and no report to list them in")),
+    ("c78", Tested("c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top")),
     ("c79", Tested("c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone")),
     ("c80", Tested("c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it")),
     ("r1", Tested("r1_the_first_row_that_matches_decides")),

@@ -55,7 +55,7 @@ fn through<Type: Serialize + DeserializeOwned>(value: Value) -> Result<Value, St
 
 /// Returns an example as the seed has it.
 #[track_caller]
-fn example(name: &str) -> Value {
+pub(crate) fn example(name: &str) -> Value {
     let path = repository().join("fixtures/seed-004").join(format!("{name}.json"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::common::Project;
+use crate::seed_004::example;
 
 pub(crate) const FILE: &str = "specs/T117-test-specification.json";
 
@@ -155,6 +156,77 @@ fn c10_a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
     insta::assert_snapshot!("task_with_faults", project.proctor(["run", "--task", "T130"]).status(4).snapshot());
     assert!(!project.path().join("evidence").exists(), "nothing was run or registered");
     project.proctor(["plan", "--task", "T117"]).success();
+}
+
+/// A task with an error in each phase: none of them is a step's alone.
+fn wrong(id: &str) -> Value {
+    let mut wrong = task(id);
+    let execution = &mut wrong["testExecution"];
+    execution["prerequisites"][0]["parameters"]["validationType"] = json!("CONTENT_REGEX");
+    execution["steps"][0]["parameters"] = json!({ "workingDirectory": "/srv/billing" });
+    execution["cleanup"] = json!([{
+        "actionId": "CLEANUP.1", "type": "FILE_VALIDATION", "description": "the totals are there still",
+        "parameters": { "validationType": "EXISTS" }
+    }]);
+    wrong
+}
+
+#[test]
+fn c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top() {
+    let project = project(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    project.save(FILE, &specification(&[wrong("T117")]));
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(4).json();
+    let errors = report["specificationErrors"].as_array().expect("a list");
+    let found = |phase: &str| {
+        let below = format!("/tasks/T117/testExecution/{phase}/0/");
+        errors.iter().any(|error| error["instancePath"].as_str().is_some_and(|path| path.starts_with(&below)))
+    };
+    assert!(["prerequisites", "steps", "cleanup"].iter().all(|phase| found(phase)), "{errors:#?}");
+    let checked = project.proctor(["check", "--json"]).status(4).json();
+    assert_eq!(checked["errors"], errors.len(), "`check` says as many");
+    let summary = &report["executionSummary"];
+    assert_eq!((&summary["overallStatus"], &summary["actionCounts"]["total"]), (&json!("SPECIFICATION_ERROR"), &json!(0)));
+    assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
+    assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
+    assert_eq!((&report["stepExecution"]["results"], &report["testSpecification"]["file"]), (&json!([]), &json!(FILE)));
+
+    let said = project.proctor(["run", "--task", "T117"]).status(4);
+    assert!(said.stdout.starts_with("SPECIFICATION ERROR · evidence/T117/execution-report.json"), "{}", said.snapshot());
+    assert!(said.stderr.contains("errors: nothing was run") && said.stderr.contains("hint: "), "{}", said.snapshot());
+    assert_eq!(project.store().committed_runs().len(), 3, "each is in the ledger");
+    let shown = project.proctor(["show"]).success();
+    assert!(shown.stdout.contains("error[") && shown.stdout.contains("\nSPECIFICATION ERROR · "), "{}", shown.snapshot());
+    let listed = project.proctor(["log"]).success().stdout;
+    assert_eq!(listed.matches("SPECIFICATION ERROR").count(), 2, "{listed}");
+    let status = project.proctor(["status", "--task", "T117"]).success();
+    assert!(status.stdout.contains("specification error"), "{}", status.snapshot());
+
+    // What was refused says nothing about the code: the verdict on the files as they were stands.
+    project.save(FILE, &specification(&[task("T117")]));
+    let standing = project.proctor(["status", "--task", "T117", "--json"]).success().json();
+    assert_eq!(standing["projects"][0]["tasks"][0]["state"], "fresh", "{standing:#}");
+}
+
+#[test]
+fn seed_004_detailed_example_6_a_specification_that_is_wrong() {
+    let project = project(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    project.save(FILE, &specification(&[wrong("T117")]));
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(4).json();
+    let errors = report["specificationErrors"].as_array().expect("a list");
+    let wanted = &example("example-6-specification-error")["result"]["schemaValidation"]["errors"][0];
+    let of_enum = errors.iter().find(|error| error["keyword"] == wanted["keyword"]);
+    let of_enum = of_enum.unwrap_or_else(|| panic!("no error of an `enum`: {errors:#?}"));
+    for key in wanted.as_object().expect("it has keys").keys() {
+        assert!(!of_enum[key].is_null(), "`{key}`: {of_enum:#}");
+    }
+    // The example names the place within its action; ours within the file, where there are many.
+    let of_action = of_enum["instancePath"].as_str().and_then(|path| path.split_once("/prerequisites/0"));
+    assert_eq!(of_action.map(|(_, path)| path), wanted["instancePath"].as_str(), "{of_enum:#}");
+    assert_eq!(of_enum["params"], wanted["params"], "{of_enum:#}");
+    let missing = errors.iter().any(|error| error.to_string().contains("filePath"));
+    assert!(missing, "both errors of the example are there: {errors:#?}");
 }
 
 #[test]

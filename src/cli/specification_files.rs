@@ -1,7 +1,7 @@
 //! The test specifications of a project: loading it for one of their tasks.
 
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::commands::{of_run, opening};
 use crate::cli::environment::Environment;
@@ -14,22 +14,64 @@ use crate::run::{RunError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::Index;
 
+/// What came of looking for the plan of a task.
+pub(crate) enum Found {
+    /// It has one.
+    Planned(Box<Loaded>),
+    /// Its specification has errors.
+    Wrong(WrongSpecification),
+}
+
+/// A task whose specification has errors, in its project.
+pub(crate) struct WrongSpecification {
+    /// The project's root, with every link resolved.
+    pub(crate) root: PathBuf,
+    /// The project's settings.
+    pub(crate) configuration: Configuration,
+    /// The task.
+    pub(crate) task: TaskId,
+    /// What is wrong, as every command says it.
+    pub(crate) error: CommandError,
+}
+
 /// Loads a project for a task that is named, or for its checks where none is: root, configuration, plan.
 pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Loaded, CommandError> {
+    found(find(environment, directory, task)?)
+}
+
+/// Looks for the plan of a task that is named, or for that of the checks where none is.
+pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Found, CommandError> {
     let root = setup::project_root(environment, directory)?;
-    reload(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
+    find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
 }
 
 /// Loads a project again for a task, as before every run.
 pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<Loaded, CommandError> {
+    found(find_in(root, task)?)
+}
+
+fn found(found: Found) -> Result<Loaded, CommandError> {
+    match found {
+        Found::Planned(loaded) => Ok(*loaded),
+        Found::Wrong(wrong) => Err(wrong.error),
+    }
+}
+
+fn find_in(root: &Path, task: &TaskId) -> Result<Found, CommandError> {
     if *task == TaskId::default_task() {
-        return setup::reload(root);
+        return setup::reload(root).map(|loaded| Found::Planned(Box::new(loaded)));
     }
     let (configuration, _) = setup::configuration(root)?;
     let mut specifications = Specifications::default();
     specifications.update(root, &scan(root, &configuration)?);
-    let plan = specifications.plan(&configuration, task).map_err(|error| of_task(&error))?;
-    Ok(Loaded { root: root.to_owned(), configuration, plan })
+    let root = root.to_owned();
+    match specifications.plan(&configuration, task) {
+        Ok(plan) => Ok(Found::Planned(Box::new(Loaded { root, configuration, plan }))),
+        Err(error @ TaskError::Wrong { .. }) => {
+            Ok(Found::Wrong(WrongSpecification { root, configuration, task: task.clone(), error: of_task(&error) }))
+        }
+        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. })) => Err(of_task(&error)),
+    }
 }
 
 /// Reads a task's id as it was typed.
@@ -57,7 +99,7 @@ fn scan(root: &Path, configuration: &Configuration) -> Result<Index, CommandErro
 
 fn of_task(error: &TaskError) -> CommandError {
     let of = CommandError::of(error.exit(), error);
-    let of = error.details().iter().fold(of, |of, detail| of.detail(detail.clone()));
+    let of = error.details().into_iter().fold(of, CommandError::detail);
     error.hints().into_iter().fold(of, CommandError::hint)
 }
 

@@ -55,6 +55,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         generated_by: GENERATED_BY.to_owned(),
         project: ProjectV2 { id: facts.project_id.clone(), name: Some(facts.plan.project_name.clone()) },
         test_specification: test_specification(&facts.plan, facts.plan_digest, facts.specification_file.clone()),
+        specification_errors: Vec::new(),
         trigger: Some(facts.trigger.clone()),
         execution_summary: build_summary(facts),
         prerequisite_execution: PrerequisiteExecutionV2 {
@@ -123,7 +124,7 @@ pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
 }
 
 /// Returns an entry that is named instead of digested, as the wire has it.
-fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
+pub(super) fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
     TreeIssueV2 { path: issue.path.to_string(), kind: issue.kind }
 }
 

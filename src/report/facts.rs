@@ -10,7 +10,9 @@ use crate::model::{
     OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId,
     TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
-use crate::report::{ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason};
+use crate::report::{
+    ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason, SpecificationErrorV2,
+};
 
 /// Everything the report of one run is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +71,35 @@ pub struct RunFacts {
     pub lost_events: Vec<String>,
     /// What a person should know about the run. The plan's own notes are added by the builder, before these.
     pub notes: Vec<PlanNote>,
+}
+
+/// Everything the report of a run is made of that was refused: the specification of its task has errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusalFacts {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The task.
+    pub task: TaskId,
+    /// The specification, relative to the project.
+    pub file: String,
+    /// What is wrong with it, in the order of the file.
+    pub errors: Vec<SpecificationErrorV2>,
+    /// The tree it was read in.
+    pub tree: TreeDigest,
+    /// What could not take part in the tree's digest.
+    pub issues: Vec<TreeIssue>,
+    /// Why the run was asked for.
+    pub trigger: Trigger,
+    /// When it began.
+    pub started: Timestamp,
+    /// How long it took, by a clock that cannot step.
+    pub duration: DurationMs,
+    /// The process that refused it.
+    pub process_id: u32,
+    /// Why the verdict is what it is.
+    pub reason: String,
+    /// Whether the task may be ticked off.
+    pub completion: CompletionFacts,
 }
 
 /// What became of one action.

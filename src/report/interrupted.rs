@@ -37,6 +37,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
             origin: None,
             plan_digest: None,
         }),
+        specification_errors: Vec::new(),
         trigger: details.map(|details| details.trigger.clone()),
         execution_summary: summary_of_unknown(start_time),
         prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: Vec::new() },

@@ -27,6 +27,7 @@ mod plain_text;
 mod records;
 mod redact;
 mod redact_shapes;
+mod refused;
 mod sums;
 mod task_list;
 mod unfilled;
@@ -42,7 +43,8 @@ pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
 pub use facts::{
     ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts,
-    IsolationFacts, ProgramFacts, RecoveryFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
+    IsolationFacts, ProgramFacts, RecoveryFacts, RefusalFacts, ReusedFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts,
+    TreeFacts,
 };
 pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
@@ -53,6 +55,7 @@ pub use records::{
     test_results_record,
 };
 pub use redact::{redact_document, redact_text};
+pub use refused::{refused_report, refused_start};
 pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
@@ -66,9 +69,9 @@ pub use wire::{
     HttpTraceV1, ImpactV2, ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2,
     PortProcessV2, PrerequisiteExecutionV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2,
     ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SeenByV1, ShownV2,
-    SkipReason, SpawnErrorV2, SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2,
-    TechnicalDebtGeneratedV2, TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2,
-    TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    SkipReason, SpawnErrorV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SuccessConditionsV2,
+    SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,
+    TestSpecificationV2, TestTotalsV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
 #[cfg(test)]

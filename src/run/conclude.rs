@@ -1,6 +1,7 @@
 //! The end of a run: verdict, route, report, seal, index, link. Judgements are asked for, not made.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
@@ -20,7 +21,7 @@ use crate::run::error::RunError;
 use crate::run::isolation;
 use crate::run::perform::Performed;
 use crate::run::records;
-use crate::run::request::{Carried, Sealed};
+use crate::run::request::{Carried, Scope, Sealed};
 use crate::run::reuse::is_settled;
 use crate::run::review;
 use crate::run::selection::Checks;
@@ -69,7 +70,6 @@ impl Workspace {
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
         let report = seal_hash(report);
         let record = record(&concluding, &decided, &report);
-        let leads_latest = record.leads_latest();
         let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
@@ -78,17 +78,9 @@ impl Workspace {
         if !self.has_runs_ahead() {
             self.parking.close();
         }
-        let sealed =
-            seal(directory, sealing, ledger, &request.scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
-        self.apply(&request.scope.project, sealed.offset_after, sealed.line)?;
-        observer(DurableStep::IndexUpdated);
-        if leads_latest {
-            publish_latest(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
-            observer(DurableStep::LatestLinked);
-        }
-        lock.note_published();
+        let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
         removed?;
-        let sealed = Box::new(outcome(&concluding, &decided, report, sealed.directory));
+        let sealed = Box::new(outcome(&concluding, &decided, report, directory));
         observer(DurableStep::Published);
         Ok(match decided.verdict.overall_status {
             OverallStatus::Moved => Carried::Moved(sealed),
@@ -99,6 +91,29 @@ impl Workspace {
             | OverallStatus::SpecificationError
             | OverallStatus::Superseded => Carried::Judged(sealed),
         })
+    }
+
+    /// Seals a run, and makes it known to the index and to whoever follows the task's links; returns its directory.
+    pub(crate) fn seal_and_publish(
+        &mut self,
+        scope: &Scope,
+        directory: RunDirectory,
+        sealing: Sealing,
+        ledger: &mut Ledger,
+        lock: &ProjectLock,
+    ) -> Result<PathBuf, RunError> {
+        let leads_latest = sealing.record.leads_latest();
+        let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
+        let observer = self.observer();
+        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
+        self.apply(&scope.project, sealed.offset_after, sealed.line)?;
+        observer(DurableStep::IndexUpdated);
+        if leads_latest {
+            publish_latest(lock, &task, &run_id).map_err(RunError::Evidence)?;
+            observer(DurableStep::LatestLinked);
+        }
+        lock.note_published();
+        Ok(sealed.directory)
     }
 }
 
@@ -359,7 +374,7 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) ->
     met
 }
 
-fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: std::path::PathBuf) -> Sealed {
+fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: PathBuf) -> Sealed {
     let course = concluding.course;
     let unsuccessful =
         |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);

@@ -8,7 +8,7 @@
 //! `known_trees` is what looks at the tree have in common;
 //! `flow` is which steps are skipped after what has happened; `http_client` sends a request, `diagnosis` looks why it was not answered;
 //! `debt` writes the debt file;
-//! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
+//! `refuse` is the run of a specification that has errors; `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
 //! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`, and
 //! `proposal` compares a proposed specification with the one there is.
@@ -45,6 +45,7 @@ mod progress;
 mod proposal;
 mod queue;
 mod records;
+mod refuse;
 mod registration;
 mod request;
 mod reuse;
@@ -73,6 +74,7 @@ pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, T
 pub use progress::Progress;
 pub use proposal::{Proposal, ReviewedSpecification, review_specification};
 pub use queue::QueueSettings;
+pub use refuse::Refusal;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use sandbox::SandboxError;

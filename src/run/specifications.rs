@@ -13,7 +13,7 @@ use nix::fcntl::OFlag;
 
 use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, TaskId};
-use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
+use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
 use crate::spec::{DiskFiles, TaskSurroundings, hold_to_project, resolve_task};
 use crate::tree::Index;
 
@@ -46,8 +46,8 @@ pub enum TaskError {
     Wrong {
         /// The file.
         file: String,
-        /// The errors, each with its place.
-        faults: Vec<String>,
+        /// The errors, each with its place; none where it cannot be read.
+        faults: Vec<SpecificationFault>,
     },
 }
 
@@ -112,7 +112,7 @@ impl Specifications {
         let files = DiskFiles::new(&self.root);
         let reading = hold_to_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
-            let faults = reading.faults.iter().filter(|fault| fault.is_hard()).map(ToString::to_string).collect();
+            let faults = reading.faults.iter().filter(|fault| fault.is_hard()).cloned().collect();
             return Err(TaskError::Wrong { file: name.clone(), faults });
         };
         let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
@@ -163,10 +163,10 @@ impl TaskError {
     }
 
     /// Returns the lines that belong to the message.
-    pub fn details(&self) -> &[String] {
+    pub fn details(&self) -> Vec<String> {
         match self {
-            Self::Unknown { .. } | Self::Twice { .. } => &[],
-            Self::Wrong { faults, .. } => faults,
+            Self::Unknown { .. } | Self::Twice { .. } => Vec::new(),
+            Self::Wrong { faults, .. } => faults.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -194,7 +194,7 @@ impl TaskError {
 
     /// Returns all of it in lines for people: message, details, hints.
     pub fn lines(&self) -> Vec<String> {
-        let details = self.details().iter().map(|detail| format!("  {}", detail.replace('\n', "\n  ")));
+        let details = self.details().into_iter().map(|detail| format!("  {}", detail.replace('\n', "\n  ")));
         let hints = self.hints().into_iter().map(|hint| format!("  hint: {hint}"));
         std::iter::once(self.to_string()).chain(details).chain(hints).collect()
     }

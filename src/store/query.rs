@@ -84,10 +84,12 @@ impl Index {
         self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last run of a task that counts: neither interrupted, superseded nor moved (E17).
+    /// Returns the last run of a task that counts: neither interrupted, superseded nor moved (E17), nor refused because its
+    /// specification has errors (C78): that run had no plan, and says nothing about the code.
     pub fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
-            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 ORDER BY sequence DESC LIMIT 1"
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
+             AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1"
         );
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }

@@ -14,6 +14,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod opening;
 pub(crate) mod plan;
+mod refuse;
 pub(crate) mod remove;
 pub(crate) mod request;
 pub(crate) mod review;

@@ -40,18 +40,7 @@ pub(crate) fn open(
     identity: Option<IdentityArgument>,
 ) -> Result<Opening, CommandError> {
     let settings = settings(loaded)?;
-    let mut workspace = Workspace::open(
-        environment.state_root(),
-        environment.executable(),
-        launcher,
-        environment.variables().clone(),
-        environment.observer(),
-    )
-    .map_err(|error| super::of_run(&error))?;
-    workspace.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
-    if let Err(reason) = logging::start(&workspace.log_directory()) {
-        render::note(&format!("note: there is no log: {reason}"));
-    }
+    let mut workspace = open_store(environment, launcher)?;
     let registration = workspace
         .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity.map(Into::into))
         .map_err(|error| super::of_run(&error))?;
@@ -76,8 +65,29 @@ pub(crate) fn open(
             }
         }
     };
-    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-    Ok(Opening { workspace, scope, settings, style })
+    Ok(Opening { workspace, scope, settings, style: style(environment) })
+}
+
+/// Opens the store for writing, and registers nothing.
+pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result<Workspace, CommandError> {
+    let mut workspace = Workspace::open(
+        environment.state_root(),
+        environment.executable(),
+        launcher,
+        environment.variables().clone(),
+        environment.observer(),
+    )
+    .map_err(|error| super::of_run(&error))?;
+    workspace.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    if let Err(reason) = logging::start(&workspace.log_directory()) {
+        render::note(&format!("note: there is no log: {reason}"));
+    }
+    Ok(workspace)
+}
+
+/// Returns how standard output is painted.
+pub(super) fn style(environment: &Environment) -> Style {
+    Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
 /// Opens the store for reading, for a project that is registered.

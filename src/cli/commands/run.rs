@@ -3,13 +3,14 @@
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::refuse::refuse;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup::Loaded;
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::specification_files;
+use crate::cli::specification_files::{self, Found};
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
@@ -20,7 +21,10 @@ use crate::tree::Hints;
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
+    let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
+        Found::Planned(loaded) => *loaded,
+        Found::Wrong(wrong) => return refuse(options, environment, launcher, wrong),
+    };
     check_names(&loaded, &options.checks)?;
     if let Some(exit) = hand_over(options, environment, &loaded)? {
         return Ok(exit);
@@ -107,7 +111,7 @@ fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sea
     }
 }
 
-fn audience(json: bool) -> Audience {
+pub(super) fn audience(json: bool) -> Audience {
     match (json, terminal::is_output_terminal()) {
         (true, _) => Audience::Nobody,
         (false, true) => Audience::Terminal,

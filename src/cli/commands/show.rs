@@ -34,6 +34,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     if let Some(tree) = &report.tree {
         render::line(&screen::header(name, &tree.before, style));
     }
+    screen::specification_errors(&report).iter().for_each(|line| render::line(line));
     for result in screen::results(&report) {
         screen::action(result, style).iter().for_each(|line| render::line(line));
     }

@@ -78,6 +78,18 @@ pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     lines.collect()
 }
 
+/// Returns what is wrong with the specification of a run that was refused, each with its place and what to do.
+pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
+    let lines = report.specification_errors.iter().flat_map(|error| {
+        let place = if error.line > 0 { format!("{}:{}:{}", error.file, error.line, error.column) } else { error.file.clone() };
+        let first = format!("  {place}: error[{}] {}: {}", error.code, error.instance_path, error.message);
+        let nearest = error.nearest.iter().map(|nearest| format!("    did you mean `{nearest}`?"));
+        let hint = error.hint.iter().map(|hint| format!("    {hint}"));
+        std::iter::once(first).chain(nearest).chain(hint).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
 /// Returns the notes of a report.
 pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();

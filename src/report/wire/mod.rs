@@ -40,5 +40,5 @@ pub use record::{
 };
 pub use report::{
     ActionCountsV2, ActionResultsV2, AuthenticityV2, CleanupExecutionV2, ExecutionReportV2, ExecutionSummaryV2,
-    PrerequisiteExecutionV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2,
+    PrerequisiteExecutionV2, SpecificationErrorV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2,
 };

@@ -29,6 +29,9 @@ pub struct ExecutionReportV2 {
     pub project: ProjectV2,
     /// What was asked for.
     pub test_specification: TestSpecificationV2,
+    /// Why nothing was run: everything that is wrong with the specification of the task, wherever it stands in it (addition, C78).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub specification_errors: Vec<SpecificationErrorV2>,
     /// What started the run; absent where the start record of a run that died is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
@@ -115,6 +118,36 @@ pub struct TestSpecificationV2 {
     /// The digest of the plan as it was carried out (addition); absent likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<Digest>,
+}
+
+/// One thing that is wrong with a specification, with the keys of seed 004 (`schemaValidation.errors`) and its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SpecificationErrorV2 {
+    /// What it is: a row of the lint's table, `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
+    pub code: String,
+    /// The file, relative to the project.
+    pub file: String,
+    /// The line, counted from 1; 0 where it is about the whole file.
+    pub line: u64,
+    /// The column in characters, counted from 1; 0 with line 0.
+    pub column: u64,
+    /// JSON pointer to the value it is about, from the top of the file.
+    pub instance_path: String,
+    /// Where the rule stands: in the schema of `proctor schema`, or `#/lint/CODE`.
+    pub schema_path: String,
+    /// The keyword of the schema, or `lint`.
+    pub keyword: String,
+    /// What the rule asks for, by keyword.
+    pub params: serde_json::Value,
+    /// What is wrong.
+    pub message: String,
+    /// The nearest thing that would have been right.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub nearest: Option<String>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hint: Option<String>,
 }
 
 /// What happened, in numbers.

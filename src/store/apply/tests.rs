@@ -173,9 +173,13 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
+    // It was refused: its specification has errors, so it had no plan (C78).
+    test.append_run(SHOP, run_record(5, "default", OverallStatus::SpecificationError));
     let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
     assert_eq!(last.run_id, run_id(1));
-    let newest = test.index.runs(&project(SHOP), None, 1).unwrap().remove(0);
+    let listed = test.index.runs(&project(SHOP), None, 2).unwrap();
+    let [refused, newest] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((refused.status, &refused.run_id), (OverallStatus::SpecificationError, &run_id(5)));
     assert_eq!((newest.status, newest.ended, newest.report_hash), (OverallStatus::Superseded, None, None));
 }
 

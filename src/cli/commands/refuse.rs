@@ -1,0 +1,43 @@
+//! `proctor run` of a task whose specification has errors: nothing is run, and where the project is registered that is sealed (C78).
+
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::opening;
+use crate::cli::commands::run::audience;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::show_progress::ProgressScreen;
+use crate::cli::specification_files::WrongSpecification;
+use crate::model::{CommandExit, Trigger, TriggerKind};
+use crate::process::LauncherHandle;
+use crate::run::Refusal;
+
+/// Seals that nothing was run, and says why.
+///
+/// A project that is not registered is left as it is: registering approves a plan, and there is none.
+pub(super) fn refuse(
+    options: &RunOptions,
+    environment: &Environment,
+    launcher: LauncherHandle,
+    wrong: WrongSpecification,
+) -> Result<CommandExit, CommandError> {
+    let WrongSpecification { root, configuration, task, error } = wrong;
+    let settings = opening::settings_of(&root, &configuration)?;
+    let mut workspace = opening::open_store(environment, launcher)?;
+    workspace.expect_one_run();
+    let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::of_run(&error))?;
+    let Some(scope) = scope else { return Err(error) };
+    let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
+    let refusal = Refusal { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
+    let mut progress = ProgressScreen::new(opening::style(environment), audience(options.json));
+    let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::of_run(&error))?;
+    let Some(sealed) = sealed else { return Err(error) };
+    if options.json {
+        render::bytes(&crate::report::to_bytes(&sealed.report));
+        return Ok(sealed.exit);
+    }
+    let path = screen::report_path(&root, settings.link.as_deref(), &task, &sealed.report_path, true);
+    render::line(&screen::verdict(&sealed.report, &path, opening::style(environment)));
+    Err(error)
+}

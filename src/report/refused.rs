@@ -1,0 +1,110 @@
+//! The report of a run that was refused: the task's specification has errors, so nothing was run (C10, C78).
+
+use crate::model::{OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
+use crate::report::build::{GENERATED_BY, REPORT_VERSION, build_issue, unsealed};
+use crate::report::{
+    ActionCountsV2, ActionResultsV2, CleanupExecutionV2, CompletionV2, CustodyV2, ExecutionReportV2, ExecutionSummaryV2,
+    PrerequisiteExecutionV2, ProjectV2, RefusalFacts, RunStartDetailsV1, StepExecutionV2, TestSpecificationV2, TreeV2,
+    ValidationCriteriaV2,
+};
+
+/// Returns what the start record of such a run says.
+pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
+    RunStartDetailsV1 {
+        generated_by: GENERATED_BY.to_owned(),
+        project: project(facts),
+        test_specification: test_specification(facts),
+        tree_digest: facts.tree,
+        trigger: facts.trigger.clone(),
+        started: facts.started,
+        process_id: facts.process_id,
+    }
+}
+
+/// Returns the report of a run that carried nothing out, because the specification of its task is wrong.
+///
+/// It has no entries of actions: of a specification that cannot be read nobody knows what they are. Where each error stands, its
+/// entry in `specificationErrors` says, in the prerequisites and the cleanup too (C78). The tree was looked at once, before: no
+/// process ran that could have changed it.
+pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
+    ExecutionReportV2 {
+        report_version: REPORT_VERSION.to_owned(),
+        generated_at: ended,
+        generated_by: GENERATED_BY.to_owned(),
+        project: project(facts),
+        test_specification: test_specification(facts),
+        specification_errors: facts.errors.clone(),
+        violations: Vec::new(),
+        trigger: Some(facts.trigger.clone()),
+        execution_summary: ExecutionSummaryV2 {
+            overall_status: OverallStatus::SpecificationError,
+            start_time: facts.started,
+            end_time: Some(ended),
+            total_duration: Some(facts.duration),
+            action_counts: Some(ActionCountsV2::default()),
+            action_results: Some(ActionResultsV2::default()),
+            test_results: None,
+        },
+        prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: Vec::new() },
+        step_execution: StepExecutionV2 { results: Vec::new() },
+        cleanup_execution: CleanupExecutionV2 { executed: Some(false), results: Vec::new() },
+        validation_criteria_evaluation: ValidationCriteriaV2 {
+            success_conditions: None,
+            failure_conditions: None,
+            expected_output: None,
+            expected_failure: None,
+            overall_result: Some(OverallResult::Failed),
+            reason: facts.reason.clone(),
+        },
+        completion_criteria_evaluation: CompletionV2 {
+            all_steps_must_pass: None,
+            minimum_pass_rate: None,
+            actual_pass_rate: None,
+            required_evidence: None,
+            task_status_lock: None,
+            completion_status: facts.completion.status,
+            task_status: facts.completion.task_status,
+            partial_reason: facts.completion.partial_reason,
+            reason: facts.completion.reason.clone(),
+        },
+        technical_debt_generated: None,
+        route: None,
+        tdd: None,
+        tree: Some(TreeV2 {
+            before: facts.tree,
+            after: None,
+            moved: Vec::new(),
+            moved_count: None,
+            files: None,
+            issues: facts.issues.iter().map(build_issue).collect(),
+        }),
+        isolation: None,
+        environment: None,
+        configuration_changed: Vec::new(),
+        custody: CustodyV2::SameUser,
+        limit: None,
+        contended: Vec::new(),
+        reused: Vec::new(),
+        lost_events: Vec::new(),
+        notes: Vec::new(),
+        evidence_files: Vec::new(),
+        authenticity: unsealed(run_id.clone(), Some(facts.process_id)),
+    }
+}
+
+/// The project's name is the specification's to say.
+fn project(facts: &RefusalFacts) -> ProjectV2 {
+    ProjectV2 { id: facts.project_id.clone(), name: None }
+}
+
+fn test_specification(facts: &RefusalFacts) -> TestSpecificationV2 {
+    TestSpecificationV2 {
+        file: Some(facts.file.clone()),
+        schema_version: None,
+        task_id: facts.task.clone(),
+        task_title: None,
+        sprint_id: None,
+        origin: Some(PlanOrigin::Specification),
+        plan_digest: None,
+    }
+}

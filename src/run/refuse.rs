@@ -1,0 +1,117 @@
+//! A run that is refused: the task's specification has errors. Nothing is carried out, and that is sealed like every run (C78).
+
+use std::collections::BTreeSet;
+
+use crate::config::Configuration;
+use crate::evidence::{DurableStep, RunDirectory, Sealing};
+use crate::model::{CommandExit, OverallStatus, RunId, RunRecord, TaskId, Trigger};
+use crate::process::clock;
+use crate::report::{
+    CompletionFacts, EXECUTION_REPORT_FILE, RefusalFacts, SpecificationErrorV2, attested, refused_report, refused_start,
+    seal_hash, to_bytes,
+};
+use crate::run::error::RunError;
+use crate::run::progress::Progress;
+use crate::run::request::{Scope, Sealed, Settings};
+use crate::run::specifications::TaskError;
+use crate::run::workspace::Workspace;
+use crate::spec::specification::SpecificationFault;
+use crate::tree::Hints;
+use crate::verdict::{RunFlow, judge_run};
+
+/// A run that is asked for of a task whose specification has errors.
+pub struct Refusal<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// Where.
+    pub scope: &'a Scope,
+    /// The settings of the project's runs.
+    pub settings: &'a Settings,
+    /// What plans are made with.
+    pub configuration: &'a Configuration,
+    /// Why it is asked for.
+    pub trigger: Trigger,
+}
+
+impl Workspace {
+    /// Seals that a task was not run, and why; none where its specification has no errors any more in the tree that is on disk now.
+    ///
+    /// # Errors
+    /// Only proctor's own troubles: the store, a tree that cannot be read.
+    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, RunError> {
+        let Refusal { task, scope, settings, configuration, trigger } = refusal;
+        let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
+        let mut ledger = self.recovered_ledger(&lock, scope, show)?;
+        self.catch_up(&scope.project)?;
+        let (started, begun) = (clock::now(), clock::monotonic());
+        let (tree, issues) = self.tree_digest(settings, scope, &Hints::Everything)?;
+        // Said of the tree that the report names, whatever was read before.
+        let plan = self.plan_of_task((settings, configuration), scope, task, &Hints::Only(BTreeSet::new()))?;
+        let Err(TaskError::Wrong { file, faults }) = plan else { return Ok(None) };
+        let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
+        let facts = RefusalFacts {
+            project_id: scope.project.clone(),
+            task: (*task).clone(),
+            file,
+            errors: faults.iter().map(to_wire).collect(),
+            tree,
+            issues,
+            trigger: trigger.clone(),
+            started,
+            duration: clock::monotonic().since(begun).into(),
+            process_id: std::process::id(),
+            reason: verdict.reason,
+            completion: CompletionFacts {
+                status: verdict.completion_status,
+                task_status: verdict.task_status,
+                partial_reason: verdict.partial_reason,
+                reason: verdict.completion_reason,
+            },
+        };
+        let run_id = RunId::new(started, ledger.next_sequence().0);
+        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(RunError::Evidence)?;
+        directory.start_record(&refused_start(&facts)).map_err(RunError::Evidence)?;
+        self.observer()(DurableStep::RunRecordWritten);
+        let ended = clock::now();
+        let report = seal_hash(refused_report(&facts, &run_id, ended));
+        let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
+        let status = OverallStatus::SpecificationError;
+        let record = RunRecord {
+            tree_digest: Some(tree),
+            overall_result: verdict.overall_result,
+            exit: Some(CommandExit::SpecificationWrong),
+            ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
+        };
+        self.dismiss_launcher_after_last_run();
+        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
+        let report_path = self.seal_and_publish(scope, directory, sealing, &mut ledger, &lock)?.join(EXECUTION_REPORT_FILE);
+        self.observer()(DurableStep::Published);
+        Ok(Some(Sealed {
+            run_id,
+            report,
+            report_path,
+            tree,
+            tree_after: tree,
+            failed: Vec::new(),
+            moved: Vec::new(),
+            paused: false,
+            exit: CommandExit::SpecificationWrong,
+        }))
+    }
+}
+
+fn to_wire(fault: &SpecificationFault) -> SpecificationErrorV2 {
+    SpecificationErrorV2 {
+        code: fault.code.clone(),
+        file: fault.file.clone(),
+        line: fault.line as u64,
+        column: fault.column as u64,
+        instance_path: fault.instance_path.clone(),
+        schema_path: fault.schema_path.clone(),
+        keyword: fault.keyword.clone(),
+        params: fault.params.clone(),
+        message: fault.message.clone(),
+        nearest: fault.nearest.clone(),
+        hint: fault.hint.clone(),
+    }
+}
