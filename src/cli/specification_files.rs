@@ -19,7 +19,7 @@ pub(crate) enum Found {
     /// It has one.
     Planned(Box<Loaded>),
     /// Its specification has errors.
-    Wrong(WrongSpecification),
+    Wrong(Box<WrongSpecification>),
 }
 
 /// A task whose specification has errors, in its project.
@@ -68,7 +68,8 @@ fn find_in(root: &Path, task: &TaskId) -> Result<Found, CommandError> {
     match specifications.plan(&configuration, task) {
         Ok(plan) => Ok(Found::Planned(Box::new(Loaded { root, configuration, plan }))),
         Err(error @ TaskError::Wrong { .. }) => {
-            Ok(Found::Wrong(WrongSpecification { root, configuration, task: task.clone(), error: of_task(&error) }))
+            let error = of_task(&error);
+            Ok(Found::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
         }
         Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. })) => Err(of_task(&error)),
     }

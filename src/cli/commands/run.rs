@@ -23,7 +23,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
         Found::Planned(loaded) => *loaded,
-        Found::Wrong(wrong) => return refuse(options, environment, launcher, wrong),
+        Found::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
     check_names(&loaded, &options.checks)?;
     if let Some(exit) = hand_over(options, environment, &loaded)? {
