@@ -57,7 +57,9 @@ impl KnownApprovals {
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)
             | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_) => {
+            | LedgerBody::Retest(_)
+            | LedgerBody::TaskList(_)
+            | LedgerBody::Violation(_) => {
                 for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
                     known.next = Sequence(line.sequence.0 + 1);
                 }
