@@ -76,6 +76,9 @@ pub struct ActionTerms {
     /// Globs that limit what triggers it; empty: everything does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Whether its runner must first fail a test that has to fail.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
     /// When an earlier verdict may stand for it.
     #[serde(default, skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,

@@ -81,6 +81,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         coverage: action.coverage.clone(),
         retry_attempts: action.retry_attempts,
         on_survivors: action.on_survivors,
+        control: action.control,
         paths: action.paths.clone(),
         reuse: action.reuse,
     }
@@ -105,7 +106,7 @@ fn does(action: &Action, naming: Naming) -> Digest {
     rest.on_survivors = OnSurvivors::Report;
     rest.continue_on_failure = false;
     rest.after.clear();
-    (rest.paths, rest.reuse) = Default::default();
+    (rest.paths, rest.reuse, rest.control) = Default::default();
     rest.capture = EvidenceCapture::default();
     canonical(&rest)
 }

@@ -21,6 +21,7 @@ const ACTION_RULES: &[ActionRule] = &[
     lower_coverage,
     more_attempts,
     survivors,
+    no_control,
     fewer_triggers,
     more_reuse,
 ];
@@ -182,6 +183,11 @@ fn lower_coverage(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
 fn more_attempts(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let text = || format!("tried again {} times instead of {}", new.retry_attempts, old.retry_attempts);
     (new.retry_attempts > old.retry_attempts).then(text).into_iter().collect()
+}
+
+fn no_control(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let is_weaker = old.control && !new.control;
+    is_weaker.then(|| "its runner need not fail a test that must fail any more".to_owned()).into_iter().collect()
 }
 
 fn survivors(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {

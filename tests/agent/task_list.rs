@@ -88,6 +88,7 @@ fn a_check_that_ticks_its_own_box_is_named_in_its_own_report() {
     let cheat = "sed -i 's/- \\[ \\] \\*\\*default/- [x] **default/' tasks.md; grep -q good a.txt";
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &toml.replace("grep -q good a.txt", cheat));
+    project.approve();
     let run = project.proctor(["run"]).failure();
     assert_eq!(run.report()["violations"][0]["violation"], "UNAUTHORIZED_COMPLETION", "{}", run.snapshot());
     assert!(list(&project).contains("- [ ] **default**"));

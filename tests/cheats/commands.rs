@@ -21,6 +21,9 @@ fn t08_runs_a_command_that_only_sounds_like_the_tests() {
     let before = project.store().report("default");
     project
         .save("proctor.toml", "[[check]]\nname = \"tests\"\ntool = \"pytest\"\ncommand = [\"echo\", \"12 passed in 0.10s\"]\n");
+    // Another command is not run until a person has approved it, and is no success then.
+    project.proctor(["run"]).status(3);
+    project.approve();
     let report = project.proctor(["run"]).failure().report();
     assert_eq!(code(&report), "REPORT_MISSING");
     assert_eq!(configuration_changed(&report), ["proctor.toml"]);
@@ -36,7 +39,10 @@ fn t13_weakens_what_is_asked_for() {
         "[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--exit\", \"3\"]\nexpected_exit_codes = [3]\n",
     );
     let status = project.proctor(["status", "--json"]).success().json();
-    assert_ne!(status["projects"][0]["tasks"][0]["state"], "fresh", "a verdict is one of its plan");
+    assert_eq!(status["projects"][0]["tasks"][0]["state"], "notApproved", "{status}");
+    let refused = project.proctor(["run"]).status(3);
+    assert!(refused.stderr.contains("exit codes that did not succeed before succeed: 3"), "{}", refused.snapshot());
+    project.approve();
     let report = project.proctor(["run"]).success().report();
     assert_eq!(configuration_changed(&report), ["proctor.toml"], "it is named in the report");
 }
