@@ -115,8 +115,11 @@ fn configuration(scenario: &Scenario, python: &Path) -> String {
     // The tools' directory may lie below the `/tmp` that actions have one of their own of, and a shell's script is not looked into.
     let tools = python.ancestors().nth(2).expect("an interpreter lies in an environment").to_str().expect("it is UTF-8");
     let variables: Vec<_> = scenario.environment.iter().map(|(name, value)| format!("{name} = {}", toml_text(value))).collect();
+    // Where the way to our own link leads through a loop, looking at it was once answered with ELOOP before the loop's end, which ends
+    // the collection. It was probably counted twice by the kernel; what the scenario is about has nothing to do with it.
+    let link = if scenario.links.is_empty() { "" } else { "[evidence]\nlink = \"\"\n" };
     format!(
-        "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n[sandbox]\nvisible = [{}]\n",
+        "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n[sandbox]\nvisible = [{}]\n{link}",
         variables.join(", "),
         toml_text(tools)
     )
