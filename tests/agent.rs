@@ -3,6 +3,7 @@
 mod restrictions;
 mod task_list;
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -30,7 +31,11 @@ fn list(project: &Project) -> String {
 fn edit(project: &Project, from: &str, to: &str) {
     let text = list(project);
     assert!(text.contains(from), "{from:?} is not in {text}");
-    project.save("tasks.md", &text.replace(from, to));
+    // In one step, as most editors do: what is written in place is seen empty by whoever looks at the wrong moment.
+    let beside = project.root().join("tasks.md.new");
+    fs::write(&beside, text.replace(from, to))
+        .and_then(|()| fs::rename(&beside, project.path().join("tasks.md")))
+        .expect("it is ours");
 }
 
 /// Returns what the ledger says was done to the task list: kind and subject.

@@ -20,6 +20,9 @@ use crate::run::request::{Scope, Settings};
 use crate::run::workspace::{Workspace, catch_up};
 use crate::store;
 
+/// How long a file that was edited must stay as it is before that counts.
+const SETTLING: Duration = Duration::from_millis(50);
+
 /// So often a file that somebody else saves meanwhile is read again; then it is left for the next look.
 const MOST_TRIES: usize = 5;
 
@@ -86,6 +89,9 @@ impl Keeper<'_> {
                 Err(error) => return Ok(self.say(&recorded, Some(&error))),
             };
             let upkeep = plan_upkeep(self.path, found.as_deref(), &lists, last);
+            if !upkeep.violations.is_empty() && !self.is_settled(found.as_deref()) {
+                continue;
+            }
             for violation in &upkeep.violations {
                 if !recorded.contains(violation) {
                     self.append(LedgerBody::Violation(violation.clone()))?;
@@ -102,6 +108,12 @@ impl Keeper<'_> {
         let mut lines = self.say(&recorded, None);
         lines.push(format!("`{}` was saved again and again while it was to be written: it is left for the next look", self.path));
         Ok(lines)
+    }
+
+    /// Returns whether the file still says the same a moment later: an editor that writes in place empties it first.
+    fn is_settled(&self, found: Option<&str>) -> bool {
+        std::thread::sleep(SETTLING);
+        evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
     }
 
     fn write(&self, found: Option<&str>, upkeep: &Upkeep) -> Result<Replaced, ProjectFileError> {
