@@ -207,8 +207,21 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
 
 /// Makes a directory that everybody in the action may write to, as `/tmp` is.
 fn make_private(source: &Path) -> io::Result<()> {
-    fs::create_dir_all(source)?;
+    make_in_scratch(source, 2)?;
     fs::set_permissions(source, Permissions::from_mode(0o1777))
+}
+
+/// Makes a directory, and at most so many with it of those it lies in: a scratch directory may be missing, but where a whole store was
+/// removed, a keeper that still waits for its action does not bring it back.
+fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 1 => {
+            directory.parent().map_or(Ok(()), |parent| make_in_scratch(parent, depth - 1))?;
+            fs::create_dir(directory)
+        }
+        made => made,
+    }
 }
 
 /// Lays a writable copy over a place and returns it, attached there for the moment.
@@ -216,7 +229,7 @@ fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
     let refused = |error: &io::Error| broken("lay a writable copy over", path, error);
     let (upper, work) = (scratch.join("changed"), scratch.join("work"));
     for directory in [&upper, &work] {
-        fs::create_dir_all(directory).map_err(|error| refused(&error))?;
+        make_in_scratch(directory, 3).map_err(|error| refused(&error))?;
     }
     let option = |name: &str, path: &Path| format!("{name}={}", escape_option(path));
     let options = [option("lowerdir", path), option("upperdir", &upper), option("workdir", &work), "userxattr".to_owned()];
@@ -370,5 +383,25 @@ mod tests {
     #[test]
     fn what_separates_an_option_is_escaped_in_a_path() {
         assert_eq!(escape_option(Path::new("/a,b:c\\d")), "/a\\,b\\:c\\\\d");
+    }
+
+    #[test]
+    fn what_a_scratch_lies_in_is_never_made_again() {
+        let root = tempfile::tempdir().expect("a directory");
+        let store = root.path().join("store");
+        for (depth, directory, is_made) in [
+            (2, "store/run/tmp", false),
+            (3, "store/run/home/work", false),
+            (2, "run/tmp", true),
+            (2, "run/tmp", true),
+            (3, "run/home/work", true),
+            (3, "other/home/work", true),
+        ] {
+            let path = root.path().join(directory);
+            let made = make_in_scratch(&path, depth);
+            assert_eq!((made.is_ok(), path.is_dir(), store.exists()), (is_made, is_made, false), "{directory}: {made:?}");
+        }
+        File::create_new(root.path().join("run/file")).expect("a file");
+        assert!(make_in_scratch(&root.path().join("run/file"), 2).is_err(), "a file is no directory");
     }
 }

@@ -17,6 +17,8 @@ use crate::common::poll;
 
 /// How long ends that are on their way may take to arrive.
 const BOUND: Duration = Duration::from_secs(3);
+/// How many looks in a row must find nobody.
+const LOOKS: usize = 3;
 
 /// Returns the processes that belong to `root`, by id, with their command lines. Zombies have no environment and are not found.
 pub(crate) fn processes_of(root: &Path) -> Vec<(i32, String)> {
@@ -26,10 +28,12 @@ pub(crate) fn processes_of(root: &Path) -> Vec<(i32, String)> {
 }
 
 /// Waits a bounded time for `root` to have no processes; kills the ones that are left and returns them.
+///
+/// One look is not enough: a process that was started after the list was read, by one that ended before its turn came, is on neither.
 pub(crate) fn end_processes_of(root: &Path) -> Vec<(i32, String)> {
     let start = std::time::Instant::now();
     while start.elapsed() < BOUND {
-        if processes_of(root).is_empty() {
+        if (0..LOOKS).all(|_| processes_of(root).is_empty()) {
             return Vec::new();
         }
         std::thread::sleep(Duration::from_millis(5));
