@@ -7,17 +7,19 @@ use crate::run::error::RunError;
 use crate::run::perform::{Performed, Performer};
 use crate::run::progress::Progress;
 
-/// The attempts of the action under way.
+/// The attempts of an action that is not over.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(crate) struct Attempts {
     /// Those that are over. None of them succeeded.
     earlier: Vec<AttemptFacts>,
+    /// What was kept of them.
+    before: Vec<Performed>,
 }
 
 impl Attempts {
     /// Returns the number of the attempt under way, from 1.
-    pub(super) fn number(&self) -> u32 {
-        u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
+    pub(crate) fn number(&self) -> u32 {
+        u32::try_from(self.before.len()).unwrap_or(u32::MAX - 1) + 1
     }
 
     /// Returns the attempts that are over: the one whose facts they become is the last.
@@ -29,23 +31,31 @@ impl Attempts {
 impl Performer<'_, '_> {
     /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
     pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
-        let mut before = Vec::new();
+        let mut attempts = Attempts::default();
         loop {
-            let mut one = self.perform_once(action)?;
-            let number = u32::try_from(before.len()).unwrap_or(u32::MAX - 1) + 1;
-            if number > u32::from(action.retry_attempts) || !self.is_worth_another(action, &one) {
-                let one = merge(before, one);
-                self.tell(&one.facts);
+            let one = self.perform_once(action, &mut attempts)?;
+            if let Some(one) = self.note_attempt(action, &mut attempts, one) {
                 return Ok(one);
             }
-            let ActionDisposition::Executed(executed) = &mut one.facts.disposition else { return Ok(merge(before, one)) };
+        }
+    }
+
+    /// Notes that an attempt is over. Returns what became of the action, which is told; none: it is carried out once more.
+    pub(crate) fn note_attempt(&mut self, action: &Action, attempts: &mut Attempts, mut one: Performed) -> Option<Performed> {
+        let number = attempts.number();
+        let is_last = number > u32::from(action.retry_attempts) || !self.is_worth_another(action, &one);
+        if !is_last && let ActionDisposition::Executed(executed) = &mut one.facts.disposition {
             let reason = executed.classification.reason.clone();
             let of = u32::from(action.retry_attempts) + 1;
             (self.show)(Progress::Note(format!("{}: attempt {number} of {of} did not succeed: {reason}", action.name)));
-            self.attempts.earlier = std::mem::take(&mut executed.earlier);
-            self.attempts.earlier.push(facts_of(executed, &one.files));
-            before.push(one);
+            attempts.earlier = std::mem::take(&mut executed.earlier);
+            attempts.earlier.push(facts_of(executed, &one.files));
+            attempts.before.push(one);
+            return None;
         }
+        let one = merge(std::mem::take(&mut attempts.before), one);
+        self.tell(&one.facts);
+        Some(one)
     }
 
     /// Returns whether an attempt may be followed by another: its result blocks, and neither it nor the run was stopped.

@@ -42,8 +42,7 @@ pub(crate) enum Started {
 impl Performer<'_, '_> {
     /// Starts a service when its turn has come, and returns when it is ready or over.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
-        let Answer { turn, waited } = self.take_turn(action)?;
-        self.clock.note_wait(waited);
+        let Answer { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
             Turn::Given(slot) => slot,
             Turn::Stopped => {
@@ -216,12 +215,12 @@ impl Performer<'_, '_> {
         let allowed = Allowed { timeout: action.timeout, of_the_run: None };
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         let mut files = self.keep_streams(action, &ended, names)?;
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, names)?);
+        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, (names, 1))?);
         self.directory.begin_sync();
         let has_served = outcome.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
         let observed = if has_served { Observed::Nothing } else { observed(service, life, &ended, port) };
-        let judged = Judged { observed, interpretation, ready_after };
+        let judged = Judged { observed, interpretation, earlier: Vec::new(), ready_after };
         let facts = self.over(action, ended, judged, &mut outcome);
         // That it was ready was told when it was.
         if outcome.classification.code != CategoryCode::Served {
