@@ -21,6 +21,7 @@
 //! | what a specification's conditions say | [`condition`] |
 //! | what it amounts to | [`verdict`] |
 //! | where the task goes next | [`routing`] |
+//! | what a review that comes as free text decides | [`review`] |
 //! | the file people and agents read | [`report`] |
 //! | keeping it | [`evidence`], indexed by [`store`] |
 //! | what is spoken on the control socket, and to it | [`api`], [`client`] |
@@ -32,7 +33,8 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, condition, routing, config   → model
+//! ignore, condition, routing, review   → model
+//! config                               → model
 //! tools                                → model
 //! spec                                 → model, config, condition, tools
 //! verdict                              → model, condition
@@ -41,7 +43,7 @@
 //! tree, watch                          → model, ignore
 //! process, store                       → model
 //! evidence                             → model, report
-//! run                                  → model, ignore, config, spec, tools, verdict, routing, report, tree, process, evidence, store
+//! run                                  → model, ignore, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store
 //! daemon                               → everything but cli, client
 //! client                               → model, api
 //! cli                                  → everything
@@ -60,6 +62,7 @@ pub mod ignore;
 pub mod model;
 pub mod process;
 pub mod report;
+pub mod review;
 pub mod routing;
 pub mod run;
 pub mod spec;

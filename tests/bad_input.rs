@@ -406,7 +406,7 @@ fn a_file_of_variables_must_be_there_and_hold_some() {
     insta::assert_snapshot!(project.proctor(["run"]).status(4).snapshot(), @"
     exit status: 4
     --- stderr
-    error: checks.env:2: `B` has no `=`
+    error: checks.env:2: the line has no `=`
       hint: write one `NAME=value` on each line; lines that begin with # are comments
     ");
 }

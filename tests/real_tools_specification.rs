@@ -83,15 +83,14 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
         let said = judged["expectedFailure"]["reason"].as_str().expect("it says why");
         assert!(said.contains(why), "{said}");
     }
-    // Each declared test must fail.
+    // Each declared test must fail. To declare more of them would have to be approved, so this is another project.
     let more = red(&["test_totals.py::test_half_even", "test_totals.py::test_gone"]);
-    project.save("test_totals.py", TWO);
-    project.save(FILE, &specification(&command, json!({}), more));
-    let report = run(&project, 1);
+    let other = Project::new().file("test_totals.py", TWO).file(FILE, &specification(&command, json!({}), more));
+    let report = run(&other, 1);
     let judged = &report["validationCriteriaEvaluation"]["expectedFailure"];
     assert_eq!(judged["reason"], "Declared as failing, and did not fail: `test_totals.py::test_gone`", "{judged}");
     // A declaration is of the red phase: in GREEN of a started cycle the same test is to pass.
-    project.save(FILE, &declared);
+    project.save("test_totals.py", TWO);
     project.proctor(["tdd", "start", "T117"]).success();
     let report = run(&project, 0);
     assert_eq!(
@@ -150,8 +149,9 @@ fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
         (eslint(json!({ "blockOn": "ERRORS_ONLY", "enabled": false })), 0, [2, 3], "NEVER"),
     ];
     let command = format!("{} totals.js", program("eslint"));
-    let project = Project::new().file("eslint.config.mjs", RULES).file("totals.js", CODE);
     for (policy, status, [errors, warnings], strategy) in rows {
+        // A weaker policy than the last would have to be approved, so each is of a project of its own.
+        let project = Project::new().file("eslint.config.mjs", RULES).file("totals.js", CODE);
         project.save(FILE, &specification(&command, policy.clone(), Value::Null));
         let report = run(&project, status);
         let result = &report["stepExecution"]["results"][0];
@@ -164,6 +164,7 @@ fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
 
 #[test]
 fn c24_a_project_that_is_less_strict_than_its_specification_runs_nothing_and_tsc_decides_the_rest() {
+    const CODE: &str = "export function total(cents) { return cents / 100; }\n";
     let policy = |strict: bool, block_on: &str| {
         json!({ "typeChecking": { "strategy": "WARN_ONLY", "tools": { "typescript": {
             "blockOn": block_on, "strictMode": strict, "allowImplicitAny": !strict
@@ -174,21 +175,21 @@ fn c24_a_project_that_is_less_strict_than_its_specification_runs_nothing_and_tsc
     let loose = "{ \"compilerOptions\": { \"strict\": false, \"types\": [] }, \"files\": [\"totals.ts\"] }\n";
     let project = Project::new().file(FILE, &with(true, "ERRORS_ALWAYS")).file("tsconfig.json", loose);
     // `strict` finds what the loose configuration lets through.
-    project.save("totals.ts", "export function total(cents) { return cents / 100; }\n");
+    project.save("totals.ts", CODE);
     let refused = project.proctor(["run", "--task", "T117"]).status(4);
     assert!(refused.stderr.contains("STRICTNESS_DIFFERS"), "{}", refused.snapshot());
     assert!(refused.stderr.contains("`strictMode` is true here, and false in the project"), "{}", refused.snapshot());
     let checked = project.proctor(["check"]).status(4);
     assert!(checked.stdout.contains("/typescript/allowImplicitAny"), "{}", checked.snapshot());
-    project.save("tsconfig.json", &loose.replace("false", "true"));
+    let strict = loose.replace("false", "true");
+    let other = |tsconfig: &str, specification: &str| {
+        Project::new().file(FILE, specification).file("tsconfig.json", tsconfig).file("totals.ts", CODE)
+    };
     for (block_on, status, severity) in [("ERRORS_ALWAYS", 1, "CRITICAL"), ("ERRORS_ONLY", 1, "HIGH"), ("WARN_ONLY", 0, "LOW")] {
-        project.save(FILE, &with(true, block_on));
-        let report = run(&project, status);
+        let report = run(&other(&strict, &with(true, block_on)), status);
         let result = &report["stepExecution"]["results"][0];
         assert_eq!(result["classification"]["severity"], severity, "{result}");
         assert_eq!(result["result"]["diagnostics"][0]["code"], "TS7006", "{result}");
     }
-    project.save("tsconfig.json", loose);
-    project.save(FILE, &with(false, "ERRORS_ALWAYS"));
-    assert_eq!(run(&project, 0)["stepExecution"]["results"][0]["status"], "SUCCESS");
+    assert_eq!(run(&other(loose, &with(false, "ERRORS_ALWAYS")), 0)["stepExecution"]["results"][0]["status"], "SUCCESS");
 }

@@ -86,7 +86,7 @@ const ROWS: &[(&str, Standing)] = &[
     ("c77", Tested("c77_values_are_shown_only_of_the_list_and_of_the_plan")),
     ("c78", Awaited("a specification that is wrong has faults (`proctor check`) and no report to list them in")),
     ("c79", Tested("c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone")),
-    ("c80", Awaited("a change of a specification is not yet compared with what was approved")),
+    ("c80", Tested("c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it")),
     ("r1", Tested("r1_the_first_row_that_matches_decides")),
     ("r2", Tested("r2_every_captured_output_amounts_to_what_is_claimed")),
     ("r3", Tested("r3_every_cell_of_the_policy_table_holds")),

@@ -64,7 +64,8 @@ fn wait_for_steps(project: &Project, count: usize) -> Vec<String> {
 /// Returns the digest of the tree as it is on disk now.
 #[track_caller]
 fn tree_digest(project: &Project) -> String {
-    let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: Some("evidence".to_owned()) };
+    let settings =
+        MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: Some("evidence".to_owned()), task_list: None };
     let matcher = Matcher::new(&settings).expect("no pattern is wrong");
     let index = Index::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");
     index.digest().to_string()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::run::RunAnswerV1;
-use crate::model::{CommandExit, CompletionStatus, RunId, TaskId};
+use crate::model::{CommandExit, CompletionStatus, RunId, SpecificationChange, TaskId};
 
 /// The body of `POST /v1/projects/{id}/requests`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,10 +21,16 @@ pub enum AgentRequestV1 {
         /// The task.
         task_id: TaskId,
     },
-    /// Read the configuration again: it was mended.
+    /// Read the configuration or the task's specification again: it was mended. With a proposal: say what that would change.
     FixSpecification {
         /// The task.
         task_id: TaskId,
+        /// The text of the proposed specification.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        specification: Option<String>,
+        /// Its file instead, relative to the project.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
     },
 }
 
@@ -42,6 +48,8 @@ pub enum AgentAnswerV1 {
         computed_status: CompletionStatus,
         /// Why.
         reasons: Vec<String>,
+        /// What is open by that run's report: actions that did not succeed, and debt items.
+        open: Vec<String>,
         /// That run.
         run_id: Option<RunId>,
         /// The exit code of a command that ends with it.
@@ -66,47 +74,66 @@ pub enum AgentAnswerV1 {
         task_id: TaskId,
         /// Whether nothing is.
         accepted: bool,
-        /// Everything that is wrong, each with its line.
+        /// Everything that is wrong, each with its line; of the proposal, where there is one.
         errors: Vec<String>,
+        /// What the proposal would change; empty without one.
+        changes: Vec<SpecificationChange>,
         /// The exit code of a command that ends with it.
         exit_code: u8,
     },
+}
+
+/// What a task was computed to amount to, before it is compared with what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComputedStatusV1 {
+    /// The task.
+    pub task_id: TaskId,
+    /// What it amounts to.
+    pub computed_status: CompletionStatus,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// What is open.
+    pub open: Vec<String>,
+    /// The run whose report says so.
+    pub run_id: Option<RunId>,
+    /// The exit code of a command that answers with the verdict.
+    pub exit: CommandExit,
 }
 
 impl AgentRequestV1 {
     /// Returns the task it is about.
     pub fn task_id(&self) -> &TaskId {
         match self {
-            Self::RequestStatusUpdate { task_id, .. } | Self::RequestRetest { task_id } | Self::FixSpecification { task_id } => {
-                task_id
-            }
+            Self::RequestStatusUpdate { task_id, .. }
+            | Self::RequestRetest { task_id }
+            | Self::FixSpecification { task_id, .. } => task_id,
         }
     }
 }
 
 impl AgentAnswerV1 {
     /// Returns the answer about what a task amounts to. What was asked for is accepted only where it is what was computed.
-    pub fn of_completion(
-        task_id: TaskId,
-        asked: CompletionStatus,
-        computed_status: CompletionStatus,
-        reasons: Vec<String>,
-        run_id: Option<RunId>,
-        exit: CommandExit,
-    ) -> Self {
+    pub fn of_completion(asked: CompletionStatus, computed: ComputedStatusV1) -> Self {
+        let ComputedStatusV1 { task_id, computed_status, reasons, open, run_id, exit } = computed;
         let accepted = asked == computed_status;
         let exit = match (accepted, exit) {
             (true, _) => CommandExit::Proceed,
             (false, CommandExit::Proceed) => CommandExit::CodeNeedsWork,
             (false, other) => other,
         };
-        Self::RequestStatusUpdate { task_id, accepted, computed_status, reasons, run_id, exit_code: exit.code() }
+        Self::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
     }
 
-    /// Returns the answer about what is wrong with the configuration.
-    pub fn of_problems(task_id: TaskId, errors: Vec<String>) -> Self {
-        let exit = if errors.is_empty() { CommandExit::Proceed } else { CommandExit::SpecificationWrong };
-        Self::FixSpecification { task_id, accepted: errors.is_empty(), errors, exit_code: exit.code() }
+    /// Returns the answer about what is wrong, and about what a proposal would change. A proposal that is right and weakens is not
+    /// accepted: a person has to agree (C80).
+    pub fn of_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
+        let needs_person = changes.iter().any(|change| change.effect.needs_person());
+        let exit = match (errors.is_empty(), needs_person) {
+            (false, _) => CommandExit::SpecificationWrong,
+            (true, true) => CommandExit::PersonNeeded,
+            (true, false) => CommandExit::Proceed,
+        };
+        Self::FixSpecification { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
     }
 
     /// Returns the exit code of a command that ends with it.
@@ -130,14 +157,19 @@ mod tests {
         for (request, text) in [
             (status, r#"{"verb":"REQUEST_STATUS_UPDATE","taskId":"default","status":"COMPLETE"}"#),
             (AgentRequestV1::RequestRetest { task_id: task_id.clone() }, r#"{"verb":"REQUEST_RETEST","taskId":"default"}"#),
-            (AgentRequestV1::FixSpecification { task_id }, r#"{"verb":"FIX_SPECIFICATION","taskId":"default"}"#),
+            (
+                AgentRequestV1::FixSpecification { task_id, specification: None, path: None },
+                r#"{"verb":"FIX_SPECIFICATION","taskId":"default"}"#,
+            ),
         ] {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<AgentRequestV1>(text).unwrap(), request);
         }
-        let asked = |computed, exit| {
-            AgentAnswerV1::of_completion(TaskId::default_task(), CompletionStatus::Complete, computed, Vec::new(), None, exit)
-                .exit_code()
+        let asked = |computed_status, exit| {
+            let (reasons, open) = (Vec::new(), Vec::new());
+            let task_id = TaskId::default_task();
+            let computed = ComputedStatusV1 { task_id, computed_status, reasons, open, run_id: None, exit };
+            AgentAnswerV1::of_completion(CompletionStatus::Complete, computed).exit_code()
         };
         assert_eq!(asked(CompletionStatus::Complete, CommandExit::Proceed), 0);
         assert_eq!(asked(CompletionStatus::Incomplete, CommandExit::Proceed), 1, "a valid RED is not complete");

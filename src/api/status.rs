@@ -63,7 +63,7 @@ pub struct ProjectStatusV1 {
     pub serving: Serving,
     /// The task that was asked for first, else that of the configuration; then those there once were.
     pub tasks: Vec<TaskStatusV1>,
-    /// What is wrong: with the configuration, or with watching.
+    /// What is wrong: with the configuration, with watching, or with the task list since the last run but one.
     pub problems: Vec<String>,
 }
 

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
+use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
+    TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
@@ -29,8 +32,12 @@ pub(crate) enum Command {
     Init(InitOptions),
     Log(LogOptions),
     Show(ShowOptions),
+    Verify(VerifyOptions),
+    Export(ExportOptions),
+    Key(KeyOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
+    Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
     Daemon(DaemonOptions),
@@ -46,6 +53,7 @@ pub(crate) enum Command {
     Schema(SchemaOptions),
     Plan(PlanOptions),
     Approve(ApproveOptions),
+    Review(ReviewOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -339,6 +347,7 @@ impl Command {
         let is_json = match self {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
+            Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
             Self::Why(options) => options.json,
@@ -350,15 +359,19 @@ impl Command {
             Self::Service(options) => options.json,
             Self::Check(options) => options.json,
             Self::Plan(options) => options.json,
+            Self::Review(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)
+            | Self::Export(_)
+            | Self::Key(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)
             | Self::Api(_)
             | Self::Schema(_)
-            | Self::Approve(_) => false,
+            | Self::Approve(_)
+            | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

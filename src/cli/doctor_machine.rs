@@ -330,7 +330,10 @@ fn explain_missing(failure: &SpawnFailure) -> (String, String) {
             (format!("the directory `{directory}` is not there"), "mend `directory` of the check".to_owned())
         }
         // Nothing is started here, so nothing is refused: only a run sees these.
-        SpawnFailure::PortHeld { .. } | SpawnFailure::NotIsolated { .. } | SpawnFailure::Refused { .. } => {
+        SpawnFailure::PortHeld { .. }
+        | SpawnFailure::PromptUnreadable { .. }
+        | SpawnFailure::NotIsolated { .. }
+        | SpawnFailure::Refused { .. } => {
             (format!("a program cannot be started ({failure:?})"), "look at the command of the check".to_owned())
         }
     }

@@ -26,14 +26,15 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
         let Some((name, value)) = line.split_once('=') else {
-            return Err((index + 1, format!("`{line}` has no `=`")));
+            // The line itself is not said: it may be the rest of a secret of several lines.
+            return Err((index + 1, "the line has no `=`".to_owned()));
         };
         let name = name.trim();
         let is_name = !name.is_empty()
             && !name.starts_with(|character: char| character.is_ascii_digit())
             && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
         if !is_name {
-            return Err((index + 1, format!("`{name}` is not a variable's name")));
+            return Err((index + 1, "what stands before `=` is not a variable's name".to_owned()));
         }
         variables.push((name.to_owned(), unquote(value.trim()).to_owned()));
     }

@@ -10,11 +10,13 @@ mod doctor_machine;
 mod env_file;
 mod environment;
 mod error;
+mod evidence_arguments;
 mod installation;
 mod live_line;
 mod logging;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 mod render;
+mod review_arguments;
 mod screen;
 mod service;
 mod service_arguments;
@@ -60,11 +62,15 @@ pub fn main() -> ExitCode {
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
     match arguments.command {
+        Command::Review(options) => commands::review::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),
         Command::Watch(options) => commands::watch::execute(&options, environment),
         Command::Init(options) => commands::init::execute(&options, environment),
         Command::Log(options) => commands::log::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
+        Command::Verify(options) => commands::verify::execute(&options, environment),
+        Command::Export(options) => commands::export::execute(&options, environment),
+        Command::Key(options) => commands::key::execute(&options, environment),
         Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Status(options) => commands::status::execute(&options, environment),
@@ -76,6 +82,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
+        Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
         Command::Schema(_) => commands::schema::execute(),

@@ -154,11 +154,12 @@ pub(crate) enum ServiceVerb {
 /// since it last passed.
 ///
 /// Exit codes: of `status` 0 if the task has the status that was asked for; of `retest` those of `proctor run`, 1 if nothing has
-/// changed, 3 if the budget is spent; of `fix` 0 if the configuration is right, else 4.
+/// changed, 3 if the budget is spent; of `fix` 0 if it is right, 4 if not, 3 if a proposal is right and weakens what is demanded.
 ///
 /// Examples:
 ///   proctor request status COMPLETE
 ///   proctor request retest
+///   proctor request fix --task T117 --proposal fixed.json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RequestOptions {
@@ -175,7 +176,7 @@ pub(crate) struct RequestOptions {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RequestVerb {
     /// REQUEST_STATUS_UPDATE: what the task amounts to, by the sealed report of the last run, for the tree as it is now
     Status {
@@ -185,8 +186,12 @@ pub(crate) enum RequestVerb {
     },
     /// REQUEST_RETEST: run the checks once more, within the task's budget
     Retest,
-    /// FIX_SPECIFICATION: read the configuration again and say what is still wrong
-    Fix,
+    /// FIX_SPECIFICATION: read the configuration, or the task's specification, again and say what is still wrong
+    Fix {
+        /// A proposed specification: say what it would change in the one there is. Nothing is written
+        #[arg(long, value_name = "FILE")]
+        proposal: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -203,6 +208,34 @@ impl From<StatusArgument> for CompletionStatus {
             StatusArgument::Incomplete => Self::Incomplete,
         }
     }
+}
+
+/// Keep a list of tasks in the project, for people and agents to read
+///
+/// Between lines that mark what is proctor's, the list has every task with its box, and the debt, as the last sealed verdicts have
+/// them. What is changed there by hand is put back and recorded; everything else in the file is yours.
+///
+/// Examples:
+///   proctor tasks init
+///   proctor tasks init --file docs/tasks.md
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TasksOptions {
+    #[command(subcommand)]
+    pub(crate) verb: TasksVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TasksVerb {
+    /// Name the file in proctor.toml, and write the blocks into it
+    Init {
+        /// The project's directory
+        #[arg(default_value = ".", value_name = "DIR")]
+        directory: PathBuf,
+        /// The Markdown file, relative to the project; where proctor.toml names one already, that one is meant
+        #[arg(long, default_value = "tasks.md", value_name = "FILE")]
+        file: String,
+    },
 }
 
 /// Describe the control socket of the service, with examples

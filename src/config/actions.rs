@@ -120,14 +120,17 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let after = section.optional(document, "after", list(filled_text("\"types\""), "[\"types\"]"));
     let retries = section.optional(document, "retries", number(0..=MOST_RETRIES, "2")).map_or(0, |placed| placed.value);
     let reuse = section.optional(document, "reuse", choice(REUSE)).map_or(run.reuse, |placed| placed.value);
+    let prompt = section.optional(document, "prompt", inner_file("\"docs/review.md\""));
+    let accept_split_emphasis = section.optional(document, "accept_split_emphasis", boolean);
     let coverage = read_coverage(section, document);
+    let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let policy = read_override(&section.table(document, "policy"), document);
     let action = action?;
     let policy = Placed { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
     let after = after.unwrap_or_else(|| Placed { value: Vec::new(), place: None });
     let retries = u8::try_from(retries).expect("the range is checked");
     let paths = paths.map(|paths| paths.value).unwrap_or_default();
-    Some(Check { action, tool, paths, after, retries, reuse, coverage, policy })
+    Some(Check { action, tool, paths, after, retries, reuse, prompt, accept_split_emphasis, coverage, control, policy })
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

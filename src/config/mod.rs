@@ -29,6 +29,7 @@ pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
-    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, WatchSettings, WatchedTasks,
+    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings, WatchSettings,
+    WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

@@ -31,6 +31,21 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     if is_name { Ok(name) } else { Err(Wrong::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
+/// Reads the path of the task list; empty: none is kept. It is no part of the tree, so nothing but Markdown may be one.
+pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+    const EXAMPLE: &str = "\"tasks.md\"";
+    let path = text(EXAMPLE)(value)?;
+    if path.is_empty() {
+        return Ok(path);
+    }
+    let path = normalised(&path)?;
+    let is_plain = !path.contains(|character: char| character.is_control());
+    if is_plain && Path::new(&path).extension().is_some_and(|extension| extension == "md") {
+        return Ok(path);
+    }
+    Err(Wrong::new("the task list is a Markdown file below the project's root, with a name that ends in `.md`").example(EXAMPLE))
+}
+
 /// Reads a glob that is matched against paths relative to the project.
 pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;

@@ -7,12 +7,14 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::duration::duration_text;
-use crate::config::paths::{ignore_pattern, link_name};
+use crate::config::paths::{ignore_pattern, link_name, task_list};
 use crate::config::policy::read_policy;
 use crate::config::problem::Problem;
 use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
-use crate::config::settings::{Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, WatchSettings, WatchedTasks};
+use crate::config::settings::{
+    Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
+};
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
 use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings, TaskId};
 
@@ -81,6 +83,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         run,
         watch: read_watch(&top.table(document, "watch"), document),
         evidence: read_evidence(&top.table(document, "evidence"), document),
+        tasks: read_tasks(&top.table(document, "tasks"), document),
         queue: read_queue(&top.table(document, "queue"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
@@ -152,6 +155,11 @@ fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> Evidence
         link: section.setting(document, "link", link_name).value,
         lock_wait: section.setting(document, "lock_wait", duration(Duration::ZERO..=longest, "\"60s\"")).value,
     }
+}
+
+fn read_tasks(section: &Section<'_>, document: &mut Document<'_>) -> TaskSettings {
+    let file = section.setting(document, "file", task_list).value;
+    TaskSettings { file: Some(file).filter(|file| !file.is_empty()) }
 }
 
 fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettings {

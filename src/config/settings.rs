@@ -30,6 +30,8 @@ pub struct Configuration {
     pub watch: WatchSettings,
     /// `[evidence]`.
     pub evidence: EvidenceSettings,
+    /// `[tasks]`.
+    pub tasks: TaskSettings,
     /// `[queue]`.
     pub queue: QueueSettings,
     /// `[environment]`.
@@ -99,8 +101,14 @@ pub struct Check {
     pub retries: u8,
     /// When an earlier verdict may stand for it.
     pub reuse: Reuse,
+    /// What a review's reviewer is given: a file of the project; none: nothing.
+    pub prompt: Option<Placed<String>>,
+    /// Whether emphasis around the label of a review's verdict alone is accepted; none: not said, which means it is.
+    pub accept_split_emphasis: Option<Placed<bool>>,
     /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
+    /// Whether tests that must fail are run before.
+    pub control: bool,
     /// What differs from the tool's policy.
     pub policy: Placed<PolicyOverride>,
 }
@@ -188,6 +196,13 @@ pub struct EvidenceSettings {
     pub link: String,
     /// How long a run waits for the project's lock (S2).
     pub lock_wait: Duration,
+}
+
+/// `[tasks]`: the list of tasks that is kept in the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSettings {
+    /// The file, relative to the project; none: no list is kept.
+    pub file: Option<String>,
 }
 
 /// `[queue]`: how many actions go on at once on the machine.

@@ -47,7 +47,7 @@ mod messages {
         proctor.toml:4:2: sandbx: unknown key `sandbx`
           did you mean `sandbox`?
         proctor.toml:5:2: custody: unknown key `custody`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, queue, environment, sandbox, tdd, routing, policy
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, environment, sandbox, tdd, routing, policy
         ");
     }
 
@@ -230,7 +230,7 @@ mod messages {
         proctor.toml:3:1: watch.bel: unknown key `bel`
           did you mean `bell`?
         proctor.toml:4:10: a value is missing
-        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile", "generic"
+        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile", "review", "generic"
           did you mean `pytest`?
         proctor.toml:8:8: evidence.link: the link is one visible name in the project's root
           for example `link = "evidence"`

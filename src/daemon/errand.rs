@@ -5,7 +5,10 @@
 use crate::config::Configuration;
 use crate::daemon::worker::Unplanned;
 use crate::model::{Asker, Plan, TaskId, TddState};
-use crate::run::{Attendance, Completion, CycleChange, Described, GrantedRetest, RunError, Scope, Settings, Workspace};
+use crate::run::{
+    Attendance, Completion, CycleChange, Described, GrantedRetest, Proposal, ReviewedSpecification, RunError, Scope, Settings,
+    Workspace, review_specification,
+};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub enum ErrandKind {
     Retest,
     /// Read the configuration again.
     Problems,
+    /// Read the specification of the task again, or a proposed one.
+    Review(Option<Proposal>),
 }
 
 /// What came of it.
@@ -42,6 +47,8 @@ pub enum ErrandDone {
     Retest(GrantedRetest),
     /// What is wrong with the configuration.
     Problems(Vec<String>),
+    /// What is wrong with the specification, or with a proposed one, and what that would change.
+    Reviewed(ReviewedSpecification),
 }
 
 /// Why it could not be done.
@@ -56,7 +63,21 @@ pub enum ErrandTrouble {
 }
 
 impl Errand {
-    /// Does it.
+    /// Reads a specification, or what is proposed instead; that needs no plan, and a specification that is wrong has none.
+    ///
+    /// # Errors
+    /// As [`ErrandTrouble`] lists.
+    pub(super) fn review(
+        &self,
+        proposal: Option<&Proposal>,
+        scope: &Scope,
+        settings: &Settings,
+    ) -> Result<ErrandDone, ErrandTrouble> {
+        let reviewed = review_specification(&scope.root, settings, &self.task, proposal);
+        reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
+    }
+
+    /// Does anything else, which needs the plan of its task.
     ///
     /// # Errors
     /// As [`ErrandTrouble`] lists.
@@ -80,9 +101,9 @@ impl Errand {
                 let changed = workspace.change_cycle(&scope, &settings, &self.task, change, attendance);
                 changed.map(|state| ErrandDone::Cycle(Box::new(state)))
             }
-            ErrandKind::Completion => workspace.completion(&scope, described).map(ErrandDone::Completion),
+            ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Completion),
             ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Retest),
-            ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
+            ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
         };
         done.map_err(ErrandTrouble::Run)
     }

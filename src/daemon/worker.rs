@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use crate::config::Configuration;
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
-use crate::daemon::errand::{Errand, ErrandDone, ErrandTrouble};
+use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
@@ -261,6 +261,9 @@ impl Bench {
     fn go_on_errand(&mut self, errand: &Errand) -> Result<ErrandDone, ErrandTrouble> {
         let reloaded = match (self.reload)() {
             Ok(mut reloaded) => {
+                if let ErrandKind::Review(proposal) = &errand.what {
+                    return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
+                }
                 let plan = self.plan_of(&mut reloaded, &errand.task, &Hints::Everything).map_err(ErrandTrouble::Run)?;
                 plan.map(|plan| (plan, reloaded.settings, reloaded.configuration))
             }
@@ -354,7 +357,7 @@ impl Bench {
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
         self.rules = Some(now);
         // Wrong patterns fail the run itself, with their reasons.
-        if let (true, Ok(matcher)) = (is_new, settings.new_matcher()) {
+        if let (true, Ok(matcher)) = (is_new, settings.new_watching_matcher()) {
             let _gone = (self.report)(WorkerReport::Rules(Box::new(matcher), pace));
         }
     }

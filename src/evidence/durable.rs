@@ -14,9 +14,11 @@ pub enum DurableStep {
     FilesSynced,
     /// `execution-report.json` is written and not yet synced.
     ReportWritten,
+    /// The signatures of the report are written and not yet synced.
+    SignaturesWritten,
     /// `SHA256SUMS` is written and not yet synced.
     ManifestWritten,
-    /// Report, manifest and the directory's entries are on disk.
+    /// Report, signatures, manifest and the directory's entries are on disk.
     DirectorySynced,
     /// The ledger line is on disk: the commit.
     LedgerCommitted,
@@ -33,11 +35,12 @@ pub type Observer<'a> = &'a dyn Fn(DurableStep);
 
 impl DurableStep {
     /// All steps in their order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::RunRecordWritten,
         Self::RunRecordSynced,
         Self::FilesSynced,
         Self::ReportWritten,
+        Self::SignaturesWritten,
         Self::ManifestWritten,
         Self::DirectorySynced,
         Self::LedgerCommitted,
@@ -53,6 +56,7 @@ impl DurableStep {
             Self::RunRecordSynced => "run-record-synced",
             Self::FilesSynced => "files-synced",
             Self::ReportWritten => "report-written",
+            Self::SignaturesWritten => "signatures-written",
             Self::ManifestWritten => "manifest-written",
             Self::DirectorySynced => "directory-synced",
             Self::LedgerCommitted => "ledger-committed",

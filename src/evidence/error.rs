@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::model::{ProjectId, Sequence};
+use crate::evidence::KeyProblem;
+use crate::model::{ProjectId, RunId, Sequence};
 
 /// What to do about causes that the operating system names.
 const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
@@ -112,6 +113,26 @@ pub enum EvidenceError {
         /// The project.
         project: ProjectId,
     },
+    /// A key cannot be used.
+    #[error("`{}` cannot be used: {problem}", path.display())]
+    Key {
+        /// The file of it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: KeyProblem,
+    },
+    /// A run was made before there was a key.
+    #[error("run {run_id} is not signed: it was made before signatures")]
+    NotSigned {
+        /// The run.
+        run_id: RunId,
+    },
+    /// No line of the ledger is about a run.
+    #[error("no line of the ledger is about run {run_id}")]
+    NotInLedger {
+        /// The run.
+        run_id: RunId,
+    },
     /// Something in a run directory is no regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign {
@@ -165,6 +186,9 @@ impl EvidenceError {
             Self::LedgerChanged { .. } => "let no other program write there, then run the command again",
             Self::LedgerFailed { .. } => "see the first error, mend its cause and start proctor again",
             Self::NotRecovered { .. } | Self::RunIsOpen { .. } => "this is a fault of proctor; please report it",
+            Self::Key { .. } => "put it back from a backup; where it is lost, `proctor key rotate --lost` begins with a new one",
+            Self::NotSigned { .. } => "export a newer run, or copy its directory as it is",
+            Self::NotInLedger { .. } => "`proctor verify` says what is wrong with it",
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",
         }
     }

@@ -8,7 +8,10 @@ use nix::libc;
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{FILE_MODE, sync_directory, write_new};
+use crate::evidence::keys;
 use crate::evidence::ledger_tail::{ChainEnd, find_end};
+use crate::evidence::line_signature::sign_line;
+use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock};
 use crate::model::{Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Sequence, Timestamp};
 
@@ -20,7 +23,9 @@ pub struct Ledger {
     end: ChainEnd,
     torn: Option<PathBuf>,
     health: Health,
-    _lock: ProjectLock,
+    /// The key, once a line was to be signed. It stays the right one as long as the lock is held: who changes keys holds every lock.
+    signer: Option<Signer>,
+    lock: ProjectLock,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +54,20 @@ impl Ledger {
         }
         let end = find_end(&file, &path)?;
         let torn = cut_torn_line(&file, &path, &end)?;
-        Ok(Self { path, file, end, torn, health: Health::Sound, _lock: lock.clone() })
+        Ok(Self { path, file, end, torn, health: Health::Sound, signer: None, lock: lock.clone() })
+    }
+
+    /// Takes over the key that was read while the run went on.
+    pub(super) fn use_signer(&mut self, signer: Option<Signer>) {
+        self.signer = self.signer.take().or(signer);
+    }
+
+    /// Returns the key that signs; it is made where there is none.
+    pub(super) fn signer(&mut self, now: Timestamp) -> Result<&Signer, EvidenceError> {
+        if self.signer.is_none() {
+            self.signer = Some(keys::signer(self.lock.store(), now)?);
+        }
+        Ok(self.signer.as_ref().expect("it was just set"))
     }
 
     /// Appends a line and waits until it is on disk: the commit point of whatever it records.
@@ -61,16 +79,18 @@ impl Ledger {
         if length != self.end.length {
             return Err(EvidenceError::LedgerChanged { path: self.path.clone() });
         }
-        let line = LedgerLine {
+        let mut line = LedgerLine {
             schema: LEDGER_SCHEMA.to_owned(),
             sequence: self.end.next_sequence(),
             previous: self.end.hash,
             time: now,
             asker: asker.clone(),
             body,
+            signature: None,
         };
-        let mut bytes = serde_json::to_vec(&line)
-            .map_err(|source| EvidenceError::Encode { name: self.path.display().to_string(), source })?;
+        let unsigned = self.encode(&line)?;
+        line.signature = Some(sign_line(&unsigned, self.signer(now)?));
+        let mut bytes = self.encode(&line)?;
         let hash = Digest::of(&bytes);
         bytes.push(b'\n');
         self.write_durably(&bytes)?;
@@ -101,6 +121,11 @@ impl Ledger {
     /// Returns the file a torn last line was put aside to when the ledger was opened.
     pub fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()
+    }
+
+    fn encode(&self, line: &LedgerLine) -> Result<Vec<u8>, EvidenceError> {
+        let named = |source| EvidenceError::Encode { name: self.path.display().to_string(), source };
+        serde_json::to_vec(line).map_err(named)
     }
 
     fn write_durably(&mut self, bytes: &[u8]) -> Result<(), EvidenceError> {

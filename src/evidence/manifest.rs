@@ -23,6 +23,37 @@ pub(super) fn render_manifest(files: &BTreeMap<Vec<u8>, Digest>) -> Vec<u8> {
     text
 }
 
+/// Reads a manifest back; none unless it is what [`render_manifest`] makes, byte for byte.
+pub(super) fn parse_manifest(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Digest>> {
+    let mut files = BTreeMap::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n")?;
+        let (line, is_escaped) = line.strip_prefix(b"\\").map_or((line, false), |rest| (rest, true));
+        let (hex, rest) = line.split_at_checked(64)?;
+        let name = rest.strip_prefix(b"  ")?;
+        let name = if is_escaped { unescape(name)? } else { name.to_vec() };
+        files.insert(name, Digest::try_from(String::from_utf8(hex.to_vec()).ok()?).ok()?);
+    }
+    (render_manifest(&files) == bytes).then_some(files)
+}
+
+fn unescape(name: &[u8]) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(name.len());
+    let mut bytes = name.iter();
+    while let Some(byte) = bytes.next() {
+        plain.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'\\' => b'\\',
+                b'n' => b'\n',
+                b'r' => b'\r',
+                _ => return None,
+            },
+            other => *other,
+        });
+    }
+    Some(plain)
+}
+
 fn escape(name: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(name.len());
     for byte in name {
@@ -48,5 +79,26 @@ mod tests {
         let hex = digest.hex();
         let expected = format!("{hex}  a b\n{hex}  b\n\\{hex}  c\\nd\\r\n\\{hex}  e\\\\f\n");
         assert_eq!(String::from_utf8(render_manifest(&files)).unwrap(), expected);
+        assert_eq!(parse_manifest(expected.as_bytes()), Some(files));
+    }
+
+    #[test]
+    fn what_is_not_written_so_is_no_manifest() {
+        let hex = Digest::of(b"").hex();
+        assert_eq!(parse_manifest(b""), Some(BTreeMap::new()));
+        for bad in [
+            format!("{hex}  a"),
+            format!("{hex} a\n"),
+            format!("{hex} *a\n"),
+            format!("{hex}  b\n{hex}  a\n"),
+            format!("{hex}  a\n{hex}  a\n"),
+            format!("\\{hex}  a\n"),
+            format!("\\{hex}  a\\x\n"),
+            format!("{}  a\n", hex.to_uppercase()),
+            "short\n".to_owned(),
+            format!("{hex}  a\n\n"),
+        ] {
+            assert_eq!(parse_manifest(bad.as_bytes()), None, "{bad:?}");
+        }
     }
 }

@@ -15,26 +15,32 @@
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
-//! `project_link` and `git` the link for people · `history` reading back.
+//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `verification` whether it is what
+//! it was.
 
 mod artifact;
 mod background;
 mod durable;
 mod error;
+mod export;
 mod file_look;
 mod files;
+mod find;
 mod git;
 mod history;
 mod holder;
+mod keys;
 mod ledger;
 mod ledger_lines;
 mod ledger_tail;
+mod line_signature;
 mod lock;
 mod lock_file;
 mod lock_record;
 mod manifest;
 mod names;
 mod output;
+mod project_file;
 mod project_link;
 mod publish;
 mod random;
@@ -43,8 +49,10 @@ mod recovery;
 mod run_directory;
 mod scratch;
 mod seal;
+mod signing;
 mod slot;
 mod store;
+mod verification;
 
 #[cfg(test)]
 mod testing;
@@ -53,25 +61,31 @@ pub use artifact::{Artifact, Refused, take_artifact};
 pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
+pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run};
 pub use file_look::{Reading, look_at_file};
+pub use find::{find_evidence, find_registered, known_runs, signing_key_of};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
 pub use history::{
     StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_file, read_report, read_start_record,
 };
 pub use holder::Holder;
+pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;
 pub use ledger_lines::{LedgerLines, read_lines};
 pub use lock::{LockError, ProjectLock};
 pub use lock_file::Waiting;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
-pub use names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
+pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 pub use output::{OutputDirectory, remove_outputs_of_run};
+pub use project_file::{ProjectFileError, Replaced, read_project_file, replace_project_file};
 pub use project_link::{FoundThere, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
-pub use random::mint_project_id;
+pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{FoundFile, InterruptedRun, recover};
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch::Scratch;
 pub use seal::{SealedRun, Sealing, drop_superseded, seal};
+pub use signing::{KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
 pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;
+pub use verification::{Checked, Fault, FaultKind, Subject, verify_directory, verify_keys, verify_project};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::evidence::EvidenceError;
+use crate::model::RunId;
 
 /// The report of a run.
 pub const REPORT_NAME: &str = "execution-report.json";
@@ -10,12 +11,30 @@ pub const REPORT_NAME: &str = "execution-report.json";
 pub const MANIFEST_NAME: &str = "SHA256SUMS";
 /// The start record of a run.
 pub const START_RECORD_NAME: &str = "run.json";
+/// The signature of the report, for `ssh-keygen -Y verify`.
+pub const SIGNATURE_NAME: &str = "execution-report.json.sig";
+/// What the file of a run's attestations ends with; before it stands the run's id.
+pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
+/// Where an export has the run's directory.
+pub(super) const EXPORTED_RUN: &str = "run";
+/// Where an export has the run's line of the ledger.
+pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
 /// What a half-written file is renamed to begins so.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
 /// A file name is at most this long on Linux (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
-const OWN_NAMES: [&str; 3] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME];
+const OWN_NAMES: [&str; 4] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME, SIGNATURE_NAME];
+
+/// Returns the name of the file with a run's attestations.
+pub fn statements_name(run_id: &RunId) -> String {
+    format!("{run_id}{STATEMENTS_SUFFIX}")
+}
+
+/// Returns whether a file of this name is written while a run is sealed, and may be half-written when proctor dies.
+pub(super) fn is_written_while_sealing(name: &str) -> bool {
+    [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
+}
 
 /// Refuses a name that is not one plain component.
 pub(super) fn check_component(name: &str) -> Result<(), EvidenceError> {
@@ -29,7 +48,7 @@ pub(super) fn check_component(name: &str) -> Result<(), EvidenceError> {
 /// Refuses a name that a file written during a run may not have.
 pub(super) fn check_new_name(name: &str) -> Result<(), EvidenceError> {
     check_component(name)?;
-    if OWN_NAMES.contains(&name) || name.starts_with(RECOVERED_PREFIX) {
+    if OWN_NAMES.contains(&name) || name.ends_with(STATEMENTS_SUFFIX) || name.starts_with(RECOVERED_PREFIX) {
         return Err(EvidenceError::Name { name: name.to_owned() });
     }
     Ok(())
@@ -53,7 +72,9 @@ mod tests {
         for good in ["STEP.3-typescript-compilation.log", "a b", "ü", "a\\b"] {
             assert!(check_new_name(good).is_ok(), "{good}");
         }
-        for own in ["run.json", "SHA256SUMS", "execution-report.json", "recovered-x"] {
+        for own in
+            ["run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", "recovered-x"]
+        {
             assert!(check_new_name(own).is_err(), "{own}");
         }
     }

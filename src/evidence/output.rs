@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{DIRECTORY_MODE, if_there, list};
+use crate::evidence::files::{DIRECTORY_MODE, if_there, list, write_new};
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
@@ -35,6 +35,25 @@ impl OutputDirectory {
         let path = run_directory.join(name);
         lock.create_directory(&path)?;
         Ok(Self { path })
+    }
+
+    /// Creates the directory of an attempt's control: what that leaves is nothing the attempt finds.
+    pub fn create_for_control(
+        lock: &ProjectLock,
+        run_id: &RunId,
+        action_id: &ActionId,
+        attempt: u32,
+    ) -> Result<Self, EvidenceError> {
+        let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
+        lock.create_directories(&run_directory)?;
+        let path = run_directory.join(format!("{action_id}-control-{attempt}"));
+        lock.create_directory(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Puts a file of ours into it, before anything is started.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), EvidenceError> {
+        write_new(&self.path.join(name), bytes).map(drop)
     }
 
     /// Returns where it lies: the value of `PROCTOR_OUT`.

@@ -10,7 +10,7 @@ use crate::evidence::files::{if_there, list, remove_file, rename};
 use crate::evidence::{EvidenceError, FileOperation, MANIFEST_NAME, ProjectLock};
 use crate::model::{RunId, TaskId};
 
-const LATEST: &str = "latest";
+pub(super) const LATEST: &str = "latest";
 const NEW_LATEST: &str = ".latest.new";
 
 /// Makes `latest` of the task point to a sealed run, and gives every file of it its name beside `latest`:

@@ -1,4 +1,4 @@
-//! The one thing that is random: a new project's id.
+//! What is random: a new project's id, and the name of a test that must fail.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,6 +17,15 @@ pub fn mint_project_id(directory_name: &str) -> Result<ProjectId, EvidenceError>
     let mut file = File::open(source).map_err(failed(FileOperation::Open, source))?;
     file.read_exact(&mut bytes).map_err(failed(FileOperation::Read, source))?;
     Ok(ProjectId::mint(directory_name, u32::from_ne_bytes(bytes)))
+}
+
+/// Mints sixteen hexadecimal digits that nobody could know before.
+pub fn mint_nonce() -> Result<String, EvidenceError> {
+    let source = Path::new(RANDOM_SOURCE);
+    let mut bytes = [0_u8; 8];
+    let mut file = File::open(source).map_err(failed(FileOperation::Open, source))?;
+    file.read_exact(&mut bytes).map_err(failed(FileOperation::Read, source))?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::evidence::error::failed;
 use crate::evidence::files::{hash_file, if_there, list, read_plain, rename, seal_files};
 use crate::evidence::lock::LeftBehind;
-use crate::evidence::names::{MANIFEST_NAME, RECOVERED_PREFIX, REPORT_NAME, START_RECORD_NAME, last_component};
+use crate::evidence::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_while_sealing, last_component};
 use crate::evidence::output::remove_leftover_outputs;
 use crate::evidence::seal::{ForeignEntries, join, regular_files, seal_synced};
 use crate::evidence::{
@@ -116,7 +116,9 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             | LedgerBody::Override(_)
             | LedgerBody::Serving(_)
             | LedgerBody::Retest(_)
-            | LedgerBody::Approval(_) => {}
+            | LedgerBody::Approval(_)
+            | LedgerBody::TaskList(_)
+            | LedgerBody::Violation(_) => {}
         }
     }
     Ok(committed)
@@ -163,11 +165,11 @@ fn seal_interrupted(
     seal_synced((lock.store(), directory), digests, sealing, ledger, asker, now, &|_| {}).map(drop)
 }
 
-/// Renames a report, a manifest and temporary files, which may be half-written, to `recovered-…`.
+/// Renames a report, signatures, a manifest and temporary files, which may be half-written, to `recovered-…`.
 fn set_half_written_aside(directory: &Path) -> Result<(), EvidenceError> {
     for entry in list(directory)? {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name == REPORT_NAME || name == MANIFEST_NAME || name.starts_with('.') {
+        if is_written_while_sealing(&name) || name.starts_with('.') {
             let plain = name.trim_start_matches('.');
             let free = (1_u32..)
                 .map(|number| match number {

@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{create_directories, seal_files, sync_directory, write_new};
+use crate::evidence::keys::find_signer;
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
+use crate::evidence::signing::Signer;
 use crate::evidence::{Background, EvidenceError, FileOperation, OpenRun, Pending, ProjectLock};
 use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
@@ -32,6 +34,8 @@ pub struct RunDirectory {
     /// Files whose sync is begun.
     pub(super) on_their_way: BTreeSet<PathBuf>,
     pub(super) syncs: Vec<SyncHandle>,
+    /// The key that will sign, read beside the run.
+    pub(super) signer: Option<Pending<Option<Signer>>>,
     pub(super) is_open: RunIsOpen,
 }
 
@@ -76,6 +80,7 @@ impl RunDirectory {
             complete: Vec::new(),
             on_their_way: BTreeSet::new(),
             syncs: Vec::new(),
+            signer: None,
             is_open,
         })
     }
@@ -133,6 +138,9 @@ impl RunDirectory {
                 seal_files(&[path])?;
                 sync_entries(&directory)
             }));
+            let store = self.lock.store().clone();
+            // A key that cannot be read is read again when the run is sealed, and said then.
+            self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
         }
         let paths = std::mem::take(&mut self.complete);
         if !paths.is_empty() {
@@ -224,7 +232,9 @@ mod tests {
         assert_eq!(std::fs::read(run.path().join("STEP.3-x.log")).unwrap(), b"abc");
         assert_eq!(mode(&run.path().join("STEP.3-x.log")), 0o600);
         assert_eq!(mode(run.path()), 0o700);
-        for bad in ["../x", ".x", "run.json", "SHA256SUMS", "execution-report.json", ""] {
+        for bad in
+            ["../x", ".x", "run.json", "SHA256SUMS", "execution-report.json", "execution-report.json.sig", "x.intoto.jsonl", ""]
+        {
             assert!(run.write(bad, b"", EvidenceKind::TerminalOutput, None).is_err(), "{bad}");
             assert!(run.create_file(bad).is_err(), "{bad}");
         }

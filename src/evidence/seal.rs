@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::evidence::error::failed;
 use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_new};
 use crate::evidence::manifest::render_manifest;
-use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, START_RECORD_NAME};
+use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::evidence::output::remove_outputs_of_run;
 use crate::evidence::run_directory::SyncHandle;
-use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, RunDirectory, Store};
+use crate::evidence::signing::{Envelope, RunStatements, Signer, sign_for_ssh};
+use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, Pending, RunDirectory, Store};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
+use crate::report::AttestedRun;
 
 /// What a run is sealed with.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub struct Sealing {
     pub report: Vec<u8>,
     /// What the ledger says of the run. Its `manifest_hash` is computed while sealing, whatever it holds before.
     pub record: RunRecord,
+    /// What of the report is attested beside it.
+    pub attested: AttestedRun,
 }
 
 /// A sealed run: its line and where it ends, for the index.
@@ -67,6 +71,7 @@ pub fn seal(
     run.syncs.drain(..).try_for_each(SyncHandle::join)?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
+    ledger.use_signer(run.signer.take().and_then(Pending::wait).flatten());
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
     let sealed = seal_synced((run.lock.store(), &run.path), digests, sealing, ledger, asker, now, observer)?;
     drop(run.is_open);
@@ -91,7 +96,7 @@ pub fn drop_superseded(
     Ok((line, ledger.length()))
 }
 
-/// Writes report and manifest of a directory whose other files are synced, and commits.
+/// Writes report, signatures and manifest of a directory whose other files are synced, and commits.
 pub(super) fn seal_synced(
     (store, directory): (&Store, &Path),
     mut digests: BTreeMap<Vec<u8>, Digest>,
@@ -101,24 +106,42 @@ pub(super) fn seal_synced(
     now: Timestamp,
     observer: Observer<'_>,
 ) -> Result<SealedRun, EvidenceError> {
-    let Sealing { report, mut record } = sealing;
     let report_path = directory.join(REPORT_NAME);
-    write_new(&report_path, &report)?;
-    digests.insert(REPORT_NAME.into(), Digest::of(&report));
+    write_new(&report_path, &sealing.report)?;
     observer(DurableStep::ReportWritten);
+    let mut paths = vec![report_path];
+    let signatures = signatures(&sealing, &digests, ledger.signer(now)?);
+    digests.insert(REPORT_NAME.into(), Digest::of(&sealing.report));
+    for (name, bytes) in signatures {
+        let path = directory.join(&name);
+        write_new(&path, &bytes)?;
+        digests.insert(name.into_bytes(), Digest::of(&bytes));
+        paths.push(path);
+    }
+    observer(DurableStep::SignaturesWritten);
     let manifest = render_manifest(&digests);
     let manifest_path = directory.join(MANIFEST_NAME);
     write_new(&manifest_path, &manifest)?;
+    paths.push(manifest_path);
     observer(DurableStep::ManifestWritten);
     // One wait for all of them: nothing before the commit relies on one being on disk earlier than another.
-    let files = SyncHandle::begin(store.background(), move || seal_files(&[report_path, manifest_path]));
+    let files = SyncHandle::begin(store.background(), move || seal_files(&paths));
     let entries = sync_directory(directory);
     files.join().and(entries)?;
     observer(DurableStep::DirectorySynced);
+    let mut record = sealing.record;
     record.manifest_hash = Digest::of(&manifest);
     let line = ledger.append(LedgerBody::Run(Box::new(record)), asker, now)?;
     observer(DurableStep::LedgerCommitted);
     Ok(SealedRun { line, offset_after: ledger.length(), directory: directory.to_owned() })
+}
+
+/// Returns the files that sign a run (S4), by name: one for `ssh-keygen`, one with the statements for programs that know in-toto.
+fn signatures(sealing: &Sealing, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
+    let Sealing { report, record, attested } = sealing;
+    let statements = RunStatements { record, attested, report: Digest::of(report), files };
+    let envelopes = statements.to_payloads().map(|payload| Envelope::sign(&payload, signer).to_line());
+    [(SIGNATURE_NAME.to_owned(), sign_for_ssh(report, signer)), (statements_name(&record.run_id), envelopes.concat())]
 }
 
 /// Returns the names of the regular files in a run directory.

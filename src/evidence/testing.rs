@@ -9,6 +9,7 @@ use crate::evidence::{
     InterruptedRun, Ledger, Observer, ProjectLock, RunDirectory, SealedRun, Sealing, Store, Waiting, recover, seal,
 };
 use crate::model::{Asker, Digest, EvidenceKind, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
+use crate::report::AttestedRun;
 
 pub(super) fn now() -> Timestamp {
     Timestamp::from_millis(1_772_616_600_120)
@@ -43,10 +44,15 @@ pub(super) fn record(run_id: &RunId, task: &TaskId, report: &[u8], status: Overa
     RunRecord::without_verdict(run_id.clone(), task.clone(), Digest::of(report), status, (now(), now()))
 }
 
+fn attested(project: &ProjectId) -> AttestedRun {
+    AttestedRun { project: project.clone(), isolation: None, passed: Vec::new(), warned: Vec::new(), failed: Vec::new() }
+}
+
 /// Makes the report of an interrupted run.
 pub(super) fn report_interrupted(run: &InterruptedRun) -> Sealing {
     let report = format!("interrupted {}", run.run_id).into_bytes();
-    Sealing { record: record(&run.run_id, &run.task, &report, OverallStatus::Interrupted), report }
+    let record = record(&run.run_id, &run.task, &report, OverallStatus::Interrupted);
+    Sealing { record, report, attested: attested(&run.project) }
 }
 
 impl TestStore {
@@ -86,7 +92,7 @@ impl TestStore {
 
     pub(super) fn sealing(&self, number: u64, status: OverallStatus) -> Sealing {
         let report = self.report(number);
-        Sealing { record: record(&run_id(number), &self.task, &report, status), report }
+        Sealing { record: record(&run_id(number), &self.task, &report, status), report, attested: attested(&self.project) }
     }
 
     /// Carries a run out from its beginning to its commit.

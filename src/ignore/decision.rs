@@ -39,6 +39,8 @@ pub enum RuleSource {
     AlwaysOut(&'static str),
     /// The evidence link of the project (S1).
     EvidenceLink,
+    /// The task list that proctor writes into.
+    TaskList,
     /// `watch.ignore`.
     Ignore,
     /// `watch.include`.

@@ -22,6 +22,16 @@ pub struct MatcherSettings {
     pub include: Vec<String>,
     /// The name of the evidence link at the root, if there is one (S1).
     pub evidence_link: Option<String>,
+    /// The task list that proctor writes into, if there is one: its path, relative to the root.
+    pub task_list: Option<String>,
+}
+
+impl MatcherSettings {
+    /// Returns the settings of whoever watches the tree: he hears of the task list too, which is no part of it, so that a change of
+    /// it by hand is found at once. The look that follows finds the tree as it was, and runs nothing.
+    pub fn for_watching(&self) -> Self {
+        Self { task_list: None, ..self.clone() }
+    }
 }
 
 /// The matcher. It is cheap to clone and holds no path of this machine.
@@ -30,6 +40,7 @@ pub struct Matcher {
     ignore: PatternList,
     include: IncludeList,
     evidence_link: Option<String>,
+    task_list: Option<String>,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
@@ -37,6 +48,7 @@ pub struct Matcher {
 enum Reason<'rules> {
     AlwaysOut(&'static AlwaysOut),
     EvidenceLink(&'rules str),
+    TaskList(&'rules str),
     Ignore(&'rules Glob),
     Include,
     File(&'rules DirectoryRules, RulesFile, &'rules Glob),
@@ -64,7 +76,8 @@ impl Matcher {
             return Err(problems);
         }
         let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
-        Ok(Self { ignore, include, evidence_link, rules: HashMap::new() })
+        let task_list = settings.task_list.clone();
+        Ok(Self { ignore, include, evidence_link, task_list, rules: HashMap::new() })
     }
 
     /// Takes over the text of a rules file; the same text again costs nothing. Returns the lines that cannot be used.
@@ -189,6 +202,10 @@ impl Matcher {
         if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
             return (Standing::Out, Some(Reason::EvidenceLink(link)));
         }
+        // What a verdict leads to cannot be part of what it is bound to: its own entry would make it stale.
+        if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
+            return (Standing::Out, Some(Reason::TaskList(list)));
+        }
         let (is_excluded, reason) = match scope.ground {
             Ground::Leading => (true, None),
             Ground::Inside => self.find_rule(scope, path, is_directory),
@@ -243,6 +260,7 @@ impl Matcher {
         };
         match reason {
             Reason::AlwaysOut(row) => Rule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() },
+            Reason::TaskList(list) => Rule { source: RuleSource::TaskList, line: None, pattern: (*list).to_owned() },
             Reason::EvidenceLink(link) => Rule { source: RuleSource::EvidenceLink, line: None, pattern: (*link).to_owned() },
             Reason::Ignore(glob) => written(RuleSource::Ignore, &self.ignore, glob),
             Reason::Include => match self.include.patterns.hit(path, is_directory) {

@@ -11,7 +11,12 @@ fn path(text: &str) -> TreePath {
 
 fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)]) -> Matcher {
     let owned = |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-    let settings = MatcherSettings { ignore: owned(ignore), include: owned(include), evidence_link: Some("evidence".to_owned()) };
+    let settings = MatcherSettings {
+        ignore: owned(ignore),
+        include: owned(include),
+        evidence_link: Some("evidence".to_owned()),
+        task_list: None,
+    };
     let mut matcher = Matcher::new(&settings).expect("good patterns");
     for (directory, file, text) in rules {
         assert_eq!(matcher.add_rules(&path(directory), *file, text.as_bytes()), Vec::new());
@@ -193,6 +198,7 @@ fn a_setting_that_would_do_nothing_is_refused_with_what_to_write() {
         ignore: vec!["!x".to_owned(), " ".to_owned(), "ok".to_owned()],
         include: vec!["#x".to_owned(), "/".to_owned(), "a/[z-b]".to_owned()],
         evidence_link: None,
+        task_list: None,
     };
     let problems = Matcher::new(&settings).expect_err("nothing of this can be used");
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -65,6 +65,7 @@ impl Explanation {
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
             RuleSource::EvidenceLink => "`evidence.link` of the settings".to_owned(),
+            RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
             RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
             RuleSource::File { directory, file } => format!("{}:{line}", directory.join(file.name().as_bytes())),
@@ -78,6 +79,7 @@ impl Explanation {
         match (&rule.source, self.verdict) {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
             (RuleSource::EvidenceLink, _) => format!("`{pattern}` is the link to the evidence"),
+            (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
             (RuleSource::Ignore | RuleSource::File { .. }, Verdict::Out) => format!("`{pattern}` ({written}) excludes `{at}`"),
             (RuleSource::Include | RuleSource::Ignore | RuleSource::File { .. }, _) => {
                 format!("`{pattern}` ({written}) keeps it")
@@ -87,7 +89,7 @@ impl Explanation {
 
     fn is_out_for_ever(&self) -> bool {
         match self.rule.as_ref().map(|rule| &rule.source) {
-            Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink) => true,
+            Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink | RuleSource::TaskList) => true,
             Some(RuleSource::Ignore | RuleSource::Include | RuleSource::File { .. }) | None => false,
         }
     }
@@ -103,6 +105,7 @@ mod tests {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
             evidence_link: Some("evidence".to_owned()),
+            task_list: None,
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();

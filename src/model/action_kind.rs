@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::{ActionType, Digest};
+use crate::model::{ActionType, Digest, Review};
 
-/// What an action does. For the first two it is `Action::command` that is started; the others start nothing, and their
+/// What an action does. For commands, scripts and reviews it is `Action::command` that is started; the others start nothing, and their
 /// `command` has a display text and no words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,6 +21,8 @@ pub enum ActionKind {
     FileValidation(FileValidation),
     /// A request to a server.
     HttpRequest(Box<HttpRequest>),
+    /// A reviewer that is asked for a verdict; carried out once more where its output has none.
+    Review(Review),
 }
 
 /// A script and what runs it.
@@ -166,13 +168,14 @@ impl ActionKind {
             Self::CustomScript(_) => ActionType::CustomScript,
             Self::FileValidation(_) => ActionType::FileValidation,
             Self::HttpRequest(_) => ActionType::HttpRequest,
+            Self::Review(_) => ActionType::Review,
         }
     }
 
     /// Returns whether a process is started for it.
     pub fn starts_a_process(&self) -> bool {
         match self {
-            Self::TerminalCommand | Self::CustomScript(_) => true,
+            Self::TerminalCommand | Self::CustomScript(_) | Self::Review(_) => true,
             Self::FileValidation(_) | Self::HttpRequest(_) => false,
         }
     }

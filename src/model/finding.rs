@@ -90,6 +90,12 @@ pub enum CategoryCode {
     ServerError,
     /// A request was not answered.
     NoAnswer,
+    /// A review says an explicit Yes.
+    ReviewApproved,
+    /// A review says an explicit No or With fixes.
+    ReviewRejected,
+    /// A review has no verdict, and its retry has none either.
+    NoVerdict,
 }
 
 /// How one test ended.
@@ -350,6 +356,18 @@ pub struct Interpretation {
     pub error_type: Option<String>,
     /// What may have led to it, made only of what was seen; empty: what the category's row says.
     pub causes: Vec<String>,
+    /// What the tests came to that must fail, where the check has such a control.
+    pub control: Option<ControlSeen>,
+}
+
+/// What the control of a check came to: tests that must fail, run by the same command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlSeen {
+    /// Whether all of them failed. Where not, what the runner says of other tests proves nothing.
+    pub held: bool,
+    /// What was seen.
+    pub reason: String,
 }
 
 impl Interpretation {
@@ -370,6 +388,7 @@ impl Interpretation {
             report_channel: None,
             error_type: None,
             causes: Vec::new(),
+            control: None,
         }
     }
 }

@@ -206,7 +206,7 @@ pub struct ProjectStanding {
     pub root: PathBuf,
     /// The task of its configuration first, then those that were asked for, then those it once had.
     pub tasks: Vec<TaskStanding>,
-    /// What is wrong with the configuration, one line for each problem.
+    /// What is wrong with the configuration, and what was put back in the task list; one line each.
     pub problems: Vec<String>,
 }
 

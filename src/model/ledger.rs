@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, ProjectId, RouteEntry, RunId, Sequence, TaskId,
-    TddState, Timestamp, TreeDigest,
+    TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -31,6 +31,9 @@ pub struct LedgerLine {
     pub asker: Asker,
     /// What it records.
     pub body: LedgerBody,
+    /// The Ed25519 signature of the line without this key, in base64; none in lines from before there was a key (S3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// Who asked for a change of state.
@@ -65,6 +68,10 @@ pub enum LedgerBody {
     Serving(ServingRecord),
     /// An agent was granted another run (R4).
     Retest(RetestRecord),
+    /// The blocks of a task list were written.
+    TaskList(TaskListRecord),
+    /// Somebody else had changed them; that was put back.
+    Violation(ViolationRecord),
     /// A task's plan was approved, by rule or by a person (S7).
     Approval(Box<ApprovalRecord>),
 }
@@ -165,7 +172,8 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When its last process had ended.
     pub ended: Timestamp,
-    /// Signature of the line; none until signing is there.
+    /// Null in lines of versions that signed nothing, and not written any more: [`LedgerLine::signature`] covers the whole line.
+    #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }
 

@@ -23,10 +23,13 @@ mod path;
 mod plan;
 mod policy;
 mod process;
+mod review;
 mod route;
 mod run;
 mod service;
 mod size;
+mod specification_change;
+mod task_list;
 mod time;
 mod tool;
 mod tree;
@@ -46,8 +49,8 @@ pub use digest::{Digest, DigestError};
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, RelatedInformation,
-    TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
+    CategoryCode, ControlSeen, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    RelatedInformation, TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
 };
 pub use freshness::{
     Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
@@ -77,6 +80,7 @@ pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,
 };
+pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,
@@ -84,6 +88,8 @@ pub use route::{
 pub use run::{Trigger, TriggerKind};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use size::ByteSize;
+pub use specification_change::{ChangeEffect, SpecificationChange};
+pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use time::{DurationMs, Timestamp};
 pub use tool::{PolicyCategory, Tool, ToolClass};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};

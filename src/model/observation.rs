@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::{Digest, DurationMs, PortHolder, StopReason, Timestamp};
+use crate::model::{Digest, DurationMs, PortHolder, ReviewSeen, StopReason, Timestamp};
 
 /// What an action saw beside the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,6 +17,8 @@ pub enum Observed {
     Exchange(Box<Exchange>),
     /// A service that was not to be had.
     Service(ServiceSeen),
+    /// A review.
+    Review(Box<ReviewSeen>),
 }
 
 /// A look at a file.

@@ -140,6 +140,9 @@ pub struct Action {
     pub expected_exit_codes: Vec<i32>,
     /// What survivors mean.
     pub on_survivors: OnSurvivors,
+    /// Whether the command is run once more before with tests that must fail; set on checks of pytest only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
     /// What it does. Of another kind than a command the tool is GENERIC, and so is the class.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
@@ -285,7 +288,7 @@ impl Action {
     /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => self.tool.report_name(),
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
             ActionKind::FileValidation(_) => "file",
             ActionKind::HttpRequest(_) => "http",
         }

@@ -100,6 +100,13 @@ pub enum SpawnFailure {
         /// Who listens, as far as that can be read.
         holders: Vec<PortHolder>,
     },
+    /// What it is to be given on its standard input cannot be read.
+    PromptUnreadable {
+        /// The file.
+        prompt: String,
+        /// Why.
+        why: String,
+    },
     /// It could not be kept apart as it must be; nothing was started.
     NotIsolated {
         /// What went wrong, and where.

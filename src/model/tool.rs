@@ -30,6 +30,8 @@ pub enum Tool {
     Prettier,
     /// Any compiler or build (E18): whether it ended well decides, what it printed is shown.
     Compile,
+    /// A reviewer: its free text is read by a grammar (seed 003).
+    Review,
     /// Any other command: judged by its exit code alone.
     Generic,
 }
@@ -77,7 +79,7 @@ const fn judged(tool: Tool, word: &'static str, category: PolicyCategory, block_
     Row { policy: Some((category, block_on)), ..row(tool, word, ToolClass::Validation) }
 }
 
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 13] = [
     row(Tool::Pytest, "pytest", ToolClass::Test),
     row(Tool::Jest, "jest", ToolClass::Test),
     row(Tool::Vitest, "vitest", ToolClass::Test),
@@ -89,6 +91,7 @@ const ROWS: [Row; 12] = [
     judged(Tool::Pylint, "pylint", PolicyCategory::Linting, BlockOn::ErrorsOnly),
     judged(Tool::Prettier, "prettier", PolicyCategory::Linting, BlockOn::WarnOnly),
     Row { report_name: "compilation", ..judged(Tool::Compile, "compile", PolicyCategory::Compilation, BlockOn::ErrorsAlways) },
+    row(Tool::Review, "review", ToolClass::Generic),
     row(Tool::Generic, "generic", ToolClass::Generic),
 ];
 

@@ -63,10 +63,12 @@ fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
     }
     command.env_clear().envs(start.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
     command.current_dir(&start.directory).process_group(0);
-    // No terminal and no question to it: a tool that reads gets an end at once (P5). The other streams are never inherited.
+    // No terminal and no question to it: a tool that reads gets an end at once, or after what it was given (P5). The other streams
+    // are never inherited.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (role, descriptor) in start.descriptors.iter().zip(descriptors) {
         match role {
+            DescriptorRole::Stdin => command.stdin(descriptor),
             DescriptorRole::Stdout => command.stdout(descriptor),
             DescriptorRole::Stderr => command.stderr(descriptor),
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::Shutdown;
@@ -39,7 +40,7 @@ const KEEPERS_MS: usize = 2000;
 const SWEEPS: usize = 3;
 
 /// A child as it is to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
     /// The absolute path of the program; [`crate::process::resolve_program`] finds it.
     pub program: PathBuf,
@@ -51,6 +52,17 @@ pub struct LaunchRequest {
     pub directory: PathBuf,
     /// How it is kept apart.
     pub isolation: Isolation,
+    /// What it reads on its standard input, before an end; none: the end at once.
+    pub input: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for LaunchRequest {
+    /// Without the environment: its values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printed = formatter.debug_struct("LaunchRequest");
+        printed.field("program", &self.program).field("argv", &self.argv).field("directory", &self.directory);
+        printed.finish_non_exhaustive()
+    }
 }
 
 /// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.

@@ -31,6 +31,7 @@ mod group;
 #[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
 mod handle;
 mod hashing;
+mod input;
 mod keeper;
 mod kernel;
 mod ladder;

@@ -4,6 +4,7 @@
 //! The launcher in turn speaks with the keeper of each action.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ pub(super) struct ActionNumber(pub(super) u64);
 /// What a descriptor that travels with a start request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
+    /// It becomes the child's standard input; without it that is null.
+    Stdin,
     /// It becomes the child's standard output.
     Stdout,
     /// It becomes the child's standard error.
@@ -24,7 +27,7 @@ pub(super) enum DescriptorRole {
 }
 
 /// A child to be started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start {
     /// The action.
     pub(super) number: ActionNumber,
@@ -44,6 +47,15 @@ pub(super) struct Start {
     pub(super) isolation: Isolation,
     /// The roles of the descriptors that came with the message, in their order.
     pub(super) descriptors: Vec<DescriptorRole>,
+}
+
+impl fmt::Debug for Start {
+    /// Without the environment: its values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printed = formatter.debug_struct("Start");
+        printed.field("number", &self.number).field("program", &self.program).field("argv", &self.argv);
+        printed.finish_non_exhaustive()
+    }
 }
 
 /// How a child is to be kept apart from everything else.

@@ -17,6 +17,7 @@ use crate::process::clock::{self, Monotonic};
 use crate::process::control::Control;
 use crate::process::frames::Stream;
 use crate::process::handle::{LaunchRequest, LauncherHandle, News};
+use crate::process::input::sealed_input;
 use crate::process::progress::{Conclusion, Progress, Step};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
@@ -33,6 +34,9 @@ pub enum SuperviseError {
     /// The launcher was gone before anything was started: a new one can be asked.
     #[error("the launcher is gone")]
     LauncherGone,
+    /// What it is to read could not be made ready.
+    #[error("cannot make the standard input of a command")]
+    Input(#[source] io::Error),
     /// Waiting failed.
     #[error("cannot wait for a command")]
     Wait(#[source] io::Error),
@@ -103,7 +107,9 @@ pub fn supervise(
 impl Supervision<'_> {
     /// The child's ends of the pipes are closed here when it returns, so that the pipes end when the children's ends do.
     fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
-        let descriptors = [(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
+        let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
+        let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
+        descriptors.extend(input.as_ref().map(|input| (DescriptorRole::Stdin, input.as_fd())));
         match self.launcher.ask_start(request, &descriptors) {
             Ok(number) => self.number = Some(number),
             Err(ChannelError::Closed) => {

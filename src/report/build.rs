@@ -2,9 +2,12 @@
 //!
 //! It judges nothing. Where the facts have nothing to say, the key is absent.
 
-use crate::model::{ActionId, ActionPhase, Classification, Digest, EvidenceFile, Plan, PlanNote, RunId, Survivor, TreeIssue};
+use crate::model::{
+    ActionId, ActionPhase, Classification, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeIssue,
+};
 use crate::report::build_action::build_action;
 use crate::report::build_criteria::{build_completion, build_validation};
+use crate::report::redact::redact_counted;
 use crate::report::sums::{are_all_met, compute_action_counts, compute_action_results, compute_test_totals};
 use crate::report::{
     ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
@@ -20,9 +23,32 @@ pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
 /// How many moved paths the report lists; the count beside them is of all.
 const LISTED_MOVED_PATHS: usize = 200;
 
-/// Returns the report of a run. Its hash is set by [`crate::report::seal_hash`] when nothing is added any more;
-/// [`crate::report::with_debt`] adds what it says of its debt file, which is made of it.
+/// Returns the report of a run, without what looks like a secret. Its hash is set by [`crate::report::seal_hash`] when nothing is
+/// added any more; [`crate::report::with_debt`] adds what it says of its debt file, which is made of it.
 pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
+    let (mut report, redacted) = redact_counted(build_unredacted(facts));
+    report.notes.extend(redaction_note(redacted, &report.evidence_files));
+    report
+}
+
+/// Says that something was taken out, and where it still stands.
+fn redaction_note(redacted: usize, files: &[EvidenceFile]) -> Option<PlanNote> {
+    if redacted == 0 {
+        return None;
+    }
+    let exact = files.iter().filter(|file| file.name.ends_with(".log") || file.kind == EvidenceKind::ToolReport);
+    let exact: Vec<&str> = exact.map(|file| file.name.as_str()).collect();
+    Some(PlanNote {
+        subject: "secrets".to_owned(),
+        message: format!(
+            "{redacted} text(s) of this report held what looks like a secret and are redacted; these files hold the exact bytes and \
+             are not: {}",
+            exact.join(", ")
+        ),
+    })
+}
+
+fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
     ExecutionReportV2 {
         report_version: REPORT_VERSION.to_owned(),
         generated_at: facts.generated_at,
@@ -54,6 +80,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
         contended: facts.contended.clone(),
         reused: facts.actions.iter().filter_map(build_reused).collect(),
         lost_events: facts.lost_events.clone(),
+        violations: Vec::new(),
         notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
         evidence_files: sorted_by_name(&facts.evidence_files),
         authenticity: unsealed(facts.run_id.clone(), Some(facts.process_id)),

@@ -3,24 +3,25 @@
 use std::net::IpAddr;
 
 use crate::model::{
-    Action, ActionId, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, EvidenceFile, ExchangeOutcome, FindingLevel,
-    Observed, ResultType, TestResults,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, Ended, EvidenceFile,
+    ExchangeOutcome, FindingLevel, Observed, ResultType, TestResults,
 };
 use crate::report::build_observed::with_observed;
 use crate::report::ending::Ending;
 use crate::report::file_names::first_files;
+use crate::report::redact::redact_cut_start;
 use crate::report::wire::names;
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, AttemptV2, DiagnosticsV2, DispositionV2,
-    ExecutedFacts, ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
+    ExecutedFacts, ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text, redact_document,
 };
 
 /// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
 const LISTED_FINDINGS: usize = 500;
 
-/// Returns the entry of one action before anything is known of the run's evidence: for screens.
+/// Returns the entry of one action before anything is known of the run's evidence: for screens, without what looks like a secret.
 pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
-    build_action(facts, &[], &[])
+    redact_document(build_action(facts, &[], &[]))
 }
 
 /// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
@@ -43,7 +44,7 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
             blocking: Some(executed.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),
             attempts: (executed.attempt() > 1).then(|| executed.attempt()),
-            flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success).then_some(true),
+            flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success && !is_review(action)).then_some(true),
             earlier_attempts: build_attempts(executed),
             result: Some(build_outcome(action, executed)),
             classification: Some(executed.classification.clone()),
@@ -157,13 +158,14 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         ready_after: executed.ready_after,
         timeout: time_limit.map(DurationMs::from),
         actual_duration: hit_limit.then_some(ended.duration),
-        partial_output: hit_limit.then(|| plain_text(&String::from_utf8_lossy(&ended.captured.log_tail))),
+        partial_output: hit_limit.then(|| partial_output(ended)),
         last_update: if hit_limit { ended.captured.last_output } else { None },
         test_results,
         diagnostics: DiagnosticsV2::Findings(diagnostics),
         summary: executed.summary,
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
+        control: interpretation.control.clone(),
         warnings,
         survivors: ended.survivors.clone(),
         pipes_left_open: ended.captured.pipes_left_open.then_some(true),
@@ -174,6 +176,13 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         ..ActionOutcomeV2::default()
     };
     with_observed(action, &executed.observed, outcome)
+}
+
+/// Returns the last of what was printed; a token that it begins in the middle of is taken out.
+fn partial_output(ended: &Ended) -> String {
+    let tail = plain_text(&String::from_utf8_lossy(&ended.captured.log_tail));
+    let is_whole = ended.captured.log_bytes <= ended.captured.log_tail.len() as u64;
+    if is_whole { tail } else { redact_cut_start(tail) }
 }
 
 fn shown(shown: ShownV2) -> Option<ShownV2> {
@@ -230,8 +239,13 @@ fn unanswered(executed: &ExecutedFacts) -> Option<&ConnectionFault> {
             | ExchangeOutcome::OutOfTime
             | ExchangeOutcome::Stopped(_) => None,
         },
-        Observed::Nothing | Observed::File(_) | Observed::Service(_) => None,
+        Observed::Nothing | Observed::File(_) | Observed::Service(_) | Observed::Review(_) => None,
     }
+}
+
+/// A review is carried out again because nothing was said, not because it failed.
+fn is_review(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::Review(_))
 }
 
 fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {

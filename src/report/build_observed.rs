@@ -13,6 +13,7 @@ pub(super) fn with_observed(action: &Action, observed: &Observed, outcome: Actio
         Observed::File(seen) => of_file(action, seen, without_process(outcome)),
         Observed::Exchange(exchange) => of_exchange(action, exchange, without_process(outcome)),
         Observed::Service(seen) => of_service(seen, outcome),
+        Observed::Review(seen) => ActionOutcomeV2 { review: Some(seen.as_ref().clone()), ..outcome },
     }
 }
 

@@ -78,6 +78,9 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
             error(Errno::ENOENT, format!("the working directory `{directory}` does not exist"))
         }
         SpawnFailure::PortHeld { port, .. } => error(Errno::EADDRINUSE, format!("port {port} is held by another process")),
+        SpawnFailure::PromptUnreadable { prompt, why } => {
+            SpawnErrorV2::plain("PROMPT_UNREADABLE", None, format!("the prompt `{prompt}` cannot be given to it: {why}"))
+        }
         SpawnFailure::NotIsolated { why } => {
             SpawnErrorV2::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
         }

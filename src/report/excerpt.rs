@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::model::StreamExcerpt;
 use crate::report::plain_text;
+use crate::report::redact::{redact_cut_end, redact_cut_start};
 use crate::report::{ByteRangeV2, ShownV2};
 
 /// How many bytes of a stream's beginning the report shows.
@@ -34,8 +35,17 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
             }
             text.push_str(&format!("[{} bytes are only in the log]\n", part.start - end_of_last));
         }
-        text.push_str(&plain_text(&String::from_utf8_lossy(&part.bytes)));
+        let is_first = part.start == 0;
+        let mut shown = plain_text(&String::from_utf8_lossy(&part.bytes));
         end_of_last = part.start + part.bytes.len() as u64;
+        // A token that the cut went through has no shape any more.
+        if !is_first {
+            shown = redact_cut_start(shown);
+        }
+        if end_of_last < stream.total {
+            shown = redact_cut_end(shown);
+        }
+        text.push_str(&shown);
         ranges.push(ByteRangeV2 { from: part.start, to: end_of_last });
     }
     Excerpt { text, shown: ShownV2 { total_bytes: stream.total, ranges } }

@@ -24,7 +24,7 @@ struct Slugs {
 }
 
 /// Tool to slugs. Seed 004's own example names are those of the tests below.
-const SLUGS: [Slugs; 12] = [
+const SLUGS: [Slugs; 13] = [
     Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
     Slugs { tool: Tool::Jest, log: "jest", findings: Some("test-results.json"), tool_report: Some("jest-report.json") },
     Slugs { tool: Tool::Vitest, log: "vitest", findings: Some("test-results.json"), tool_report: Some("vitest-report.json") },
@@ -36,8 +36,12 @@ const SLUGS: [Slugs; 12] = [
     Slugs { tool: Tool::Pylint, log: "pylint", findings: Some("pylint-report.json"), tool_report: None },
     Slugs { tool: Tool::Prettier, log: "prettier", findings: Some("prettier-report.json"), tool_report: None },
     Slugs { tool: Tool::Compile, log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
+    Slugs { tool: Tool::Review, log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
     Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
 ];
+
+/// Of the control of a check: log and frames, and the report the tool wrote.
+const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
 /// Stands between an action's id and its slug in the names of a repeated attempt's files.
 const ATTEMPT: &str = "attempt-";
@@ -99,7 +103,7 @@ impl LookFiles {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
         match &action.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => None,
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => None,
             ActionKind::FileValidation(validation) => {
                 let record = FILE_RECORDS[match validation.check {
                     FileCheck::Exists => 0,
@@ -157,6 +161,21 @@ impl ActionFiles {
     }
 }
 
+impl ActionFiles {
+    /// Returns the names of the files that the control of an attempt leaves.
+    pub fn of_control(action: &Action, attempt: u32) -> Self {
+        let stem = stem(&action.id, attempt);
+        let (slug, report) = CONTROL;
+        let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
+        Self {
+            log: file(format!("{slug}.log"), EvidenceKind::TestExecutionLog),
+            frames: file(format!("{slug}.frames"), EvidenceKind::Frames),
+            tool_report: Some(file(report.to_owned(), EvidenceKind::ToolReport)),
+            ..Self::of_attempt(action, attempt)
+        }
+    }
+}
+
 /// Describes a file of a run that died by its name alone. What the table does not know is `error-logs`.
 pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
@@ -182,6 +201,12 @@ fn kind_of_slug(rest: &str) -> EvidenceKind {
     }
     if FILE_RECORDS.contains(&rest) {
         return EvidenceKind::ActionRecord;
+    }
+    match rest.strip_prefix(CONTROL.0) {
+        Some(".log") => return EvidenceKind::TestExecutionLog,
+        Some(".frames") => return EvidenceKind::Frames,
+        Some(_) if rest == CONTROL.1 => return EvidenceKind::ToolReport,
+        Some(_) | None => {}
     }
     for row in &SLUGS {
         let is_test = row.tool.class() == ToolClass::Test;

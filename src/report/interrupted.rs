@@ -80,6 +80,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
         contended: Vec::new(),
         reused: Vec::new(),
         lost_events: Vec::new(),
+        violations: Vec::new(),
         notes,
         evidence_files: sorted_by_name(&recovery.evidence_files),
         authenticity: unsealed(recovery.run_id.clone(), details.map(|details| details.process_id)),

@@ -7,6 +7,7 @@
 //!
 //! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
 
+mod attested;
 mod build;
 mod build_action;
 mod build_criteria;
@@ -24,10 +25,14 @@ mod hidden;
 mod interrupted;
 mod plain_text;
 mod records;
+mod redact;
+mod redact_shapes;
 mod sums;
+mod task_list;
 mod unfilled;
 mod wire;
 
+pub use attested::{AttestedRun, attested};
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::action_result;
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
@@ -47,6 +52,8 @@ pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
+pub use redact::{redact_document, redact_text};
+pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
     ActionCountsV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2, AgentInstructionsV1,

@@ -36,6 +36,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         Tool::Pytest => ("pytest", ".venv/bin/python -m pytest"),
         Tool::Tsc => ("tsc", "./node_modules/.bin/tsc --noEmit -p web"),
         Tool::Eslint => ("eslint", "./node_modules/.bin/eslint web"),
+        Tool::Review => ("review", "./reviewer"),
         Tool::Jest | Tool::Vitest | Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile => {
             (tool.word(), tool.word())
         }
@@ -66,6 +67,7 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),

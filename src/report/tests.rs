@@ -6,3 +6,5 @@ mod judged;
 mod properties;
 mod root_cause;
 mod seed_keys;
+
+pub(super) use debt::report_with_debt;

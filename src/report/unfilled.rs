@@ -26,7 +26,7 @@ pub const UNFILLED_KEYS: [UnfilledKey; 12] = [
         reason: "one shape for all tools' findings: diagnostics and summary (C69)",
     },
     UnfilledKey { path: "authenticity.nodeVersion", reason: "engineVersion stands in for it (E1)" },
-    UnfilledKey { path: "authenticity.signatureAlgorithm", reason: "reports are not signed yet; a hash is no signature (C75)" },
+    UnfilledKey { path: "authenticity.signatureAlgorithm", reason: "the signature covers the file and lies beside it (S4)" },
     UnfilledKey { path: "authenticity.tamperDetection", reason: SELF_CLAIM },
     UnfilledKey { path: "authenticity.agentModificationDetected", reason: SELF_CLAIM },
 ];

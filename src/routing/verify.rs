@@ -7,6 +7,7 @@ use crate::routing::category::{route_result, why_no_code};
 use crate::routing::history::{push_code, push_route};
 use crate::routing::limit::{attempt_limit, attempt_record, refuse_deterministic, retry_limit};
 use crate::routing::result::TestResult;
+use crate::routing::table::destination;
 use crate::routing::transition::advance;
 
 /// A decision and the state after it.
@@ -22,12 +23,12 @@ pub struct Verified {
 
 /// Decides on a test result in the RED phase (seed 000 `verify_red_phase`).
 pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
-    verify(result, state, settings, Phase::Red)
+    verify(result, state, settings, (Phase::Red, None))
 }
 
 /// Decides on a test result in the GREEN phase (seed 000 `verify_green_phase`).
 pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
-    verify(result, state, settings, Phase::Green)
+    verify(result, state, settings, (Phase::Green, None))
 }
 
 /// Decides on a test result in the phase the state is in.
@@ -35,14 +36,28 @@ pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &Routing
     match state.phase {
         Phase::Red => verify_red_phase(result, state, settings),
         Phase::Green => verify_green_phase(result, state, settings),
-        Phase::Refactor => verify(result, state, settings, Phase::Refactor),
+        Phase::Refactor => verify(result, state, settings, (Phase::Refactor, None)),
     }
 }
 
-fn verify(result: &TestResult<'_>, mut state: TddState, settings: &RoutingSettings, phase: Phase) -> Verified {
+/// Decides on a test result beside a review that has no verdict, `why`: whatever the tests say, a person must look (C3).
+pub fn verify_beside_review(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings, why: &str) -> Verified {
+    let phase = state.phase;
+    verify(result, state, settings, (phase, Some(why)))
+}
+
+fn verify(
+    result: &TestResult<'_>,
+    mut state: TddState,
+    settings: &RoutingSettings,
+    (phase, review): (Phase, Option<&str>),
+) -> Verified {
     let mut log = Vec::with_capacity(3);
     log.push(opening(result, phase));
     let mut entry = route_result(result, phase, settings);
+    if let Some(why) = review {
+        overrule(&mut entry, RouteKind::Category, destination(NextNode::HumanReview, why));
+    }
     // A caller that names another phase than the cycle's gets advice: the phase never moves by a question (R6).
     if state.started && state.phase == phase {
         count_attempt(result, &mut state, settings);

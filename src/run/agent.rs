@@ -6,14 +6,15 @@
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, CompletionStatus, Digest, Freshness, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
-    ProjectStanding, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
+    ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
 };
-use crate::report::{ExecutionReportV2, parse, report_hash};
+use crate::report::{ActionResultV2, ExecutionReportV2, parse, report_hash};
 use crate::run::archive::Archive;
 use crate::run::error::RunError;
 use crate::run::request::Scope;
 use crate::run::standing::Described;
+use crate::run::task_list::read_debt;
 use crate::run::workspace::Workspace;
 use crate::store;
 use crate::tree::Hints;
@@ -27,6 +28,8 @@ pub struct Completion {
     pub status: CompletionStatus,
     /// Why.
     pub reasons: Vec<String>,
+    /// What is open by that report: actions that did not succeed, and debt items.
+    pub open: Vec<String>,
     /// The run whose report says so; none where no run is a verdict for this tree.
     pub run_id: Option<RunId>,
     /// The exit code of a command that answers with it.
@@ -97,23 +100,23 @@ impl RetestRefusal {
 }
 
 impl Archive {
-    /// Returns what the first task of a standing amounts to; that is the configuration's.
+    /// Returns what a task of a standing amounts to.
     ///
     /// # Errors
     /// When its report is not there, or is not the one the ledger knows.
-    pub fn completion(&self, standing: &ProjectStanding) -> Result<Completion, RunError> {
-        completion(&self.store, &self.index, standing)
+    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, RunError> {
+        completion(&self.store, &self.index, standing, task)
     }
 }
 
 impl Workspace {
-    /// Returns what the configuration's task amounts to; the whole tree is looked at.
+    /// Returns what a task amounts to; the whole tree is looked at.
     ///
     /// # Errors
     /// When the tree cannot be read, or the task's report is not the one the ledger knows.
-    pub fn completion(&mut self, scope: &Scope, described: Described<'_>) -> Result<Completion, RunError> {
+    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
         let standing = self.standing(scope, Ok(described), &[], &Hints::Everything)?;
-        completion(&self.store, &self.index, &standing)
+        completion(&self.store, &self.index, &standing, task)
     }
 
     /// Grants another run of the configuration's task, and writes that down; the run itself is the caller's.
@@ -182,27 +185,52 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Registered(_)
         | LedgerBody::Superseded(_)
         | LedgerBody::Serving(_)
-        | LedgerBody::Approval(_) => used,
+        | LedgerBody::Approval(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_) => used,
     }
 }
 
-fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding) -> Result<Completion, RunError> {
-    let task = standing.tasks.first();
-    let name = task.map_or_else(TaskId::default_task, |task| task.task.clone());
+fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding, name: &TaskId) -> Result<Completion, RunError> {
+    let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
-    let judged = match (&standing.project, task) {
-        (Some(project), Some(TaskStanding { freshness: Freshness::Fresh { .. }, verdict: Some(verdict), .. })) => {
-            Some((verdict.run_id.clone(), sealed_report(store, index, project, &name, &verdict.run_id)?))
-        }
+    let judged = match (&standing.project, task.and_then(verdict_for_now)) {
+        (Some(project), Some(verdict)) => Some((project, sealed_report(store, index, project, name, &verdict.run_id)?)),
         _ => None,
     };
-    let Some((run_id, report)) = judged else {
-        let reasons = task.map(|task| reason(&task.freshness)).into_iter().chain(standing.problems.iter().cloned()).collect();
-        return Ok(Completion { task: name, status: CompletionStatus::Incomplete, reasons, run_id: None, exit });
+    let name = name.clone();
+    let Some((project, report)) = judged else {
+        let unknown = || "no run of it was sealed: REQUEST_RETEST".to_owned();
+        let own = task.map_or_else(unknown, |task| reason(&task.freshness));
+        let reasons = std::iter::once(own).chain(standing.problems.iter().cloned()).collect();
+        let status = CompletionStatus::Incomplete;
+        return Ok(Completion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
     };
+    let open = open(store, project, &name, &report);
+    let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
     let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
-    Ok(Completion { task: name, status: evaluated.completion_status, reasons, run_id: Some(run_id), exit })
+    Ok(Completion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
+}
+
+/// Returns the verdict of a task that is for what is on disk now.
+fn verdict_for_now(task: &TaskStanding) -> Option<&LastVerdict> {
+    task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
+}
+
+/// Returns what a task's report leaves open, one line each.
+fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionReportV2) -> Vec<String> {
+    let actions = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
+    let unsuccessful = actions.filter(|action| action.status.is_some_and(|status| status != ResultType::Success));
+    let line = |action: &ActionResultV2| {
+        let why = action.classification.as_ref().map(|classification| format!(": {}", classification.reason));
+        format!("{} {}{}", action.action_id, action.name, why.unwrap_or_default())
+    };
+    let debt = match read_debt(store, project, task, report) {
+        Ok(debt) => debt.map(|debt| debt.debt_items).unwrap_or_default(),
+        Err(why) => return unsuccessful.map(line).chain([why]).collect(),
+    };
+    unsuccessful.map(line).chain(debt.iter().map(|item| format!("{}: {}", item.debt_id, item.title))).collect()
 }
 
 /// Reads a report that is the one the ledger knows.
@@ -293,6 +321,7 @@ mod tests {
             time: Timestamp::from_millis(0),
             asker: Asker { pid: 1, uid: 1, executable: None, terminal: terminal.map(str::to_owned) },
             body,
+            signature: None,
         }
     }
 

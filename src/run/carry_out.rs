@@ -81,6 +81,7 @@ impl Workspace {
         let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
         self.catch_up(&request.scope.project)?;
+        self.keep_task_list(&mut ledger, request.scope, request.settings, show)?;
         let tdd = self.tdd(&request.scope.project, &request.plan.task)?;
         if let Some(pause) = tdd.paused {
             return Ok(Carried::Paused(pause));
@@ -163,8 +164,11 @@ impl Workspace {
         let (comparison, after) = self.sweep(index, request)?;
         let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
+        // What somebody did to the list while the checks ran belongs into this very report.
+        self.keep_task_list(ledger, request.scope, request.settings, show)?;
         let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
+        self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, Carried::Judged(_)) {
             self.keep_verdict_tree(request, course.plan_digest, &after);
         }

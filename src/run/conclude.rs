@@ -12,7 +12,7 @@ use crate::model::{
 use crate::process::clock;
 use crate::report::{
     ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, RouteFacts, RunFacts,
-    SkipReason, TddFacts, TreeFacts, build, seal_hash, to_bytes,
+    SkipReason, TddFacts, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
@@ -23,6 +23,7 @@ use crate::run::perform::Performed;
 use crate::run::records;
 use crate::run::request::{Carried, Sealed};
 use crate::run::reuse::is_settled;
+use crate::run::review;
 use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::test_facts::TestFacts;
@@ -63,11 +64,14 @@ impl Workspace {
         let course = concluding.course;
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let facts = facts(&concluding, &decided, &before);
-        let report = seal_hash(self.write_debt(request, build(&facts), &mut directory)?);
+        let mut facts = facts(&concluding, &decided, &before);
+        facts.notes.extend(self.notes_on_earlier_runs(request, &facts));
+        let mut report = self.write_debt(request, build(&facts), &mut directory)?;
+        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
+        let report = seal_hash(report);
         let record = record(&concluding, &decided, &report);
         let leads_latest = record.leads_latest();
-        let sealing = Sealing { report: to_bytes(&report), record };
+        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
@@ -178,14 +182,19 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     };
     let settings = &course.request.settings.routing;
     let advice = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
+    let review = review::without_verdict(&concluding.performed);
+    let verify = |state| match review {
+        Some(why) => routing::verify_beside_review(&result, state, settings, why),
+        None => routing::verify_phase(&result, state, settings),
+    };
     let verified = match advice {
         // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6).
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
-            let verified = routing::verify_phase(&result, asked, settings);
+            let verified = verify(asked);
             routing::Verified { state: course.tdd.clone(), ..verified }
         }
-        None => routing::verify_phase(&result, course.tdd.clone(), settings),
+        None => verify(course.tdd.clone()),
     };
     verified.log.iter().for_each(|line| tracing::debug!("{line}"));
     routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, Some(facts.classification.code));
@@ -383,6 +392,6 @@ fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
-        (_, exit) => exit,
+        (_, exit) => review::exit(exit, &concluding.performed),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -44,7 +45,7 @@ const FIXED: &[(&str, &str)] = &[("COLUMNS", "200"), ("PYTHONUNBUFFERED", "1")];
 const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
 
 /// What the settings add to the allow-list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentSettings {
     /// Further names that are passed on (`pass_environment`).
     pub pass: Vec<String>,
@@ -65,6 +66,14 @@ pub struct ChildEnvironment {
 pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
     let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
+}
+
+impl fmt::Debug for EnvironmentSettings {
+    /// Names alone: values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.from_file.iter().map(|(name, _)| name.as_str()).collect();
+        formatter.debug_struct("EnvironmentSettings").field("pass", &self.pass).field("from_file", &names).finish()
+    }
 }
 
 impl ChildEnvironment {
@@ -188,6 +197,13 @@ mod tests {
         let child = build(&[("DB", "x")], &settings, &action);
         let value = |name: &str| child.variables.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
         assert_eq!((value("DB"), value("A"), value("COLUMNS")), (Some("x".into()), Some("action".into()), Some("80".into())));
+    }
+
+    #[test]
+    fn what_is_printed_of_the_settings_holds_no_value() {
+        let settings = EnvironmentSettings { pass: vec!["DB".into()], from_file: vec![("TOKEN".into(), "hush".into())] };
+        let printed = format!("{settings:?}");
+        assert!(printed.contains("TOKEN") && !printed.contains("hush"), "{printed}");
     }
 
     #[test]

@@ -115,6 +115,12 @@ pub enum RunError {
         /// Why.
         problem: String,
     },
+    /// The specification of a task cannot be found, or a proposed one cannot be read.
+    #[error("{problem}")]
+    Specification {
+        /// Why.
+        problem: String,
+    },
     /// A retest is refused.
     #[error(transparent)]
     Retest(RetestRefusal),
@@ -150,7 +156,7 @@ impl RunError {
             Self::StoppedWaiting(
                 StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
-            Self::Cycle(_) => CommandExit::Usage,
+            Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
             Self::PersonNeeded { .. } | Self::ApprovalNeedsPerson { .. } | Self::ApprovedMeanwhile { .. } => {
                 CommandExit::PersonNeeded
@@ -200,6 +206,9 @@ impl RunError {
             Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
             Self::Launcher(_) => {
                 "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
+            }
+            Self::Specification { .. } => {
+                "`proctor check` names the specifications of the project and what is wrong with them".to_owned()
             }
             Self::Retest(refusal) => refusal.hint().to_owned(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),

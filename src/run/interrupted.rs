@@ -2,7 +2,7 @@
 
 use crate::evidence::{InterruptedRun, Sealing};
 use crate::model::{OverallStatus, RunRecord, Timestamp};
-use crate::report::{RecoveryFacts, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
+use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 
 /// Returns what such a run is sealed with.
 pub(crate) fn sealing(run: &InterruptedRun, now: Timestamp) -> Sealing {
@@ -23,5 +23,5 @@ pub(crate) fn sealing(run: &InterruptedRun, now: Timestamp) -> Sealing {
     let time = (report.execution_summary.start_time, now);
     let known = RunRecord::without_verdict(run.run_id.clone(), run.task.clone(), report_hash, OverallStatus::Interrupted, time);
     let record = RunRecord { tree_digest, plan_digest, ..known };
-    Sealing { report: to_bytes(&report), record }
+    Sealing { report: to_bytes(&report), record, attested: attested(&report) }
 }

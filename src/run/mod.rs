@@ -11,7 +11,8 @@
 //! `debt` writes the debt file;
 //! `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
-//! `agent` are the other writers of the ledger.
+//! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`, and
+//! `proposal` compares a proposed specification with the one there is.
 
 mod agent;
 mod approval;
@@ -24,6 +25,7 @@ mod debt;
 mod denied_write;
 mod dependency;
 mod diagnosis;
+mod earlier_runs;
 mod environment;
 mod error;
 mod examination;
@@ -41,11 +43,13 @@ mod parking;
 mod perform;
 mod prerequisite;
 mod progress;
+mod proposal;
 mod queue;
 mod records;
 mod registration;
 mod request;
 mod reuse;
+mod review;
 mod sandbox;
 mod schedule;
 mod selection;
@@ -55,6 +59,7 @@ mod specifications;
 mod standing;
 mod steps;
 mod surroundings;
+mod task_list;
 mod test_facts;
 #[cfg(test)]
 mod testing;
@@ -70,6 +75,7 @@ pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
+pub use proposal::{Proposal, ReviewedSpecification, review_specification};
 pub use queue::QueueSettings;
 pub use registration::{Doubt, Identity, Registration};
 pub use request::{Carried, RunRequest, Scope, Sealed, Settings, new_matcher};
@@ -78,4 +84,5 @@ pub use selection::Checks;
 pub use serving::record_serving;
 pub use specifications::{Specifications, TaskError, read_text};
 pub use standing::{Described, Undescribed};
+pub use task_list::keep_task_list;
 pub use workspace::{StepObserver, Workspace};

@@ -1,14 +1,17 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
 //! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`,
-//! for one that starts no process in `looks`; `process` is one process from its preparation to its judgement, `lane` one beside others; `attempts` is how often an action goes through it.
+//! for one that starts no process in `looks`; `process` is one process from its preparation to its judgement, `lane` one beside others;
+//! `attempts` is how often an action goes through it.
 
 mod attempts;
+mod control;
 mod ends;
 mod lane;
 mod looks;
 mod process;
 mod reports;
 mod reusing;
+mod reviewing;
 mod running_service;
 mod services;
 

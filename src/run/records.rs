@@ -1,11 +1,12 @@
-//! The bytes of what is written beside the report: the start of a run, an action, what was found.
+//! The bytes of what is written beside the report: the start of a run, an action, what was found. None of them holds what looks
+//! like a secret.
 
 use std::path::Path;
 
 use crate::model::{Action, Ended, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
-    ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, run_start_details,
-    test_results_record, to_bytes,
+    ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
+    run_start_details, test_results_record, to_bytes,
 };
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
@@ -14,7 +15,7 @@ use crate::verdict::Outcome;
 /// Returns `run.json`.
 pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
     let request = course.request;
-    run_start_details(RunStartFacts {
+    redact_document(run_start_details(RunStartFacts {
         project_id: request.scope.project.clone(),
         plan: request.plan,
         plan_digest: course.plan_digest,
@@ -23,7 +24,7 @@ pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
         trigger: request.trigger.clone(),
         started: course.started,
         process_id: std::process::id(),
-    })
+    }))
 }
 
 /// Returns the record of an action.
@@ -36,7 +37,7 @@ pub(crate) fn action(
     environment: &ChildEnvironment,
 ) -> Vec<u8> {
     let variables = environment.as_text();
-    to_bytes(&action_record(ActionRecordFacts {
+    to_bytes(&redact_document(action_record(ActionRecordFacts {
         run_id,
         action,
         attempt,
@@ -44,7 +45,7 @@ pub(crate) fn action(
         working_directory: directory.display().to_string(),
         program,
         environment: &variables,
-    }))
+    })))
 }
 
 /// Returns what the tool's interpreter found, where it found tests or looked for findings.
@@ -56,10 +57,11 @@ pub(crate) fn findings(
     outcome: &Outcome,
 ) -> Option<Vec<u8>> {
     if let Some(record) = test_results_record(run_id, action, ended, interpretation) {
-        return Some(to_bytes(&record));
+        return Some(to_bytes(&redact_document(record)));
     }
     let summary = outcome.summary?;
-    Some(to_bytes(&diagnostics_record(run_id, action, ended, &outcome.diagnostics, summary)))
+    let record = diagnostics_record(run_id, action, ended, &outcome.diagnostics, summary);
+    Some(to_bytes(&redact_document(record)))
 }
 
 /// Returns the file a plan came from.

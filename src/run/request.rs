@@ -50,6 +50,8 @@ pub struct Settings {
     pub order: CheckOrder,
     /// The name of the link to the evidence in the project; none: no link.
     pub link: Option<String>,
+    /// The task list that is written into, relative to the project; none: no list is kept.
+    pub task_list: Option<String>,
 }
 
 /// A run that is asked for.
@@ -132,6 +134,14 @@ impl Settings {
     /// When a pattern of the settings is wrong.
     pub fn new_matcher(&self) -> Result<Matcher, RunError> {
         new_matcher(&self.matcher)
+    }
+
+    /// Returns a matcher for whoever watches the tree.
+    ///
+    /// # Errors
+    /// When a pattern of the settings is wrong.
+    pub fn new_watching_matcher(&self) -> Result<Matcher, RunError> {
+        new_matcher(&self.matcher.for_watching())
     }
 }
 

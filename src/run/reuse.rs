@@ -135,6 +135,10 @@ pub(crate) fn is_settled(code: CategoryCode) -> bool {
         | CategoryCode::EndpointMissing
         | CategoryCode::ServerError
         | CategoryCode::NoAnswer
+        // Asked anew each time: an approval is one of what it was asked about.
+        | CategoryCode::ReviewApproved
+        | CategoryCode::ReviewRejected
+        | CategoryCode::NoVerdict
         | CategoryCode::PortHeld => false,
     }
 }

@@ -4,7 +4,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::model::{Action, TreePath};
+use crate::model::{Action, ActionKind, TreePath};
 
 /// The checks a run is asked to carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Selected {
 pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
     let failed = match checks {
         Checks::All => return Selected::All,
-        Checks::Named(names) => return Selected::Only(names.clone()),
+        Checks::Named(names) => return Selected::Only(with_reviews(names, steps)),
         Checks::Triggered { failed } => failed,
     };
     let Some(changed) = changed else { return Selected::All };
@@ -58,6 +58,16 @@ pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePa
         count if count == steps.len() => Selected::All,
         _ => Selected::Only(names),
     }
+}
+
+/// Adds the reviews that checks come after: whoever names a check does not approve it by that.
+fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
+    let is_asked_for = |review: &Action| {
+        let waits = |step: &Action| names.contains(&step.name) && step.after.contains(&review.id);
+        matches!(review.kind, ActionKind::Review(_)) && !names.contains(&review.name) && steps.iter().any(waits)
+    };
+    let reviews = steps.iter().filter(|step| is_asked_for(step)).map(|step| step.name.clone());
+    names.iter().cloned().chain(reviews).collect()
 }
 
 fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {

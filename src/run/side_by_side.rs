@@ -140,6 +140,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
             self.finish(place, one);
             return Ok(Tried::Done);
         }
+        self.attempts.entry(place).or_insert_with(|| self.steps.performer.begin_attempts(action));
         let control = self.steps.course.request.control;
         let answer = if is_stopped(self.steps.course, action) {
             Answer { turn: Turn::Stopped, waited: None }
@@ -160,9 +161,8 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
 
     fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), RunError> {
         let action = self.action(place);
-        let number = self.attempts.entry(place).or_default().number();
-        let prepared = self.steps.performer.prepare(action, number)?;
-        if let Err(failure) = &prepared.request {
+        let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
+        if let Err(failure) = &prepared.launch.request {
             let ended = not_started(failure.clone());
             drop(slot);
             return self.judge(place, prepared, ended, waited);
@@ -175,8 +175,8 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
 
     fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, RunError> {
         let action = self.action(place);
-        let request = prepared.request.clone().expect("whoever has no program is not started");
-        let order = LaneOrder { place, request, limits: prepared.limits.clone(), sinks: prepared.sinks(action)? };
+        let request = prepared.launch.request.clone().expect("whoever has no program is not started");
+        let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
         let launcher = match self.idle.pop() {
             Some(launcher) => launcher,
             None => self.steps.performer.lane_launcher()?,
@@ -210,14 +210,14 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
-        let (action, attempts) = (self.action(place), self.attempts.entry(place).or_default());
+        let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
         self.note_attempt(place, Performed { waited, ..one });
         Ok(())
     }
 
     fn note_attempt(&mut self, place: usize, one: Performed) {
-        let (action, attempts) = (self.action(place), self.attempts.entry(place).or_default());
+        let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         match self.steps.performer.note_attempt(action, attempts, one) {
             Some(one) => self.finish(place, one),
             None => {
@@ -231,4 +231,8 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         note(&mut self.flow, action, &one);
         self.results.insert(place, one);
     }
+}
+
+fn attempts_at(attempts: &mut BTreeMap<usize, Attempts>, place: usize) -> &mut Attempts {
+    attempts.get_mut(&place).expect("they begin when a step is tried to be started")
 }

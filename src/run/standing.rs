@@ -9,7 +9,8 @@ use crate::config::Configuration;
 use crate::evidence::{self, Store};
 use crate::model::{
     Activity, Approval, Attention, CommandExit, FreshnessFacts, LastVerdict, MovedRun, OverallResult, OverallStatus, Plan,
-    PlanNow, ProjectId, ProjectStanding, RootNow, RunId, Serving, TaskId, TaskStanding, TddState, TreeDigest, compute_freshness,
+    PlanNow, ProjectId, ProjectStanding, RootNow, RunId, Serving, TaskId, TaskStanding, TddState, TreeDigest, ViolationRecord,
+    compute_freshness,
 };
 use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::run::approval::unapproved_in;
@@ -251,10 +252,15 @@ fn judge(store: &Store, index: &mut store::Index, question: &Question<'_>, look:
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
         tasks.push(TaskStanding { freshness, task, tree, plan: digest, verdict, problems });
     }
-    let problems = match &question.asked {
+    let mut problems = match &question.asked {
         Asked::Described(Err(undescribed)) => undescribed.problems.to_vec(),
         Asked::Described(Ok(_)) | Asked::Unlooked => Vec::new(),
     };
+    if let Some(project) = question.project {
+        // Those of the last report, and those since: whoever asks after a run wants to know them too.
+        let violations = index.violations_since(project, 1).map_err(RunError::Index)?;
+        problems.extend(violations.iter().map(ViolationRecord::sentence));
+    }
     Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 

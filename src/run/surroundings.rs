@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::evidence::{Background, Pending};
-use crate::model::{Digest, Plan};
+use crate::model::{Digest, Plan, Tool};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::tree::Index;
@@ -28,7 +28,21 @@ const CONFIGURATION: &[&str] = &[
     "tsconfig*.json",
     "eslint.config.*",
     ".eslintrc*",
+    ".eslintignore",
     "package.json",
+    "jest.config.*",
+    "vitest.config.*",
+    "mypy.ini",
+    ".mypy.ini",
+    "ruff.toml",
+    ".ruff.toml",
+    ".flake8",
+    ".pylintrc",
+    "pylintrc",
+    ".coveragerc",
+    // Python runs them before anything else, wherever it finds them.
+    "sitecustomize.py",
+    "usercustomize.py",
 ];
 
 /// Names of files that pin what is installed.
@@ -38,6 +52,11 @@ const LOCKS: &[&str] =
 /// Where installed packages are recorded, relative to the project.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
+
+/// What runs inside of pytest beside the tests, and can change what it says of them.
+const CONFTEST: &str = "conftest.py";
+/// In a package's list of entry points: it is a plugin that pytest loads by itself.
+const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
 
 /// No record of an installed package is larger than this.
 const RECORD_CAP: u64 = 16 * 1024 * 1024;
@@ -87,10 +106,18 @@ pub(crate) struct Survey {
     found: Pending<Found>,
 }
 
+/// What runs inside of pytest beside the tests.
+struct Inside {
+    conftests: BTreeMap<String, Digest>,
+    plugins: BTreeMap<String, Option<Digest>>,
+}
+
 struct Found {
     programs: BTreeMap<ProgramFile, Option<Digest>>,
     learnt: KnownDigests,
     installed: BTreeMap<String, Option<Digest>>,
+    /// Plugins that pytest loads by itself, by package.
+    plugins: BTreeMap<String, Option<Digest>>,
 }
 
 impl Survey {
@@ -108,7 +135,8 @@ impl Survey {
                 });
                 found.insert(file, digest);
             }
-            Found { programs: found, learnt, installed: installed_packages(&root) }
+            let plugins = pytest_plugins(&plan, &root, &path_variable);
+            Found { programs: found, learnt, installed: installed_packages(&root), plugins }
         });
         Self { found }
     }
@@ -119,15 +147,20 @@ impl Survey {
             programs: BTreeMap::new(),
             learnt: KnownDigests::new(),
             installed: BTreeMap::from([("survey failed".to_owned(), None)]),
+            plugins: BTreeMap::new(),
         });
         let (configuration, locks) = pinned_files(files);
         let programs: BTreeMap<_, _> = found.programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
-        let digest = environment_digest(&programs, &locks, &found.installed);
+        let conftests = configuration.iter().filter(|(path, _)| path.rsplit('/').next() == Some(CONFTEST));
+        let conftests: BTreeMap<String, Digest> = conftests.map(|(path, digest)| (path.clone(), *digest)).collect();
+        let inside = Inside { conftests, plugins: found.plugins };
+        let digest = environment_digest(&programs, &locks, &found.installed, &inside);
         let is_known = programs.values().chain(found.installed.values()).all(Option::is_some);
         let certainty = if is_known { Certainty::Known } else { Certainty::PartlyUnknown };
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
-        let of_locks = locks.iter().map(|(path, digest)| (path.clone(), Some(*digest)));
-        let known = of_programs.chain(of_locks).filter_map(|(name, digest)| Some((name, digest?)));
+        let of_locks = locks.iter().chain(&inside.conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
+        let of_plugins = inside.plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
+        let known = of_programs.chain(of_locks).chain(of_plugins).filter_map(|(name, digest)| Some((name, digest?)));
         let components = known.map(|(name, sha256)| EnvironmentComponentV2 { name, sha256 }).collect();
         Surveyed { digest, components, configuration, learnt: found.learnt, certainty }
     }
@@ -210,14 +243,42 @@ fn installed_packages(root: &Path) -> BTreeMap<String, Option<Digest>> {
     found
 }
 
+/// Returns the packages with plugins of pytest in the virtual environments whose programs the plan's pytest checks start.
+fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<String, Option<Digest>> {
+    let mut found = BTreeMap::new();
+    for action in plan.actions().filter(|action| action.tool == Tool::Pytest) {
+        let Some(program) = action.command.argv.first() else { continue };
+        let Ok(path) = resolve_program(program, &root.join(&action.directory), path_variable) else { continue };
+        // The program of a virtual environment is a link out of it: the path as it was found says where the packages are.
+        let Some(environment) = path.parent().and_then(Path::parent).filter(|path| path.join("pyvenv.cfg").is_file()) else {
+            continue;
+        };
+        for library in subdirectories(&environment.join("lib")) {
+            for package in subdirectories(&library.join("site-packages")) {
+                let entries = File::open(package.join("entry_points.txt")).ok().and_then(|file| {
+                    let mut bytes = Vec::new();
+                    file.take(RECORD_CAP).read_to_end(&mut bytes).ok().map(|_| bytes)
+                });
+                let is_plugin = |bytes: Vec<u8>| bytes.windows(PYTEST_PLUGIN.len()).any(|window| window == PYTEST_PLUGIN);
+                if entries.is_some_and(is_plugin) {
+                    let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                    found.insert(name, capped_digest(&package.join("RECORD")));
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Returns the one digest of all of it: equal digests mean that a verdict would not differ for the environment's sake.
 fn environment_digest(
     programs: &BTreeMap<PathBuf, Option<Digest>>,
     locks: &BTreeMap<String, Digest>,
     installed: &BTreeMap<String, Option<Digest>>,
+    inside: &Inside,
 ) -> Digest {
     let unknown = "unknown".to_owned();
-    let mut text = String::from("proctor-environment-v1\n");
+    let mut text = String::from("proctor-environment-v2\n");
     let mut line = |kind: &str, name: &str, digest: Option<String>| {
         text.push_str(&format!("{kind} {} {name}\n", digest.as_ref().unwrap_or(&unknown)));
     };
@@ -229,6 +290,12 @@ fn environment_digest(
     }
     for (name, digest) in installed {
         line("package", name, digest.map(|digest| digest.hex()));
+    }
+    for (path, digest) in &inside.conftests {
+        line("conftest", path, Some(digest.hex()));
+    }
+    for (name, digest) in &inside.plugins {
+        line("plugin", name, digest.map(|digest| digest.hex()));
     }
     Digest::of(text.as_bytes())
 }
@@ -349,8 +416,13 @@ mod tests {
         let programs = |text: &[u8]| [(PathBuf::from("/usr/bin/python"), Some(Digest::of(text)))].into();
         let empty = BTreeMap::new();
         let installed = BTreeMap::new();
-        let one = environment_digest(&programs(b"1"), &empty, &installed);
-        assert_eq!(one, environment_digest(&programs(b"1"), &empty, &installed));
-        assert_ne!(one, environment_digest(&programs(b"2"), &empty, &installed));
+        let inside = |text: &[u8]| Inside {
+            conftests: [("tests/conftest.py".to_owned(), Digest::of(text))].into(),
+            plugins: [("pytest_cov-7.1.0".to_owned(), None)].into(),
+        };
+        let one = environment_digest(&programs(b"1"), &empty, &installed, &inside(b"a"));
+        assert_eq!(one, environment_digest(&programs(b"1"), &empty, &installed, &inside(b"a")));
+        assert_ne!(one, environment_digest(&programs(b"2"), &empty, &installed, &inside(b"a")));
+        assert_ne!(one, environment_digest(&programs(b"1"), &empty, &installed, &inside(b"b")));
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),

@@ -33,7 +33,7 @@ pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<Str
         Tool::Tsc => node_package("typescript", place),
         Tool::Eslint | Tool::Prettier | Tool::Jest | Tool::Vitest => node_package(tool.word(), place),
         Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint => python_package(tool.word(), place),
-        Tool::Compile | Tool::Generic => None,
+        Tool::Compile | Tool::Review | Tool::Generic => None,
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn plain_action(
         expected_exit_codes: vec![0],
         on_survivors: defaults.on_survivors,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),
@@ -84,6 +85,7 @@ fn description(tool: Tool, command: &CommandLine) -> String {
         Tool::Eslint | Tool::Ruff | Tool::Flake8 | Tool::Pylint => "looks for lint",
         Tool::Prettier => "checks the formatting",
         Tool::Compile => "compiles",
+        Tool::Review => "asks for a review",
         Tool::Generic => "runs",
     };
     format!("{does}: `{}`", command.display)

@@ -91,6 +91,9 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
 fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     let named = |id: &ActionId| plan.steps.iter().find(|step| step.id == *id).map(|step| step.name.clone());
     list_line(text, "after", &action.after.iter().filter_map(named).collect::<Vec<_>>());
+    if action.control {
+        line(text, "control", "true".to_owned());
+    }
     if action.retry_attempts > 0 {
         line(text, "retries", action.retry_attempts.to_string());
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Prerequisite, Problem};
 use crate::model::{
-    Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, TaskId, Tool, ToolClass,
+    Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings};
@@ -14,6 +14,8 @@ use crate::spec::files::ProjectFiles;
 use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
+use crate::spec::review::{hold_behind_reviews, review};
+use crate::tools::may_have_control;
 
 /// Makes the plan of a configuration that has checks.
 ///
@@ -25,10 +27,11 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
     // Most checks say all about themselves: then nobody has to look.
     let found = LazyCell::new(|| findings(files));
     let checks = configuration.checks.iter().enumerate();
-    let steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
+    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
     if configuration.checks.is_empty() {
         resolver.problems.push(without_checks(configuration, &[]));
     }
+    hold_behind_reviews(&mut steps, &[]);
     resolver.finish(PlanOrigin::Configured, steps, project_name)
 }
 
@@ -197,10 +200,46 @@ impl<'c> Resolver<'c> {
             let hint = "remove it: a recognised tool says more than its exit code, and another code than 0 is no success of it";
             self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
         }
+        self.refuse_of_reviews(check, action.tool);
+        if check.control && !may_have_control(action.tool, &action.command.argv) {
+            let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
+            self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
+        }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
-        let action = Action { paths, coverage, after, retry_attempts: check.retries, ..action };
-        self.judged(action, Some(check), found)
+        let action = Action { paths, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
+        let action = self.judged(action, Some(check), found);
+        if action.tool != Tool::Review {
+            return action;
+        }
+        let accept_split_emphasis = check.accept_split_emphasis.as_ref().is_none_or(|accept| accept.value);
+        let kind = review(check.prompt.as_ref().map(|prompt| prompt.value.clone()), accept_split_emphasis);
+        // An approval is one of what it was asked about: it is never taken from an earlier run.
+        Action { kind, reuse: Reuse::Off, ..action }
+    }
+
+    /// Refuses what only a review has of other checks, and of a review what would ask it more often or take a failure for a verdict.
+    fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
+        let word = tool.word();
+        if tool == Tool::Review {
+            if check.retries > 0 {
+                let hint =
+                    "remove it: the reviewer is asked again by itself where its output has no verdict, and never otherwise";
+                self.problem(check, "retries", "a review is asked once more at most".to_owned(), hint);
+            }
+            if check.action.expected_exit_codes.is_some() {
+                let hint = "remove it: a reviewer that ends with another code than 0 has given no verdict";
+                self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
+            }
+            return;
+        }
+        let hint = "remove it, or say `tool = \"review\"`";
+        if check.prompt.is_some() {
+            self.problem(check, "prompt", format!("{word} has no prompt"), hint);
+        }
+        if check.accept_split_emphasis.is_some() {
+            self.problem(check, "accept_split_emphasis", format!("{word} has no verdict in words"), hint);
+        }
     }
 
     /// Returns the ids of the checks a check comes after. Checks are numbered as they are written.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, param
 
 use crate::model::{
     ApprovalRecord, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
-    SupersededRecord, TaskId, TddState,
+    SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::schema::TABLES;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -100,8 +100,36 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
         // Counted from the ledger itself, which is seldom asked for it.
         LedgerBody::Retest(_) => Ok(()),
+        LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
+        LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => write_approval(connection, project, record, sequence),
     }
+}
+
+fn write_task_list(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &TaskListRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO task_lists (project, path, digest, sequence) VALUES (?1, ?2, ?3, ?4)",
+        params![project.as_str(), record.path, record.digest.hex(), to_integer(sequence.0)],
+    )
+}
+
+fn write_violation(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &ViolationRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT INTO violations (project, sequence, record) VALUES (?1, ?2, ?3)",
+        params![project.as_str(), to_integer(sequence.0), to_json(record)],
+    )
 }
 
 /// The newest approval is what a later plan is compared with.

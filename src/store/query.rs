@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
     CommandExit, Digest, OverallResult, OverallStatus, PlanTerms, ProjectId, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, Timestamp, TreeDigest,
+    TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 use crate::store::words::from_integer;
 use crate::store::{Index, IndexError};
@@ -145,6 +145,21 @@ impl Index {
         let statement = "SELECT task FROM runs WHERE project = ?1 UNION SELECT task FROM tdd WHERE project = ?1 ORDER BY 1";
         let names = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, String>(0))?;
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
+    }
+
+    /// Returns the digest of the blocks of a task list as they were last written; none where they never were.
+    pub fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
+        let statement = "SELECT path, digest FROM task_lists WHERE project = ?1 AND path = ?2";
+        self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
+    }
+
+    /// Returns the violations that were recorded after the sealed run so many runs ago, in their order: 0 is the last one.
+    pub fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
+        let statement = "SELECT record FROM violations WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM runs \
+                         WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
+                         ORDER BY sequence";
+        let rows = self.read_rows(statement, params![project.as_str(), runs_ago], |row| row.get::<_, String>(0))?;
+        rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
     }
 
     /// Returns whether the service watches a project.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -107,8 +107,25 @@ CREATE TABLE approvals (
 ) STRICT, WITHOUT ROWID;
 ";
 
+const VERSION_4: &str = "
+CREATE TABLE task_lists (
+    project TEXT NOT NULL,
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE violations (
+    project TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (project, sequence)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 9] = [
+pub(super) const TABLES: [(&str, &str); 11] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -118,6 +135,8 @@ pub(super) const TABLES: [(&str, &str); 9] = [
     ("served", "project"),
     ("inputs", "project"),
     ("approvals", "project"),
+    ("task_lists", "project"),
+    ("violations", "project"),
 ];
 
 /// The table that belongs to no project: a cache over files of all of them.

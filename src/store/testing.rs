@@ -57,6 +57,7 @@ pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
         time: Timestamp::from_millis(0),
         asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
         body,
+        signature: None,
     };
     (sequence * 100, line)
 }

@@ -11,6 +11,9 @@ use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
 use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, service, signals, tsc};
 
+/// The longest reason, in characters: far more than any sentence of ours without what it quotes.
+const LONGEST_REASON: usize = 2000;
+
 /// Everything that is known of an action that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
@@ -67,7 +70,19 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
         ),
     };
     interpretation.report_channel = input.report_channel;
-    with_survivors(input, interpretation)
+    let interpretation = with_survivors(input, interpretation);
+    Interpretation { reason: one_line(&interpretation.reason), ..interpretation }
+}
+
+/// Makes a reason one line of a bounded length. What it quotes comes from the tool, which can put anything there: line ends that
+/// would tear a record, control sequences that a terminal obeys, megabytes of a name.
+fn one_line(reason: &str) -> String {
+    let line =
+        |text: &str| text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect::<String>();
+    match reason.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => line(&reason[..end]) + "…",
+        None => line(reason),
+    }
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
@@ -83,8 +98,8 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         | Tool::Pylint
         | Tool::Prettier
         | Tool::Compile => plain_text(stream),
-        // Judged by its exit code; making megabytes readable would take several times their memory for nothing.
-        Tool::Generic => plain_text(&stream.shortened()),
+        // Judged by its exit code, or by its bytes elsewhere; making megabytes readable would take several times their memory for nothing.
+        Tool::Generic | Tool::Review => plain_text(&stream.shortened()),
     };
     let exited = Exited {
         code,
@@ -103,6 +118,8 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier => linter::interpret(&exited),
         Tool::Compile => compile::interpret(&exited),
         Tool::Generic => generic::interpret(&exited),
+        // Who carries the review out reads it by the grammar; nobody has yet.
+        Tool::Review => Interpretation::plain(CategoryCode::NoVerdict, "The review was not read"),
     }
 }
 
@@ -180,6 +197,10 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
         SpawnFailure::NotExecutable { program } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("`{program}` is there and may not be executed; run `chmod +x` on it or start it through its interpreter"),
+        ),
+        SpawnFailure::PromptUnreadable { prompt, why } => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!("The prompt `{prompt}` cannot be given to the reviewer: {why}; correct `prompt`"),
         ),
         SpawnFailure::DirectoryNotFound { directory } => Interpretation::plain(
             CategoryCode::NotStarted,
@@ -298,6 +319,14 @@ mod tests {
         assert!(interpretation.test_results.is_some(), "what was read stays visible");
         returned.end = ActionEnd::Exited { code: 3 };
         assert_eq!(returned.interpret().category, CategoryCode::InternalError, "a failure keeps its own reason");
+    }
+
+    #[test]
+    fn a_reason_is_one_line_of_bounded_length_whatever_it_quotes() {
+        let torn = Returned::pytest(0, "<testsuites><testsuite tests=\"1\"></a\nb\u{1b}[31mc></testsuites>").interpret().reason;
+        assert!(torn.contains("`</a b [31mc>`"), "{torn}");
+        let endless = Returned::pytest(0, &format!("<testsuites></{}>", "x".repeat(1 << 20))).interpret().reason;
+        assert!(endless.chars().count() == LONGEST_REASON + 1 && endless.ends_with("x…"), "{}", endless.len());
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
         Tool::Eslint => ask_eslint(action, &located, &mut preparation),
         Tool::Ruff => ask_ruff(action, &located, &mut preparation),
         Tool::Jest | Tool::Vitest => ask_node_tests(action, &located, &output_directory.join(JSON_NAME), &mut preparation),
-        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Generic => {}
+        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Review | Tool::Generic => {}
     }
     preparation
 }
@@ -221,7 +221,7 @@ fn colour(action: &Action) -> Vec<(String, String)> {
 }
 
 // After `--` everything is a path, so options go before it.
-fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
+pub(super) fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
     let end = argv.iter().skip(arguments_from).position(|word| word == "--").map_or(argv.len(), |offset| arguments_from + offset);
     argv.splice(end..end, options);
 }

@@ -40,6 +40,7 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: true,
         after: Vec::new(),

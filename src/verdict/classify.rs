@@ -72,6 +72,10 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
     if let Some(proven) = services::proven(facts.action, facts.end, said) {
         return proven;
     }
+    // However it ended: that nobody has said anything is never a success.
+    if said == CategoryCode::NoVerdict {
+        return (said, None);
+    }
     let contradicted = match facts.end {
         ActionEnd::TimedOut { .. } => (said != CategoryCode::TimedOut)
             .then(|| (CategoryCode::TimedOut, "The action hit its limit and was stopped".to_owned())),
@@ -96,7 +100,15 @@ fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
 
 fn presumes_an_exit(said: CategoryCode) -> bool {
     is_proof_by_look(said)
-        || matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings)
+        || matches!(
+            said,
+            CategoryCode::TestsPassed
+                | CategoryCode::Clean
+                | CategoryCode::ExpectedExit
+                | CategoryCode::Findings
+                | CategoryCode::ReviewApproved
+                | CategoryCode::ReviewRejected
+        )
 }
 
 /// Returns whether a code says that something was seen to be as it must: a file, an answer.
@@ -121,6 +133,9 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
     }
     if said == CategoryCode::Clean && finds {
         return Some((CategoryCode::Findings, "The tool named findings".to_owned()));
+    }
+    if said == CategoryCode::ReviewApproved && exit_code != 0 {
+        return inconsistent(format!("Exit code {exit_code} and an approval contradict each other"));
     }
     if said == CategoryCode::Clean && exit_code != 0 {
         return inconsistent(format!("Exit code {exit_code} and no findings contradict each other"));
@@ -161,7 +176,7 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     if facts.action.class == ToolClass::Test {
         classification.tests_ran = Some(row.tests_ran);
     }
-    if let ActionEnd::TimedOut { limit, .. } = facts.end {
+    if let (ActionEnd::TimedOut { limit, .. }, CategoryCode::TimedOut | CategoryCode::ServiceNotReady) = (facts.end, row.code) {
         classification.limit = Some(*limit);
         let value = facts.action.limit_value(*limit);
         classification.timeout_value = facts.run_timeout.or(value.and_then(LimitValue::time)).map(DurationMs::from);
@@ -266,7 +281,9 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
         ActionKind::HttpRequest(_) => Some("SERVICE_HEALTHY"),
-        ActionKind::TerminalCommand | ActionKind::CustomScript(_) => action.service.as_ref().map(|_| "SERVICE_HEALTHY"),
+        ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
+            action.service.as_ref().map(|_| "SERVICE_HEALTHY")
+        }
     }
 }
 

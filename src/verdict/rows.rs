@@ -97,7 +97,7 @@ const FILE_FAILURE: Row =
 const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 41] = [
+const ROWS: [Row; 44] = [
     Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
@@ -354,11 +354,31 @@ const ROWS: [Row; 41] = [
         recoverable: Some("Verify that the server runs"),
         ..EXECUTION_ERROR
     },
+    Row { code: CategoryCode::ReviewApproved, ..SUCCESS },
+    Row {
+        code: CategoryCode::ReviewRejected,
+        result: ResultType::ValidationFailure,
+        debt: Err("What a review names is in its text, and no debt is made of free text"),
+        title: "Review Rejected",
+        agent: AgentWord::FixCode,
+        message: "The review rejects. Mend what it names, then ask for a new review.",
+        ..SUCCESS
+    },
+    Row {
+        code: CategoryCode::NoVerdict,
+        error_type: Some("NO_VERDICT"),
+        debt: Err("A review without a verdict says nothing about the code"),
+        title: "Review Without a Verdict",
+        message: "The review has no verdict. A person should read both outputs; mend nothing on the strength of them.",
+        causes: &["Review agent may not be following template - check code-reviewer skill"],
+        recoverable: Some("Look at the reviewer's output and run the review again by hand"),
+        ..EXECUTION_ERROR
+    },
 ];
 
 /// [`row_of`] indexes by the code's place in its enum.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::NoAnswer as usize + 1);
+    assert!(ROWS.len() == CategoryCode::NoVerdict as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -381,12 +401,13 @@ mod tests {
                     assert!(row.debt.is_err(), "{code:?}");
                 }
                 ResultType::TestFailure | ResultType::ValidationFailure | ResultType::Timeout => {
-                    assert!(row.debt.is_ok() && row.agent != AgentWord::Continue, "{code:?}");
+                    let excused = code == CategoryCode::ReviewRejected;
+                    assert!(row.debt.is_err() == excused && row.agent != AgentWord::Continue, "{code:?}");
                 }
                 ResultType::ExecutionError => {
                     let spelled = serde_json::to_value(code).expect("a plain word");
                     assert_eq!(row.error_type, spelled.as_str(), "{code:?}");
-                    let excused = matches!(code, CategoryCode::UsageError | CategoryCode::Stopped);
+                    let excused = matches!(code, CategoryCode::UsageError | CategoryCode::Stopped | CategoryCode::NoVerdict);
                     assert_eq!(row.debt.is_err(), excused, "{code:?}");
                 }
                 ResultType::PrerequisiteFailure | ResultType::SpecificationError => panic!("{code:?}: no code alone means that"),
@@ -407,8 +428,9 @@ mod tests {
             C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
             C::FileValid | C::FileMissing | C::FileInvalid => {}
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
+            C::ReviewApproved | C::ReviewRejected | C::NoVerdict => {}
         }
-        C::NoAnswer
+        C::NoVerdict
     }
 
     #[test]

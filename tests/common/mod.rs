@@ -33,6 +33,6 @@ pub(crate) use supervised::{Job, LEVELS, Returned, Supervised, User, end_all_wit
 pub(crate) use terminal::Terminal;
 pub(crate) use tools::{
     PYTEST_COV_VERSION, PYTEST_VERSION, jest_modules, node_modules, python_checkers, python_parallel, python_plain,
-    python_plugins, vitest_modules,
+    python_plugins, python_signatures, vitest_modules,
 };
 pub(crate) use watch::Watch;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is never ours: version control, build products, and what tools put beside sources.
-const SKIPPED_DIRECTORIES: &[&str] = &[".git", "target", "node_modules", ".venv", "__pycache__", ".pytest_cache"];
+const SKIPPED_DIRECTORIES: &[&str] =
+    &[".git", "target", "node_modules", ".venv", "__pycache__", ".pytest_cache", "corpus", "artifacts"];
 
 /// A file of the repository that is text.
 pub(crate) struct SourceFile {

@@ -32,6 +32,13 @@ pub(crate) fn python_checkers() -> PathBuf {
     install_python(Path::new("python3"), "python-checkers", &packages.collect::<Vec<_>>())
 }
 
+/// Returns the interpreter of an environment with securesystemslib, which verifies what we sign.
+#[track_caller]
+pub(crate) fn python_signatures() -> PathBuf {
+    let packages = ["securesystemslib==1.6.0", "cryptography==50.0.2", "cffi==2.1.1", "pycparser==3.12"];
+    install_python(Path::new("python3"), "python-signatures", &packages)
+}
+
 /// Returns the interpreter of an environment with pytest and pytest-cov; a plugin changes what pytest does, so it is apart.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {
@@ -146,7 +153,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -74,6 +74,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         queue: QueueSettings { max_parallel: 4, wait: configuration.queue.wait },
         order: configuration.run.order,
         link: None,
+        task_list: None,
     };
     let tool = fake_tool();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", tool.parent().expect("it lies in a directory").display());

@@ -117,6 +117,7 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
         },
         order: configuration.run.order,
         link,
+        task_list: configuration.tasks.file.clone(),
     };
     // A pattern that is wrong is said before anything is registered or run.
     settings.new_matcher().map_err(|error| super::of_run(&error))?;
@@ -135,6 +136,7 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
         ignore: configuration.watch.ignore.clone(),
         include: configuration.watch.include.clone(),
         evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
+        task_list: configuration.tasks.file.clone(),
     }
 }
 

@@ -54,6 +54,8 @@ struct ActionV1<'p> {
     continue_on_failure: bool,
     after: &'p [ActionId],
     on_survivors: OnSurvivors,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    control: bool,
 }
 
 /// Carries the command out.
@@ -142,6 +144,7 @@ impl<'p> ActionV1<'p> {
             continue_on_failure: action.continue_on_failure,
             after: &action.after,
             on_survivors: action.on_survivors,
+            control: action.control,
         }
     }
 }

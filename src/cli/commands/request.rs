@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
+use crate::api::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1, MethodV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::commands::{hand_over, run, status};
@@ -15,10 +15,10 @@ use crate::cli::screen;
 use crate::cli::service::{self, Served};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
-use crate::cli::specification_files;
+use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
-use crate::run::{Archive, Described};
+use crate::run::{Archive, Completion, Described, Proposal, read_text, review_specification};
 
 /// How long the service may take: a run under way is waited for, and a retest is one.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -27,12 +27,16 @@ const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let task_id = TaskId::try_from(options.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
-    let request = match options.verb {
-        RequestVerb::Status { status } => AgentRequestV1::RequestStatusUpdate { task_id, status: status.into() },
-        RequestVerb::Retest => AgentRequestV1::RequestRetest { task_id },
-        RequestVerb::Fix => AgentRequestV1::FixSpecification { task_id },
-    };
     let root = setup::project_root(environment, &options.project)?;
+    let is_own = task_id == TaskId::default_task();
+    let request = match &options.verb {
+        RequestVerb::Status { status } => AgentRequestV1::RequestStatusUpdate { task_id, status: (*status).into() },
+        RequestVerb::Retest => AgentRequestV1::RequestRetest { task_id },
+        RequestVerb::Fix { proposal: None } if is_own => {
+            AgentRequestV1::FixSpecification { task_id, specification: None, path: None }
+        }
+        RequestVerb::Fix { proposal } => return review_here(options, environment, &root, task_id, proposal.as_deref()),
+    };
     if let Some(served) = service::serving(environment, &root) {
         match ask(&served, &request) {
             Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
@@ -42,6 +46,24 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
         }
     }
     answer_here(options, environment, &root, request)
+}
+
+/// Says what is wrong with the specification of a task, or with a proposed one and what that would change.
+fn review_here(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    task_id: TaskId,
+    proposal: Option<&Path>,
+) -> Result<CommandExit, CommandError> {
+    let proposal = match proposal.map(|path| environment.absolute(path)) {
+        Some(path) => Some(Proposal::Text(read_text(&path).map_err(|error| unreadable(&path, &error))?)),
+        None => None,
+    };
+    let settings = opening::settings(&setup::reload(root)?)?;
+    let reviewed = review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::of_run(&error))?;
+    tracing::info!("FIX_SPECIFICATION for {task_id}: {} errors, {} changes", reviewed.errors.len(), reviewed.changes.len());
+    Ok(show(options, &AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)))
 }
 
 fn ask(served: &Served, request: &AgentRequestV1) -> Result<AgentAnswerV1, ClientError> {
@@ -78,45 +100,39 @@ fn answer_here(
             let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
             let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
             refuse_unknown(root, &task_id, &standing)?;
-            let completion = archive.completion(&standing).map_err(|error| super::of_run(&error))?;
-            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
-            let answer = AgentAnswerV1::of_completion(
-                task_id,
-                status,
-                completion.status,
-                completion.reasons,
-                completion.run_id,
-                completion.exit,
-            );
-            return Ok(show(options, &answer));
+            let completion = archive.completion(&standing, &task_id).map_err(|error| super::of_run(&error))?;
+            let Completion { status: computed_status, reasons, open, run_id, exit, .. } = completion;
+            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {computed_status:?}");
+            let computed = ComputedStatusV1 { task_id, computed_status, reasons, open, run_id, exit };
+            return Ok(show(options, &AgentAnswerV1::of_completion(status, computed)));
         }
-        AgentRequestV1::FixSpecification { task_id } => {
+        AgentRequestV1::FixSpecification { task_id, .. } => {
             let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));
             let errors = match errors {
                 Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
                 Err(error) => error.lines(),
                 Ok(()) => Vec::new(),
             };
-            return Ok(show(options, &AgentAnswerV1::of_problems(task_id, errors)));
+            return Ok(show(options, &AgentAnswerV1::of_problems(task_id, errors, Vec::new())));
         }
         AgentRequestV1::RequestRetest { task_id } => task_id,
     };
-    retest_here(options, environment, root, task_id)
+    retest_here(options, environment, root, &task_id)
 }
 
 fn retest_here(
     options: &RequestOptions,
     environment: &Environment,
     root: &Path,
-    task_id: TaskId,
+    task_id: &TaskId,
 ) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::reload(root, &task_id)?;
+    let loaded = specification_files::reload(root, task_id)?;
     let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
     let described = Described { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::of_run(&error))?;
     say_granted(granted.number, granted.budget);
-    run::carry_out_here(&run_options(options, root), &loaded, Opening { workspace, scope, settings, style })
+    run::carry_out_here(&run_options(options, &loaded.root), &loaded, Opening { workspace, scope, settings, style })
 }
 
 /// What is shown of a retest is what is shown of any run.

@@ -62,7 +62,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         reload,
         settings: engine,
         pace: pace(watch),
-        matcher: settings.new_matcher().map_err(|error| super::of_run(&error))?,
+        matcher: settings.new_watching_matcher().map_err(|error| super::of_run(&error))?,
         keys,
         hang_up: hang_up(),
     };

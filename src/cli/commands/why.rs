@@ -125,6 +125,7 @@ impl WhyV1 {
             source: match &rule.source {
                 RuleSource::AlwaysOut(_) => "alwaysOut",
                 RuleSource::EvidenceLink => "evidenceLink",
+                RuleSource::TaskList => "taskList",
                 RuleSource::Ignore => "watchIgnore",
                 RuleSource::Include => "watchInclude",
                 RuleSource::File { .. } => "rulesFile",

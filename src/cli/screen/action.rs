@@ -152,6 +152,9 @@ fn code_words(result: &ActionResultV2) -> String {
         CategoryCode::ServiceEnded => exit.map_or_else(|| "ended".to_owned(), |code| format!("ended with exit {code}")),
         CategoryCode::Clean => "clean".to_owned(),
         CategoryCode::FileValid => "as it must be".to_owned(),
+        CategoryCode::ReviewApproved => "approved".to_owned(),
+        CategoryCode::ReviewRejected => "rejected".to_owned(),
+        CategoryCode::NoVerdict => "no verdict".to_owned(),
         CategoryCode::AnswerValid | CategoryCode::AnswerInvalid | CategoryCode::EndpointMissing | CategoryCode::ServerError => {
             let status = result.result.as_ref().and_then(|outcome| outcome.status_code);
             status.map_or_else(|| code_name(classification.code), |status| format!("status {status}"))
@@ -278,6 +281,8 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::Signalled
         | CategoryCode::ServiceEnded
         | CategoryCode::ServiceNotReady
+        | CategoryCode::ReviewRejected
+        | CategoryCode::NoVerdict
         | CategoryCode::Findings => true,
         CategoryCode::ExpectedExit
         | CategoryCode::Clean
@@ -302,6 +307,7 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::EndpointMissing
         | CategoryCode::ServerError
         | CategoryCode::NoAnswer
+        | CategoryCode::ReviewApproved
         | CategoryCode::PortHeld => false,
     }
 }

@@ -1,11 +1,11 @@
 //! Requests about a task: its cycle, and what agents ask. Each is made an errand of, and its answer a shape of the wire.
 
-use crate::api::{AgentAnswerV1, AgentRequestV1, CycleRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
+use crate::api::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1, CycleRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
 use crate::daemon::control::handlers::Desk;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
-use crate::model::{Asker, ProjectId};
-use crate::run::{Completion, CycleChange};
+use crate::model::{Asker, ProjectId, TaskId};
+use crate::run::{Completion, CycleChange, Proposal};
 
 /// Changes a task's cycle.
 pub(super) async fn change_cycle(
@@ -24,7 +24,7 @@ pub(super) async fn change_cycle(
     let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(change) };
     match send(desk, project, errand, what.to_owned()).await? {
         ErrandDone::Cycle(state) => Ok(CycleV1 { task, state: *state }),
-        ErrandDone::Completion(_) | ErrandDone::Retest(_) | ErrandDone::Problems(_) => Err(mixed_up()),
+        ErrandDone::Completion(_) | ErrandDone::Retest(_) | ErrandDone::Problems(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
     }
 }
 
@@ -41,13 +41,16 @@ pub(super) async fn answer_agent(
             (ErrandKind::Completion, format!("REQUEST_STATUS_UPDATE {status:?}"))
         }
         AgentRequestV1::RequestRetest { .. } => (ErrandKind::Retest, "REQUEST_RETEST".to_owned()),
-        AgentRequestV1::FixSpecification { .. } => (ErrandKind::Problems, "FIX_SPECIFICATION".to_owned()),
+        AgentRequestV1::FixSpecification { specification, path, .. } => {
+            (fix(&task_id, specification.as_ref(), path.as_ref())?, "FIX_SPECIFICATION".to_owned())
+        }
     };
     let errand = Errand { task: task_id.clone(), asker, what: kind };
     match (send(desk, project.clone(), errand, what).await?, request) {
         (ErrandDone::Completion(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
-            let Completion { task, status: computed, reasons, run_id, exit } = completion;
-            Ok(AgentAnswerV1::of_completion(task, status, computed, reasons, run_id, exit))
+            let Completion { task, status: computed_status, reasons, open, run_id, exit } = completion;
+            let computed = ComputedStatusV1 { task_id: task, computed_status, reasons, open, run_id, exit };
+            Ok(AgentAnswerV1::of_completion(status, computed))
         }
         (ErrandDone::Retest(granted), _) => {
             let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
@@ -55,9 +58,27 @@ pub(super) async fn answer_agent(
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
             Ok(AgentAnswerV1::RequestRetest { task_id, number, budget, run, exit_code })
         }
-        (ErrandDone::Problems(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors)),
+        (ErrandDone::Problems(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors, Vec::new())),
+        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)),
         (ErrandDone::Completion(_) | ErrandDone::Cycle(_), _) => Err(mixed_up()),
     }
+}
+
+/// What is read again: of the project's own task the configuration, of any other its specification.
+fn fix(task: &TaskId, specification: Option<&String>, path: Option<&String>) -> Result<ErrandKind, ErrorV1> {
+    let proposal = match (specification, path) {
+        (Some(_), Some(_)) => {
+            let message = "`specification` and `path` both say what is proposed";
+            return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave one of them out"));
+        }
+        (Some(text), None) => Some(Proposal::Text(text.clone())),
+        (None, Some(file)) => Some(Proposal::File(file.clone())),
+        (None, None) => None,
+    };
+    if *task == TaskId::default_task() && proposal.is_none() {
+        return Ok(ErrandKind::Problems);
+    }
+    Ok(ErrandKind::Review(proposal))
 }
 
 /// No request approves (S7): an approval is a person's, at a terminal.

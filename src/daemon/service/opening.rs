@@ -89,7 +89,7 @@ impl Opening {
             // Saving a right configuration is then seen, and read.
             Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
         };
-        let (rules, matcher) = match Matcher::new(rules) {
+        let (rules, matcher) = match Matcher::new(&rules.for_watching()) {
             Ok(matcher) => (rules, Ok(matcher)),
             Err(_) => (&defaults.0, Matcher::new(&defaults.0)),
         };

@@ -110,7 +110,7 @@ fn related(item: &DebtItemV1) -> Vec<&str> {
 }
 
 /// The report of a run and what it says of its debt.
-pub(super) fn report_with_debt(facts: &RunFacts) -> ExecutionReportV2 {
+pub(in crate::report) fn report_with_debt(facts: &RunFacts) -> ExecutionReportV2 {
     let report = build(facts);
     let debt = seal_debt_hash(build_debt(&report, &DebtSettings::default(), None).expect("the run is a verdict"));
     let bytes = to_bytes(&debt);

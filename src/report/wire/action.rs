@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionType, AgentAction, Classification, Coverage, DebtGeneration, DiagnosticSummary, DurationMs, ResultType,
-    RunId, Survivor, TestResults, Timestamp,
+    ActionId, ActionType, AgentAction, Classification, ControlSeen, Coverage, DebtGeneration, DiagnosticSummary, DurationMs,
+    ResultType, ReviewSeen, RunId, Survivor, TestResults, Timestamp,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -183,6 +183,9 @@ pub struct ActionOutcomeV2 {
     /// When it last printed something; where it hit a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update: Option<Timestamp>,
+    /// What a review decides, with every attempt (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewSeen>,
     /// What the tests amount to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
@@ -198,6 +201,9 @@ pub struct ActionOutcomeV2 {
     /// How the test report was asked for (E5): `argument`, `own`, `inherited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
+    /// What the tests came to that must fail, where the check has such a control (addition).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlSeen>,
     /// What changes nothing and must be seen.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,

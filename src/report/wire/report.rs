@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Digest, DurationMs, EvidenceFile, LimitKind, OverallStatus, PlanNote, PlanOrigin, RunId, TaskId, Timestamp, Trigger,
+    ViolationRecord,
 };
 
 use super::action::ActionResultV2;
@@ -78,6 +79,9 @@ pub struct ExecutionReportV2 {
     /// Why file events may have been missed before the run; the tree was then compared as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
+    /// What was changed by hand in the task list since the last sealed run of the project, and put back.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub violations: Vec<ViolationRecord>,
     /// What a person should know about the plan or the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<PlanNote>,

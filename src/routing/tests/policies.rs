@@ -4,7 +4,7 @@ use crate::model::{
     CategoryCode, CollectionErrorPolicy, Digest, ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, TddState,
 };
 use crate::routing::tests::{now, result, run_id, started, verify_all, with_category};
-use crate::routing::{TestResult, route_by_exit_code, verify_phase, verify_red_phase};
+use crate::routing::{TestResult, route_by_exit_code, verify_beside_review, verify_phase, verify_red_phase};
 
 fn collection(policy: CollectionErrorPolicy, expected: &[&str]) -> RoutingSettings {
     let expected_missing = expected.iter().map(|name| (*name).to_owned()).collect();
@@ -75,6 +75,19 @@ fn the_same_failure_on_the_same_tree_refuses_a_retry() {
         let differs = verify_phase(&other, first.state.clone(), &settings);
         assert!(differs.entry.destination.retry_allowed, "{other:?}");
         assert_eq!(differs.state.last_attempt.expect("kept").times, 1);
+    }
+}
+
+#[test]
+fn a_review_without_a_verdict_sends_the_task_to_a_person_whatever_the_tests_say() {
+    let settings = RoutingSettings::default();
+    for (code, phase) in [(0, Phase::Green), (1, Phase::Red), (1, Phase::Refactor), (0, Phase::Refactor), (5, Phase::Green)] {
+        let verified = verify_beside_review(&result(code, 0), started(phase, &[]), &settings, "no verdict twice");
+        let destination = &verified.entry.destination;
+        assert_eq!((destination.next_node, destination.reason.as_str()), (NextNode::HumanReview, "no verdict twice"));
+        assert!(destination.requires_human && !destination.retry_allowed);
+        assert_eq!((verified.state.phase, verified.state.started), (phase, true), "{code} in {phase:?}");
+        assert_eq!(verified.state.paused.expect("it waits").reason, "no verdict twice");
     }
 }
 

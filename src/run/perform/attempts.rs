@@ -1,9 +1,10 @@
 //! Attempts: an action that does not succeed is carried out again, as often as its plan says, and every attempt is kept.
 
-use crate::model::{Action, Blocking, CategoryCode, EvidenceFile};
+use crate::model::{Action, Blocking, CategoryCode, Ended, EvidenceFile, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
 use crate::report::{ActionDisposition, AttemptFacts, ExecutedFacts};
 use crate::run::error::RunError;
+use crate::run::perform::reviewing::ReviewUnderWay;
 use crate::run::perform::{Performed, Performer};
 use crate::run::progress::Progress;
 
@@ -14,12 +15,36 @@ pub(crate) struct Attempts {
     earlier: Vec<AttemptFacts>,
     /// What was kept of them.
     before: Vec<Performed>,
+    /// Set where the action is a review.
+    review: Option<ReviewUnderWay>,
 }
 
 impl Attempts {
     /// Returns the number of the attempt under way, from 1.
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.before.len()).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    /// Returns how often the action may be carried out again as things stand: as often as its plan says, a review once where its output
+    /// has no verdict.
+    fn retries(&self, action: &Action) -> u32 {
+        match &self.review {
+            Some(review) => u32::from(review.awaits_retry()),
+            None => u32::from(action.retry_attempts),
+        }
+    }
+
+    /// Returns what the action reads on its standard input; none: nothing, at once.
+    pub(super) fn input(&self) -> Result<Option<Vec<u8>>, SpawnFailure> {
+        self.review.as_ref().map(ReviewUnderWay::input).transpose()
+    }
+
+    /// Returns what an attempt amounts to that is over, with what its tool says of it.
+    pub(super) fn read(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
+        match &mut self.review {
+            Some(review) => review.note(action, ended, said, log),
+            None => (said, Observed::Nothing),
+        }
     }
 
     /// Returns the attempts that are over: the one whose facts they become is the last.
@@ -29,9 +54,14 @@ impl Attempts {
 }
 
 impl Performer<'_, '_> {
+    /// Begins the attempts of an action, before its first one.
+    pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
+        Attempts { review: ReviewUnderWay::begin(action, &self.course.request.scope.root), ..Attempts::default() }
+    }
+
     /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
     pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
-        let mut attempts = Attempts::default();
+        let mut attempts = self.begin_attempts(action);
         loop {
             let one = self.perform_once(action, &mut attempts)?;
             if let Some(one) = self.note_attempt(action, &mut attempts, one) {
@@ -43,11 +73,15 @@ impl Performer<'_, '_> {
     /// Notes that an attempt is over. Returns what became of the action, which is told; none: it is carried out once more.
     pub(crate) fn note_attempt(&mut self, action: &Action, attempts: &mut Attempts, mut one: Performed) -> Option<Performed> {
         let number = attempts.number();
-        let is_last = number > u32::from(action.retry_attempts) || !self.is_worth_another(action, &one);
+        let retries = attempts.retries(action);
+        let is_last = number > retries || !self.is_worth_another(action, &one);
         if !is_last && let ActionDisposition::Executed(executed) = &mut one.facts.disposition {
             let reason = executed.classification.reason.clone();
-            let of = u32::from(action.retry_attempts) + 1;
-            (self.show)(Progress::Note(format!("{}: attempt {number} of {of} did not succeed: {reason}", action.name)));
+            let note = match &attempts.review {
+                Some(_) => format!("{}: {reason}", action.name),
+                None => format!("{}: attempt {number} of {} did not succeed: {reason}", action.name, retries + 1),
+            };
+            (self.show)(Progress::Note(note));
             attempts.earlier = std::mem::take(&mut executed.earlier);
             attempts.earlier.push(facts_of(executed, &one.files));
             attempts.before.push(one);

@@ -10,7 +10,7 @@ use crate::model::{
     FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
 };
 use crate::process::clock::{self, Monotonic};
-use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, to_bytes};
+use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, redact_document, to_bytes};
 use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
 use crate::run::error::RunError;
@@ -33,7 +33,7 @@ impl Performer<'_, '_> {
         let (observed, interpretation) = match &action.kind {
             ActionKind::FileValidation(validation) => self.validate_file(action, validation, allowed.timeout),
             ActionKind::HttpRequest(request) => self.send_request(action, request, allowed.timeout),
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) => {
+            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };
@@ -96,12 +96,13 @@ impl Performer<'_, '_> {
         let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
         match (&action.kind, observed, names) {
             (ActionKind::FileValidation(validation), Observed::File(seen), Some(LookFiles::File(record))) => {
-                files.push((record, to_bytes(&file_record(facts, validation, seen))));
+                files.push((record, to_bytes(&redact_document(file_record(facts, validation, seen)))));
             }
             (ActionKind::HttpRequest(sent), Observed::Exchange(exchange), Some(LookFiles::Http { request, error, body })) => {
                 let bytes = exchange.answer().map(|answer| &answer.body).filter(|bytes| !bytes.is_empty());
                 let body_name = bytes.map(|_| body.name.clone());
-                let record = to_bytes(&exchange_record(facts, sent, exchange, body_name.as_deref()));
+                let record = redact_document(exchange_record(facts, sent, exchange, body_name.as_deref()));
+                let record = to_bytes(&record);
                 files.push((if exchange.answer().is_some() { request } else { error }, record));
                 files.extend(bytes.map(|bytes| (body, bytes.clone())));
             }
@@ -149,6 +150,6 @@ fn without_bytes(action: &Action, observed: Observed) -> Observed {
             }
             Observed::Exchange(exchange)
         }
-        Observed::Nothing | Observed::Service(_) => observed,
+        Observed::Nothing | Observed::Service(_) | Observed::Review(_) => observed,
     }
 }

@@ -5,25 +5,33 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{OutputDirectory, Slot};
-use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, Observed, ResultType, SpawnFailure, ToolReport};
+use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, ResultType, SpawnFailure, ToolReport};
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::old_report::PutAside;
+use crate::run::perform::control::{Controlled, with_control};
 use crate::run::perform::reports::{own_report, take_project_report, take_report};
 use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::tools::{self, ReportRequest};
 
-/// An attempt for which everything is there that it needs. Dropped, what was put aside for it comes back.
-pub(crate) struct Prepared {
+/// What a process is started with.
+pub(crate) struct Launch {
     /// What the launcher is asked for; a program that is not there is a value.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
     log: File,
     frames: File,
+}
+
+/// An attempt for which everything is there that it needs. Dropped, what was put aside for it comes back.
+pub(crate) struct Prepared {
+    pub(crate) launch: Launch,
+    /// What came of its control, which is over by now.
+    control: Option<Controlled>,
     names: ActionFiles,
     attempt: u32,
     output: OutputDirectory,
@@ -34,7 +42,7 @@ pub(crate) struct Prepared {
     allowed: Allowed,
 }
 
-impl Prepared {
+impl Launch {
     /// Returns where its output goes.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, RunError> {
         let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
@@ -50,16 +58,18 @@ impl Performer<'_, '_> {
         action: &Action,
         attempts: &mut Attempts,
     ) -> Result<Performed, RunError> {
-        let prepared = self.prepare(action, attempts.number())?;
-        let ended = self.supervise(action, &prepared)?;
+        let prepared = self.prepare(action, attempts)?;
+        let ended = self.supervise(action, &prepared.launch)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
         drop(slot);
         self.judge(action, prepared, ended, attempts)
     }
 
-    /// Makes everything ready that an attempt needs, and tells that it starts.
-    pub(crate) fn prepare(&mut self, action: &Action, attempt: u32) -> Result<Prepared, RunError> {
+    /// Makes everything ready that an attempt needs, and tells that it starts. Its control is carried out here: whoever carries steps out
+    /// side by side starts no other one, and hears of no end, before that is over.
+    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, RunError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
+        let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt);
         let output = output.map_err(RunError::Evidence)?;
@@ -68,21 +78,16 @@ impl Performer<'_, '_> {
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { argv, report, coverage, .. } = preparation;
+        // Before anything is put aside: what the control leaves in the project is no report of the attempt.
+        let control = self.perform_control(action, self.allowed(action), attempts)?;
         let old_report = PutAside::of(own_report(&report, &self.working_directory(action)))?;
         let old_coverage = PutAside::of(coverage.as_ref().map(|path| self.course.request.scope.root.join(path)))?;
         let allowed = self.allowed(action);
-        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
-        let request = self.launch_request(action, argv, &environment, &output)?;
-        if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.workspace.parking.note_step(&request.isolation);
-        }
-        self.directory.begin_sync();
+        let limits = limits_of(action, allowed.timeout);
+        let launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
         Ok(Prepared {
-            request,
-            limits: limits_of(action, allowed.timeout),
-            log,
-            frames,
+            launch,
+            control,
             names,
             attempt,
             output,
@@ -104,21 +109,41 @@ impl Performer<'_, '_> {
         own.into_iter().chain(coverage).map(|path| as_one_spelling(&path)).collect()
     }
 
-    fn supervise(&mut self, action: &Action, prepared: &Prepared) -> Result<Ended, RunError> {
-        let request = match &prepared.request {
+    /// Makes ready what a process of an action is started with.
+    pub(super) fn prepare_launch(
+        &mut self,
+        action: &Action,
+        limits: ActionLimits,
+        (argv, attempts): (Vec<String>, &Attempts),
+        environment: &ChildEnvironment,
+        (names, output): (&ActionFiles, &OutputDirectory),
+    ) -> Result<Launch, RunError> {
+        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
+        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
+        let request = self.launch_request(action, (argv, attempts), environment, output)?;
+        if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
+            self.workspace.parking.note_step(&request.isolation);
+        }
+        self.directory.begin_sync();
+        Ok(Launch { request, limits, log, frames })
+    }
+
+    /// Starts a process through the run's own launcher, and returns when nothing of it is alive.
+    pub(super) fn supervise(&mut self, action: &Action, launch: &Launch) -> Result<Ended, RunError> {
+        let request = match &launch.request {
             Ok(request) => request,
             Err(failure) => return Ok(not_started(failure.clone())),
         };
         let heeded = heeded(action.phase);
         let control = self.course.request.control;
         let failed = |source| RunError::Supervise { action: action.name.clone(), source };
-        let sinks = prepared.sinks(action)?;
-        let outcome = match supervise(self.workspace.launcher()?, request, &prepared.limits, sinks, control, heeded) {
+        let sinks = launch.sinks(action)?;
+        let outcome = match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
             // It may have died since the last run; nothing was started, so a new one is asked.
             Err(SuperviseError::LauncherGone) => {
                 tracing::warn!("the launcher was gone and is started anew");
-                let sinks = prepared.sinks(action)?;
-                supervise(self.workspace.launcher()?, request, &prepared.limits, sinks, control, heeded).map_err(failed)
+                let sinks = launch.sinks(action)?;
+                supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded).map_err(failed)
             }
             outcome => outcome.map_err(failed),
         };
@@ -138,13 +163,13 @@ impl Performer<'_, '_> {
         mut ended: Ended,
         attempts: &mut Attempts,
     ) -> Result<Performed, RunError> {
-        let Prepared { request, names, attempt, output, environment, report, coverage, aside, allowed, .. } = prepared;
+        let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
         let root = &self.course.request.scope.root;
         let channel = report.channel();
         let report = take_report(&report, &output, &self.working_directory(action));
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path));
         drop(aside);
-        let interpretation = tools::interpret(&tools::Input {
+        let said = tools::interpret(&tools::Input {
             action,
             end: &ended.end,
             stdout: &ended.captured.stdout,
@@ -155,20 +180,24 @@ impl Performer<'_, '_> {
             project_root: root,
             survivors: ended.survivors.len(),
         });
+        let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
+        let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
-        let mut files = self.keep_streams(action, &ended, &names)?;
+        let mut files = control.map(|control| control.files).unwrap_or_default();
+        files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, (&names, attempt))?);
+        files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
         self.directory.begin_sync();
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
-            let sandbox = request.ok().and_then(|request| request.isolation.sandbox);
+            let sandbox = launch.request.ok().and_then(|request| request.isolation.sandbox);
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let judged = Judged { observed: Observed::Nothing, interpretation, earlier: attempts.take(), ready_after: None };
+        let judged = Judged { observed, interpretation, earlier: attempts.take(), ready_after: None };
         let facts = self.over(action, ended, judged, &mut outcome);
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
@@ -178,7 +207,7 @@ impl Performer<'_, '_> {
     pub(super) fn launch_request(
         &self,
         action: &Action,
-        argv: Vec<String>,
+        (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         output: &OutputDirectory,
     ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
@@ -188,6 +217,10 @@ impl Performer<'_, '_> {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
         };
+        let input = match attempts.input() {
+            Ok(input) => input,
+            Err(failure) => return Ok(Err(failure)),
+        };
         let isolation = self.isolation(action, &program, &directory, environment, output)?;
         Ok(Ok(LaunchRequest {
             program,
@@ -195,6 +228,7 @@ impl Performer<'_, '_> {
             environment: environment.variables.clone().into_iter().collect(),
             directory,
             isolation,
+            input,
         }))
     }
 }
@@ -207,7 +241,7 @@ fn as_one_spelling(path: &Path) -> PathBuf {
 
 /// Returns the action with every variable its command will see, wherever it comes from: what a tool is asked through the
 /// environment is merged with what stands there.
-fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
+pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
 

@@ -20,7 +20,7 @@ use crate::run::carry_out::{heeded, skip_reason};
 use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
-use crate::run::perform::{Allowed, Judged, Performed, Performer, limits_of, not_started};
+use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
@@ -59,7 +59,9 @@ impl Performer<'_, '_> {
         let sinks = self.sinks_of(&scene)?;
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
-            None => self.launch_request(action, action.command.argv.clone(), &scene.environment, &output)?,
+            None => {
+                self.launch_request(action, (action.command.argv.clone(), &Attempts::default()), &scene.environment, &output)?
+            }
         };
         let request = match request {
             Ok(request) => request,
@@ -165,10 +167,11 @@ impl Performer<'_, '_> {
         output: &OutputDirectory,
     ) -> Result<Health, RunError> {
         let name = &scene.action.name;
-        let request = match self.launch_request(&scene.action, command.argv.clone(), &scene.environment, output)? {
-            Ok(request) => request,
-            Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
-        };
+        let request =
+            match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
+                Ok(request) => request,
+                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
+            };
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| RunError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };

@@ -1,9 +1,11 @@
 //! Test specifications, schema 2.0.0: from a text to tasks, or to everything that is wrong with it at once.
 //!
 //! Owns the wire types, the published JSON Schema, the reading and the lint. Reading has three parts: `scan` knows where things
-//! stand, `shape` holds the text to the schema, and `lint` holds what it means to rules of its own. May not open files or run
+//! stand, `shape` holds the text to the schema, and `lint` holds what it means to rules of its own;
+//! `change` says what a proposed text changes. May not open files or run
 //! anything; what a specification amounts to as a plan is made next door.
 
+mod change;
 mod fault;
 mod lint;
 mod raw;
@@ -16,6 +18,7 @@ mod tests;
 
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
+pub use change::compare_specifications;
 pub use fault::{Gravity, SpecificationFault};
 pub use lint::{LINTS, LintRow};
 pub use raw::{
@@ -27,8 +30,8 @@ pub use raw::{
     RawExpectedOutput, RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig,
     RawHttpRequestParameters, RawInterpreter, RawLikelyFailure, RawLintBlockOn, RawLintToolPolicy, RawLintTools,
     RawLintingPolicy, RawLintingStrategy, RawMcpValidation, RawMetadata, RawMethod, RawMisplacedExecutorConfig, RawParameters,
-    RawPriority, RawQueryType, RawReady, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification, RawTask,
-    RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
+    RawPriority, RawQueryType, RawReady, RawReview, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification,
+    RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
     RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy, RawValidateResponse,
     RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
     RawWorkflowPrerequisiteType,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::ActionDefaults;
-use crate::model::{Action, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
+use crate::model::{Action, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use crate::spec::action::plain_action;
 use crate::spec::discover::FoundPolicy;
 use crate::spec::recognised::recognised;
+use crate::spec::review::review;
 use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
 use crate::spec::task::kind::{Done, custom_script, file_validation, http_request, merged, terminal_command};
 use crate::spec::task::policy::task_policy;
@@ -33,6 +34,7 @@ struct Taken {
 impl Resolver<'_> {
     pub(super) fn action(&mut self, phase: ActionPhase, number: usize, raw: &RawAction) -> Action {
         let Done { kind, command } = self.done(raw);
+        let kind = self.review(raw).unwrap_or(kind);
         let directory = self.directory(raw);
         let name = self.name(&raw.description, &raw.action_id);
         let taken = self.taken(phase, raw, &name, (&command, &directory));
@@ -78,12 +80,22 @@ impl Resolver<'_> {
         }
     }
 
+    /// Returns the review that an action is; none where it is none.
+    fn review(&self, raw: &RawAction) -> Option<ActionKind> {
+        let said = raw.proctor.as_ref().and_then(|added| added.review.as_ref())?;
+        let prompt = said.prompt.as_deref().map(|prompt| self.path(prompt));
+        Some(review(prompt, said.accept_split_emphasis != Some(false)))
+    }
+
     /// Finds the tool: the one that is said, else the one that is recognised (E2).
     fn taken(&mut self, phase: ActionPhase, raw: &RawAction, name: &str, (command, directory): (&CommandLine, &str)) -> Taken {
         if !self.around.files.exists(directory) {
             self.note(name, format!("the directory `{directory}` is not there yet"));
         }
         // As in `proctor.toml`: what comes before and after the steps is judged by its exit code.
+        if raw.proctor.as_ref().is_some_and(|added| added.review.is_some()) {
+            return Taken { tool: Tool::Review, found: None };
+        }
         if phase != ActionPhase::Step || raw.parameters.action_type() != ActionType::TerminalCommand {
             return Taken { tool: Tool::Generic, found: None };
         }

@@ -20,6 +20,7 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::model::{Action, ActionId, ActionPhase, Plan, PlanNote, PlanOrigin, SpecificationSource, TaskId};
 use crate::spec::files::ProjectFiles;
+use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationFault, Surroundings, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
@@ -65,9 +66,15 @@ impl Resolver<'_> {
         let mut prerequisites: Vec<Action> = self.dev_server().into_iter().collect();
         prerequisites.extend(self.workflow_checks());
         prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
-        let steps = self.actions(ActionPhase::Step, &execution.steps.iter().collect::<Vec<_>>());
+        let mut steps = self.actions(ActionPhase::Step, &execution.steps.iter().collect::<Vec<_>>());
         let cleanup = self.actions(ActionPhase::Cleanup, &in_order(self.task, &execution.cleanup));
         let ordered = order_of(self.task).iter().filter(|id| execution.steps.iter().any(|step| step.action_id == **id));
+        let order: Vec<ActionId> = ordered.map(|id| action_id(id)).collect();
+        let parallel = self.task.execution_workflow.as_ref().and_then(|workflow| workflow.parallel_execution) == Some(true);
+        // Of steps that may go on at the same time, those come after a review that say so.
+        if !parallel {
+            hold_behind_reviews(&mut steps, &order);
+        }
         let source = SpecificationSource {
             file: self.specification.file.clone(),
             schema_version: raw.schema_version.clone(),
@@ -85,8 +92,8 @@ impl Resolver<'_> {
             cleanup,
             criteria: Some(criteria(self.task)),
             debt: Some(debt(raw.technical_debt_configuration.as_ref(), self.task)),
-            order: ordered.map(|id| action_id(id)).collect(),
-            parallel: self.task.execution_workflow.as_ref().and_then(|workflow| workflow.parallel_execution) == Some(true),
+            order,
+            parallel,
             timeout: Some(self.suite_timeout()),
             notes: std::mem::take(&mut self.notes),
         }

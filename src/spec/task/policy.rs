@@ -63,7 +63,14 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
                 Tool::Flake8 => ("flake8", tools.flake8.as_ref()),
                 // The format has no key of its own for it: the category's strategy holds.
                 Tool::Ruff => ("ruff", None),
-                Tool::Pytest | Tool::Jest | Tool::Vitest | Tool::Tsc | Tool::Mypy | Tool::Compile | Tool::Generic => ("", None),
+                Tool::Pytest
+                | Tool::Jest
+                | Tool::Vitest
+                | Tool::Tsc
+                | Tool::Mypy
+                | Tool::Compile
+                | Tool::Review
+                | Tool::Generic => ("", None),
             };
             Said {
                 key,
@@ -87,6 +94,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
                 | Tool::Pylint
                 | Tool::Prettier
                 | Tool::Compile
+                | Tool::Review
                 | Tool::Generic => ("", None),
             };
             Said {

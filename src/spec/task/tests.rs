@@ -358,6 +358,24 @@ fn scripts_services_and_words_of_the_root_are_planned_too() {
 }
 
 #[test]
+fn a_review_is_planned_and_what_stands_behind_it_waits_unless_steps_go_on_together() {
+    let review =
+        json!({ "version": "1.0.0", "review": { "prompt": "${WORKSPACE_ROOT}/docs/review.md", "acceptSplitEmphasis": false } });
+    let reviewed = ("/tasks/T117/testExecution/steps/1/proctor", review);
+    // What a review decides is `success`; its exit code is nobody's.
+    let condition = ("/tasks/T117/validationCriteria/successConditions/1/condition", json!("STEP.2.success === true"));
+    let together = |together: bool| ("/tasks/T117/executionWorkflow/parallelExecution", json!(together));
+    let plan = planned(&edited(&[reviewed.clone(), condition.clone(), together(false)]));
+    let crate::model::ActionKind::Review(asked) = &plan.steps[1].kind else { panic!("{:?}", plan.steps[1]) };
+    let prompt = crate::model::Prompt::File("docs/review.md".to_owned());
+    assert_eq!((&asked.prompt, asked.accept_split_emphasis, plan.steps[1].tool), (&prompt, false, Tool::Review));
+    let waiting = |plan: &Plan| plan.steps.iter().map(|step| step.after.contains(&plan.steps[1].id)).collect::<Vec<_>>();
+    assert!(waiting(&plan)[2..].iter().all(|waits| *waits) && !waiting(&plan)[0], "{:?}", waiting(&plan));
+    let plan = planned(&edited(&[reviewed, condition, together(true)]));
+    assert!(waiting(&plan).iter().all(|waits| !*waits), "{:?}", waiting(&plan));
+}
+
+#[test]
 fn names_are_one_line_each_and_differ() {
     let long = "a word ".repeat(30);
     let plan = planned(&edited(&[

@@ -10,7 +10,8 @@ use proptest::{prop_assert_eq, proptest};
 use crate::model::{
     ApprovalReason, ApprovalRecord, CommandExit, Digest, ExitCodeSource, ExpectedOutput, LedgerBody, LedgerLine, NextNode,
     OverallResult, OverallStatus, OverrideRecord, Phase, PhaseRecord, PlanTerms, ProjectId, RouteDestination, RouteEntry,
-    RouteKind, RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TddState, Timestamp, TreeDigest,
+    RouteKind, RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest,
+    ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, line, project, registration, run_id, run_record, task};
 use crate::store::{Index, IndexError, IndexedProject, IndexedRun};
@@ -109,6 +110,36 @@ fn the_newest_run_on_the_same_inputs_is_found_by_task_check_and_digest() {
     }
     test.index.forget(&project(SHOP)).unwrap();
     assert_eq!(found(&test.index, "a", "lint", one), None);
+}
+
+#[test]
+fn violations_are_told_from_a_sealed_run_on_and_lists_by_their_last_writing() {
+    let mut test = TestIndex::new();
+    let violation = |subject: &str| ViolationRecord {
+        path: "tasks.md".to_owned(),
+        violation: ViolationKind::UnauthorizedCompletion,
+        subject: subject.to_owned(),
+        found: String::new(),
+        restored: String::new(),
+    };
+    let list =
+        |text: &str| LedgerBody::TaskList(TaskListRecord { path: "tasks.md".to_owned(), digest: Digest::of(text.as_bytes()) });
+    test.append(SHOP, LedgerBody::Violation(violation("a")));
+    test.append_run(SHOP, run_record(2, "T1", OverallStatus::Failed));
+    test.append(SHOP, LedgerBody::Violation(violation("b")));
+    test.append(SHOP, list("one"));
+    test.append_run(SHOP, run_record(5, "T2", OverallStatus::Interrupted));
+    test.append(SHOP, LedgerBody::Violation(violation("c")));
+    test.append(SHOP, list("two"));
+    let told = |index: &Index, runs_ago| index.violations_since(&project(SHOP), runs_ago).unwrap();
+    assert_eq!(told(&test.index, 0), [violation("c")]);
+    assert_eq!(told(&test.index, 1), [violation("b"), violation("c")]);
+    assert_eq!(told(&test.index, 2), [violation("a"), violation("b"), violation("c")]);
+    let digest = |index: &Index, path| index.task_list(&project(SHOP), path).unwrap();
+    assert_eq!(digest(&test.index, "tasks.md"), Some(Digest::of(b"two")));
+    assert_eq!(digest(&test.index, "other.md"), None);
+    test.index.forget(&project(SHOP)).unwrap();
+    assert_eq!((told(&test.index, 2), digest(&test.index, "tasks.md")), (Vec::new(), None));
 }
 
 #[test]

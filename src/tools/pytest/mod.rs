@@ -3,6 +3,7 @@
 //! `junit` reads the file, `seen` collects facts, `rules` decides by one ordered list, `failures` makes the result readable.
 //! Standard output is never counted; its one permitted reading for a judgement is pytest-cov's line (`coverage`).
 
+mod control;
 mod coverage;
 mod failures;
 mod junit;
@@ -17,6 +18,7 @@ use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
+pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
 use seen::{Seen, Tally};
 
 /// Judges a pytest run that ended by itself.

@@ -51,7 +51,11 @@ fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
     let diagnostics = gathered.listed.as_slice();
     if code == 0 {
         return match (errors, exited.stdout_is_complete) {
-            (0, true) => (CategoryCode::Clean, "tsc found nothing".to_owned()),
+            (0, true) if gathered.is_empty() => (CategoryCode::Clean, "tsc found nothing".to_owned()),
+            (0, true) => {
+                let (warnings, files) = (gathered.count(FindingLevel::Warning), gathered.files());
+                (CategoryCode::Findings, format!("{warnings} warning(s) in {files} file(s)"))
+            }
             (0, false) => too_large(),
             _ => (
                 CategoryCode::Inconsistent,
@@ -147,6 +151,7 @@ mod tests {
         for (code, stdout, expected) in [
             (0, "", CategoryCode::Clean),
             (0, ERROR, CategoryCode::Inconsistent),
+            (0, "a.ts(1,2): warning TS6385: 'q' is deprecated.\n", CategoryCode::Findings),
             (1, ERROR, CategoryCode::Findings),
             (2, ERROR, CategoryCode::Findings),
             (2, UNUSED, CategoryCode::Findings),

@@ -1,6 +1,7 @@
 //! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
 
 mod captured;
+mod claims;
 mod coverage;
 mod criteria;
 mod matrix;
@@ -47,6 +48,7 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
         kind: ActionKind::TerminalCommand,
+        control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,
         after: Vec::new(),

@@ -184,7 +184,8 @@ impl Served {
         };
         let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
-            Ok(standing) => ProjectStanding { problems, ..standing },
+            // Its own are those of the task list: the configuration was not read.
+            Ok(standing) => ProjectStanding { problems: [problems, standing.problems].concat(), ..standing },
             Err(error) => {
                 let problems = vec![chain(&error)];
                 ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }

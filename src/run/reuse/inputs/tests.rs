@@ -15,7 +15,7 @@ fn write(root: &Path, name: &str, text: &str) {
 }
 
 fn index(root: &Path) -> Index {
-    let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None };
+    let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None, task_list: None };
     Index::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
 }
 

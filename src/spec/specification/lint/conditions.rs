@@ -80,7 +80,8 @@ fn conditions(task: Task<'_>) -> impl Iterator<Item = (String, &RawCondition)> {
 fn types_of(task: Task<'_>) -> BTreeMap<ActionId, ActionType> {
     let ids = task.actions().filter_map(|action| {
         let id = ActionId::try_from(action.raw.action_id.as_str()).ok()?;
-        Some((id, action.raw.parameters.action_type()))
+        let is_review = action.raw.proctor.as_ref().is_some_and(|added| added.review.is_some());
+        Some((id, if is_review { ActionType::Review } else { action.raw.parameters.action_type() }))
     });
     ids.collect()
 }

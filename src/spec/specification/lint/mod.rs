@@ -12,6 +12,7 @@ mod order;
 mod paths;
 mod placeholders;
 mod policy;
+mod reviews;
 mod services;
 mod subject;
 
@@ -129,6 +130,8 @@ pub const LINTS: &[LintRow] = &[
     ),
     hard("SERVICE_READY", services::ready, "a service's `ready` is not exactly one look that can be taken", "additions 1.0.0"),
     hard("SERVICE_ELSEWHERE", services::elsewhere, "a service is no prerequisite that runs a command", "additions 1.0.0"),
+    hard("REVIEW_ELSEWHERE", reviews::elsewhere, "a review is no step that runs a command", "E8"),
+    hard("REVIEW_OTHERWISE", reviews::otherwise, "a review has retries, exit codes or a tool of its own", "C9"),
 ];
 
 /// Holds a specification to every rule, in the order of the table.

@@ -126,9 +126,13 @@ fn paths<'s>(subject: &Subject<'s>) -> Vec<(String, &'s str)> {
         };
         Some((format!("{}/parameters/{key}", action.pointer), path.as_str()))
     });
+    let prompts = subject.actions().filter_map(|action| {
+        let prompt = action.raw.proctor.as_ref()?.review.as_ref()?.prompt.as_deref()?;
+        Some((format!("{}/proctor/review/prompt", action.pointer), prompt))
+    });
     let server = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.working_directory.as_deref());
     let server = server.map(|path| ("/globalConfiguration/devServer/workingDirectory".to_owned(), path));
-    of_actions.chain(server).collect()
+    of_actions.chain(prompts).chain(server).collect()
 }
 
 #[cfg(test)]

@@ -25,6 +25,20 @@ pub struct RawActionExtension {
     pub after: Vec<String>,
     /// Makes a prerequisite go on while the steps run.
     pub service: Option<RawService>,
+    /// Makes a step a REVIEW: its command asks a reviewer for a verdict, and nothing behind it starts without an approval.
+    pub review: Option<RawReview>,
+}
+
+/// A review.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawReview {
+    /// What the reviewer reads on its standard input: a file of the project; nothing unless said.
+    #[cfg_attr(test, schemars(length(min = 1)))]
+    pub prompt: Option<String>,
+    /// Whether `**Ready to merge?** Yes`, emphasis around the label alone, approves; true unless said.
+    pub accept_split_emphasis: Option<bool>,
 }
 
 /// A prerequisite that goes on while the steps run.

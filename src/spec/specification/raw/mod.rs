@@ -26,7 +26,7 @@ pub use engine::{
     RawExecutorConfigurations, RawFileValidationConfig, RawHttpRequestConfig, RawMisplacedExecutorConfig,
     RawTerminalCommandConfig,
 };
-pub use extension::{RawActionExtension, RawExpectedOutcome, RawReady, RawService, RawTaskExtension};
+pub use extension::{RawActionExtension, RawExpectedOutcome, RawReady, RawReview, RawService, RawTaskExtension};
 pub use parameters::{
     RawBrowserAction, RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
     RawDockerVerb, RawFileValidationParameters, RawHttpRequestParameters, RawInterpreter, RawMethod, RawParameters, RawQueryType,

@@ -35,9 +35,10 @@ pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator
     json_schema!({ "type": "string", "enum": action_type_words() })
 }
 
-/// The word of a tool, as `proctor.toml` has it.
+/// The word of a tool, as `proctor.toml` has it; a review says more than a word.
 pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Tool::ALL.map(Tool::word) })
+    let words: Vec<_> = Tool::ALL.into_iter().filter(|tool| *tool != Tool::Review).map(Tool::word).collect();
+    json_schema!({ "type": "string", "enum": words })
 }
 
 /// Different types of actions, at least one.

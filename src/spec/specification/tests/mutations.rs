@@ -421,6 +421,27 @@ fn others() -> Vec<Mutation> {
             vec![(step(1, "/proctor"), added(json!({ "service": { "ready": { "port": 4173 } } })))],
             vec![("SERVICE_ELSEWHERE", step(1, "/proctor/service"))],
         ),
+        mutation(
+            "a review before the steps",
+            vec![(prerequisite("/proctor"), added(json!({ "review": {} })))],
+            vec![("REVIEW_ELSEWHERE", prerequisite("/proctor/review"))],
+        ),
+        mutation(
+            "a review that is asked until it approves",
+            vec![
+                (step(1, "/proctor"), added(json!({ "review": { "prompt": "../elsewhere.md" }, "tool": "eslint" }))),
+                (step(1, "/retryAttempts"), json!(3)),
+                (step(1, "/parameters/expectedExitCodes"), json!([1])),
+            ],
+            vec![
+                ("CONDITION_WRONG", condition(1)),
+                ("EXIT_CODES_WIDENED", step(1, "/parameters/expectedExitCodes")),
+                ("REVIEW_OTHERWISE", step(1, "/parameters/expectedExitCodes")),
+                ("REVIEW_OTHERWISE", step(1, "/retryAttempts")),
+                ("REVIEW_OTHERWISE", step(1, "/proctor/tool")),
+                ("PATH_LEAVES_ROOT", step(1, "/proctor/review/prompt")),
+            ],
+        ),
     ]
 }
 

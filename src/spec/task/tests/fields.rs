@@ -51,6 +51,17 @@ fn row(field: &'static str, effect: Effect, pointer: &'static str, value: Value)
     Row { field, effect, base: Vec::new(), edit: vec![(pointer, value)] }
 }
 
+fn review(settings: Value) -> Value {
+    json!({ "version": "1.0.0", "review": settings })
+}
+
+/// A document no condition of which asks the second step for what a review has not, and with such settings one that is a review.
+fn reviewed(settings: Option<Value>) -> Edits {
+    let condition = (at(TASK, "/validationCriteria/successConditions/1/condition"), json!("STEP.2.success === true"));
+    let step = settings.map(|settings| (at(STEPS, "/1/proctor"), review(settings)));
+    std::iter::once(condition).chain(step).collect()
+}
+
 /// The same of a document that is another one to begin with.
 fn on(base: &Edits, row: Row) -> Row {
     Row { base: base.clone(), ..row }
@@ -451,6 +462,15 @@ fn action_rows() -> Vec<Row> {
         row("ActionExtension.tool", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "tool": "generic" })),
         row("ActionExtension.argv", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "argv": ["tsc"] })),
         row("ActionExtension.after", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "after": ["STEP.1"] })),
+        on(&reviewed(None), row("ActionExtension.review", Plan, at(STEPS, "/1/proctor"), review(json!({})))),
+        on(
+            &reviewed(Some(json!({}))),
+            row("Review.prompt", Plan, at(STEPS, "/1/proctor"), review(json!({ "prompt": "docs/review.md" }))),
+        ),
+        on(
+            &reviewed(Some(json!({}))),
+            row("Review.acceptSplitEmphasis", Plan, at(STEPS, "/1/proctor"), review(json!({ "acceptSplitEmphasis": false }))),
+        ),
         on(&service(), row("ActionExtension.service", Plan, at(PREREQUISITE, "/proctor"), json!({ "version": "1.0.0" }))),
         on(&service(), row("Service.ready", Plan, at(PREREQUISITE, "/proctor/service/ready"), json!({ "port": 4174 }))),
         ready("Ready.url", "url", json!("http://127.0.0.1:4174/ready")),

@@ -1,0 +1,12 @@
+//! Reports of pytest under each of its exit codes.
+
+#![no_main]
+
+#[path = "../properties/interpretation.rs"]
+mod interpretation;
+#[path = "../properties/junit.rs"]
+mod junit;
+#[path = "../properties/project.rs"]
+mod project;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| junit::hold(bytes));

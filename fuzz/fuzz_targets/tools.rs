@@ -1,0 +1,10 @@
+//! What any tool printed and left behind, recognised by its command.
+
+#![no_main]
+
+#[path = "../properties/interpretation.rs"]
+mod interpretation;
+#[path = "../properties/project.rs"]
+mod project;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| interpretation::hold(None, bytes));

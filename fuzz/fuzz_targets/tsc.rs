@@ -1,0 +1,12 @@
+//! What tsc printed and left behind.
+
+#![no_main]
+
+#[path = "../properties/interpretation.rs"]
+mod interpretation;
+#[path = "../properties/project.rs"]
+mod project;
+
+use proctor::model::Tool;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| interpretation::hold(Some(Tool::Tsc), bytes));

@@ -1,0 +1,96 @@
+//! A condition is printed as what it is read from, and what is called constant is.
+
+use std::collections::BTreeMap;
+
+use proctor::condition::{
+    Condition, ConditionFault, Constancy, Context, FIELDS, Field, FieldValue, OutputText, Truth, ValueKind, check, evaluate,
+};
+use proctor::model::{ActionId, ActionType};
+use serde_json::Value;
+
+/// Stands between the condition and the text that is the body, the output and the seed of the numbers.
+const SEEN: &str = "\n<<< seen >>>\n";
+
+/// Longer conditions are refused, and printing may make one longer.
+const LONGEST: usize = 1024;
+
+/// Holds an input, a condition and what was seen behind it, to the rules.
+///
+/// # Panics
+///
+/// A rule does not hold.
+pub(crate) fn hold(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (text, seen) = text.split_once(SEEN).unwrap_or((text, "{}"));
+    let condition = match Condition::parse(text) {
+        Ok(condition) => condition,
+        Err(error) => {
+            assert!(text.is_char_boundary(error.offset), "{}", error.offset);
+            assert!(!error.to_string().contains('\n'), "a message is one line: {error}");
+            return;
+        }
+    };
+    let printed = condition.to_string();
+    assert!(printed.len() > LONGEST || Condition::parse(&printed).as_ref() == Ok(&condition), "{printed}");
+    let seen = Seen::of(seen);
+    let evaluation = evaluate(&condition, &seen);
+    let unknown = evaluation.actual.iter().filter(|actual| actual.value.is_none()).count();
+    assert_eq!(unknown, evaluation.unknown.len(), "each reference has a value or is unknown");
+    let faults = check(&condition, &type_of);
+    assert!(faults.iter().all(|fault| !fault.to_string().is_empty()));
+    if evaluation.unknown.is_empty() {
+        let constant = |constancy| faults.contains(&ConditionFault::Constant(constancy));
+        assert!(!constant(Constancy::AlwaysTrue) || evaluation.truth == Truth::True, "{condition} can fail: {evaluation:?}");
+        assert!(!constant(Constancy::NeverTrue) || evaluation.truth != Truth::True, "{condition} can hold: {evaluation:?}");
+    }
+    assert_eq!(evaluation, evaluate(&condition, &seen), "equal inputs are equal answers");
+}
+
+/// Every number of a step is one type of action, so that a condition can reach all of them.
+fn type_of(action: &ActionId) -> Option<ActionType> {
+    let number: usize = action.as_str().strip_prefix("STEP.")?.parse().ok()?;
+    ActionType::ALL.get(number.checked_sub(1)?).copied()
+}
+
+/// What became of the actions: for each field a value that it can have.
+struct Seen {
+    body: Value,
+    text: String,
+    headers: BTreeMap<String, String>,
+    seed: u64,
+}
+
+impl Seen {
+    fn of(text: &str) -> Self {
+        let seed = text.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let headers = text.lines().filter_map(|line| line.split_once(": "));
+        Self {
+            body: serde_json::from_str(text).unwrap_or(Value::Null),
+            text: text.to_owned(),
+            headers: headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect(),
+            seed,
+        }
+    }
+}
+
+impl Context for Seen {
+    fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
+        let action_type = type_of(action)?;
+        let row = FIELDS.iter().find(|row| row.field == field && row.action_types.contains(&action_type))?;
+        // Fields of one action have values of their own.
+        let seed =
+            action.as_str().bytes().fold(self.seed.rotate_left(field as u32), |seed, byte| seed.rotate_left(7) ^ u64::from(byte));
+        Some(match row.kind {
+            ValueKind::Boolean => FieldValue::Boolean(seed.is_multiple_of(2)),
+            ValueKind::Integer(least, most) => {
+                let span = most - least;
+                FieldValue::Number(
+                    (least + if seed.is_multiple_of(3) { seed % 4 % (span + 1) } else { seed % (span + 1) }) as f64,
+                )
+            }
+            ValueKind::Text => FieldValue::Text(OutputText::whole(&self.text)),
+            ValueKind::Json => FieldValue::Json(&self.body),
+            ValueKind::Texts => FieldValue::Texts(&self.headers),
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Every text of settings is read or says what is wrong with it, and what is read is a plan or says why it is none.
+
+use std::path::Path;
+
+use proctor::config::{Problem, read};
+use proctor::spec::{check_digest, plan, plan_digest};
+use proctor::tools::prepare;
+
+use super::project::Parts;
+
+/// Holds an input, settings and the project's files behind them, to the rules.
+///
+/// # Panics
+///
+/// A rule does not hold.
+pub(crate) fn hold(bytes: &[u8]) {
+    let parts = Parts::of(bytes);
+    let Ok(text) = std::str::from_utf8(parts.head()) else { return };
+    let configuration = match read(text, "proctor.toml") {
+        Ok(configuration) => configuration,
+        Err(problems) => return says_why(&problems),
+    };
+    match plan(&configuration, &parts, "sample") {
+        Ok(plan) => {
+            let _ = plan_digest(&plan);
+            for action in plan.prerequisites.iter().chain(&plan.steps).chain(&plan.cleanup) {
+                let _ = check_digest(&plan, action);
+                let preparation = prepare(action, Path::new("/out"), Some(Path::new("/project/evidence")));
+                assert_eq!(preparation.argv.is_empty(), action.command.argv.is_empty(), "a command stays one");
+            }
+            serde_json::to_string(&plan).expect("a plan is JSON");
+        }
+        Err(problems) => says_why(&problems),
+    }
+}
+
+fn says_why(problems: &[Problem]) {
+    assert!(!problems.is_empty(), "what is refused is refused for a reason");
+    for problem in problems {
+        assert!(!problem.to_string().trim().is_empty());
+    }
+}

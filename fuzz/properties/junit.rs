@@ -1,0 +1,23 @@
+//! A report of pytest by itself, under each exit code that can come with one.
+
+use proctor::model::Tool;
+
+use super::interpretation;
+
+/// The longest report of a captured output begins after a line of this.
+const REPORT: &[u8] = b"<<< report >>>\n";
+
+/// Holds an input, a report or a captured output that has one, to the rules.
+///
+/// # Panics
+///
+/// A rule does not hold.
+pub(crate) fn hold(bytes: &[u8]) {
+    let start = bytes.windows(REPORT.len()).position(|window| window == REPORT).map_or(0, |start| start + REPORT.len());
+    for code in 0..7 {
+        let mut input = format!("command pytest\nexit {code}\n").into_bytes();
+        input.extend_from_slice(REPORT);
+        input.extend_from_slice(&bytes[start..]);
+        interpretation::hold(Some(Tool::Pytest), &input);
+    }
+}

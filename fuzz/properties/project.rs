@@ -1,0 +1,63 @@
+//! A project for the targets: a few files that are only said to be there, and inputs in parts.
+
+use std::collections::BTreeMap;
+
+use proctor::spec::ProjectFiles;
+
+/// An input in parts: what stands before the first line `<<< NAME >>>`, and what stands behind each of them. This is the form of the
+/// captured outputs under `fixtures/tools/`, so that these are inputs as they are.
+pub(crate) struct Parts(BTreeMap<String, Vec<u8>>);
+
+impl Parts {
+    /// Takes an input apart. A name that comes twice is one part.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut name = String::new();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let said = std::str::from_utf8(line).ok().and_then(|line| line.trim_end().strip_prefix("<<< ")?.strip_suffix(" >>>"));
+            match said {
+                // The form's way to say that the line end before it is not of the part.
+                Some("no line end") => drop(parts.entry(name.clone()).or_default().pop()),
+                Some(next) => {
+                    name = next.to_owned();
+                    parts.entry(name.clone()).or_default();
+                }
+                None => parts.entry(name.clone()).or_default().extend_from_slice(line),
+            }
+        }
+        Self(parts)
+    }
+
+    /// Returns a part; none where the input has no such part.
+    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// Returns what stands before the first name.
+    pub(crate) fn head(&self) -> &[u8] {
+        self.get("").unwrap_or_default()
+    }
+}
+
+impl ProjectFiles for Parts {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.get(path).filter(|_| !path.is_empty()).map(<[u8]>::to_vec)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.is_directory(path) || self.0.contains_key(path)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        path.is_empty() || self.0.keys().any(|name| name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let below = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let rests = self.0.keys().filter_map(|name| name.strip_prefix(&below)?.split('/').next());
+        let mut names: Vec<String> = rests.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,45 @@
+//! Every text is a specification or has a hard fault, and every task of a specification has a plan.
+
+use std::path::Path;
+
+use proctor::config::Configuration;
+use proctor::model::TaskId;
+use proctor::spec::specification::{Surroundings, read_specification};
+use proctor::spec::{TaskSurroundings, plan_digest, resolve_task};
+
+use super::project::Parts;
+
+/// Holds an input, a text and the project's files behind it, to the rules.
+///
+/// # Panics
+///
+/// A rule does not hold.
+pub(crate) fn hold(bytes: &[u8]) {
+    let parts = Parts::of(bytes);
+    let Ok(text) = std::str::from_utf8(parts.head()) else { return };
+    let project = Surroundings { project_root: Path::new("/srv/billing-core") };
+    let reading = read_specification(text, "a-test-specification.json", project);
+    let hard = reading.faults.iter().any(|fault| fault.is_hard());
+    assert_eq!(reading.specification.is_none(), hard, "a specification is refused for a hard fault, and for nothing else");
+    let lines = text.split('\n').count();
+    for fault in &reading.faults {
+        assert!(fault.line <= lines, "the place is in the file: {fault}");
+        assert!(!fault.message.is_empty() && fault.to_string().starts_with("a-test-specification.json:"), "{fault}");
+    }
+    let Some(specification) = &reading.specification else { return };
+    let configuration = Configuration::default();
+    let around = TaskSurroundings { project, files: &parts, configuration: &configuration };
+    for name in &reading.tasks {
+        let task = TaskId::try_from(name.as_str()).expect("the lint refuses ids that are none");
+        let plan = resolve_task(specification, &task, &reading.faults, around).expect("the specification has the task");
+        let again = resolve_task(specification, &task, &reading.faults, around).expect("as before");
+        assert_eq!(plan_digest(&plan), plan_digest(&again), "equal inputs are equal plans");
+        let [mut planned, mut written] = [Vec::new(), Vec::new()];
+        planned.extend(plan.prerequisites.iter().chain(&plan.steps).chain(&plan.cleanup).map(|action| action.id.to_string()));
+        let execution = &specification.raw.tasks[name].test_execution;
+        let all = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
+        written.extend(all.map(|action| action.action_id.clone()));
+        assert!(written.iter().all(|id| planned.contains(id)), "no action is lost: {written:?}, {planned:?}");
+        serde_json::to_string(&plan).expect("a plan is JSON");
+    }
+}

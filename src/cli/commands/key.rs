@@ -1,0 +1,102 @@
+//! `proctor key`: the keys that sign evidence. Their private halves are never shown.
+
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
+use crate::cli::render;
+use crate::evidence::{
+    Endorsement, EvidenceError, KnownKey, LockError, Store, Waiting, allowed_signers, list_projects, read_key_ring, rotate_key,
+};
+use crate::model::CommandExit;
+use crate::process::clock;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    match &options.verb {
+        KeyVerb::Show => show(&store),
+        KeyVerb::Rotate { lost } => {
+            rotate(&store, if *lost { Endorsement::PreviousKeyIsLost } else { Endorsement::ByThePreviousKey })
+        }
+        KeyVerb::Export { ssh, number } => export(&store, *ssh, *number),
+    }
+}
+
+fn show(store: &Store) -> Result<CommandExit, CommandError> {
+    let ring = read_key_ring(store).map_err(|error| of_evidence(&error))?;
+    if ring.keys().is_empty() {
+        render::note("no key yet: the first `proctor run` makes it");
+    }
+    for key in ring.keys() {
+        key_lines(key, ring.current() == Some(key)).iter().for_each(|line| render::line(line));
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
+    let use_of = if is_current { "in use" } else { "replaced" };
+    let mut lines = vec![
+        format!("key {} · {use_of} · made {} · {}", key.number(), key.made(), key.id()),
+        format!("  {}", key.public().to_ssh_line()),
+    ];
+    lines.extend(
+        key.projects()
+            .filter(|(_, position)| position.sequence.0 > 0)
+            .map(|(project, position)| format!("  signs {project} from line {}", position.sequence.0 + 1)),
+    );
+    lines
+}
+
+/// Nobody may be about to sign with the key before: every project is locked, and none is waited for.
+fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
+    let mut locks = Vec::new();
+    for project in list_projects(store).map_err(|error| of_evidence(&error))? {
+        let lock = store.lock(&project, &mut || Waiting::GiveUp).map_err(|error| of_lock(&error))?;
+        locks.push(lock);
+    }
+    let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| of_evidence(&error))?;
+    key_lines(&key, true).iter().for_each(|line| render::line(line));
+    Ok(CommandExit::Proceed)
+}
+
+fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, CommandError> {
+    let ring = read_key_ring(store).map_err(|error| of_evidence(&error))?;
+    let key = match number {
+        Some(number) => ring.keys().iter().find(|key| key.number() == number),
+        None => ring.current(),
+    };
+    let Some(key) = key else {
+        let what = number.map_or("there is no key yet".to_owned(), |number| format!("there is no key {number}"));
+        return Err(CommandError::new(CommandExit::Usage, what)
+            .hint("`proctor key show` lists the keys; the first `proctor run` makes the first"));
+    };
+    let text = if ssh { allowed_signers(key.public()) } else { key.public().to_pem() };
+    render::bytes(text.as_bytes());
+    Ok(CommandExit::Proceed)
+}
+
+/// Makes the command's error of one about evidence.
+pub(super) fn of_evidence(error: &EvidenceError) -> CommandError {
+    let exit = match error {
+        EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
+        EvidenceError::NotSigned { .. } | EvidenceError::NotInLedger { .. } => CommandExit::EvidenceWrong,
+        EvidenceError::File { .. }
+        | EvidenceError::Name { .. }
+        | EvidenceError::Encode { .. }
+        | EvidenceError::LedgerOffset { .. }
+        | EvidenceError::LedgerChanged { .. }
+        | EvidenceError::LedgerFailed { .. }
+        | EvidenceError::NotRecovered { .. }
+        | EvidenceError::RunIsOpen { .. }
+        | EvidenceError::Foreign { .. } => CommandExit::OwnFault,
+    };
+    CommandError::of(exit, error).hint(error.hint())
+}
+
+fn of_lock(error: &LockError) -> CommandError {
+    let exit = match error {
+        LockError::Busy { .. } => CommandExit::NoFreshVerdict,
+        LockError::Evidence(_) => CommandExit::OwnFault,
+    };
+    CommandError::of(exit, error).hint(error.hint())
+}

@@ -1,0 +1,79 @@
+//! `proctor tasks init`: from here on proctor keeps a task list in the project.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::service_arguments::{TasksOptions, TasksVerb};
+use crate::cli::setup::{self, CONFIGURATION_FILE};
+use crate::config;
+use crate::model::CommandExit;
+use crate::run::{Archive, Scope, keep_task_list};
+
+/// Carries the command out.
+pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let TasksVerb::Init { directory, file } = &options.verb;
+    let root = setup::project_root(environment, directory)?;
+    let (configuration, _) = setup::configuration(&root)?;
+    let file = match &configuration.tasks.file {
+        Some(file) => file.clone(),
+        None => {
+            append_setting(&root, file)?;
+            render::line(&format!("{CONFIGURATION_FILE}: `[tasks]` says that `{file}` is the task list"));
+            file.clone()
+        }
+    };
+    let loaded = setup::reload(&root)?;
+    let settings = opening::settings(&loaded)?;
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let Some(project) = archive.find_project(&root).map_err(|error| super::of_run(&error))? else {
+        render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));
+        return Ok(CommandExit::Proceed);
+    };
+    let scope = Scope { project, root, asker: environment.asker() };
+    let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::of_run(&error))?;
+    said.iter().for_each(|line| render::note(line));
+    render::line(&format!("{file}: the blocks are as the last verdicts have them"));
+    Ok(CommandExit::Proceed)
+}
+
+/// Adds the setting at the end of the configuration, where a new table always may stand; without a configuration it becomes one, and
+/// the checks are found as before.
+fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
+    // A text of JSON is one of TOML.
+    let lines = format!("[tasks]\nfile = {}\n", serde_json::Value::from(file));
+    // What is wrong with the name is said before anything is written.
+    config::read(&lines, CONFIGURATION_FILE).map_err(|problems| {
+        let error = CommandError::new(CommandExit::Usage, format!("`{file}` cannot be the task list"));
+        let error = problems.iter().fold(error, |error, problem| error.detail(problem.message.clone()));
+        error.hint("name a Markdown file below the project's root, such as `tasks.md`")
+    })?;
+    let path = root.join(CONFIGURATION_FILE);
+    let before = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(unwritable(&path, &error)),
+    };
+    let whole = format!("{before}{}{lines}", separation(&before));
+    config::read(&whole, CONFIGURATION_FILE).map_err(|problems| setup::of_problems(&problems))?;
+    let opened = OpenOptions::new().append(true).create(true).open(&path);
+    let written = opened.and_then(|mut file| file.write_all(format!("{}{lines}", separation(&before)).as_bytes()));
+    written.map_err(|error| unwritable(&path, &error))
+}
+
+fn separation(before: &str) -> &'static str {
+    match before {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::caused(CommandExit::Usage, format!("failed to write `{}`", path.display()), error)
+        .hint("check that you may write in the directory, or add `[tasks]` with `file = \"tasks.md\"` yourself")
+}

@@ -1,0 +1,250 @@
+//! `proctor verify`: hashes evidence again and names every fault. It changes nothing, so it opens neither ledger nor index for writing.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::commands::key::of_evidence;
+use crate::cli::environment::{self, Environment};
+use crate::cli::error::CommandError;
+use crate::cli::evidence_arguments::VerifyOptions;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::evidence::{
+    Checked, Fault, FaultKind, MANIFEST_NAME, PublicKey, Store, Subject, find_evidence, find_registered, list_projects,
+    read_key_ring, signing_key_of, verify_directory, verify_keys, verify_project,
+};
+use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
+
+/// What was verified, added up.
+#[derive(Debug, Default)]
+struct Total {
+    projects: Vec<ProjectId>,
+    runs: u64,
+    files: u64,
+    bytes: u64,
+    lines: u64,
+    unsigned: Vec<RunId>,
+    faults: Vec<Fault>,
+}
+
+/// Carries the command out.
+pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let directory = options.what.as_deref().map(|what| environment.absolute(Path::new(what))).filter(|path| is_run(path));
+    let total = match directory {
+        Some(directory) => verify_copy(&directory, options, environment)?,
+        None => verify_store(options, environment)?,
+    };
+    if options.json {
+        render::document(&VerificationV1::of(&total));
+    } else {
+        lines(&total).iter().for_each(|line| render::line(line));
+    }
+    Ok(if total.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
+}
+
+/// Returns whether a path is a run's directory or an export of one.
+fn is_run(path: &Path) -> bool {
+    path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir()
+}
+
+fn verify_copy(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+    let key = match &options.key {
+        Some(file) => read_key(&environment.absolute(file))?,
+        None => own_key(directory, environment)?,
+    };
+    let checked = verify_directory(directory, &key).map_err(|error| of_evidence(&error))?;
+    let mut total = Total::default();
+    total.add(checked);
+    Ok(total)
+}
+
+fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
+    const HINT: &str = "name the file with the public key of whoever made the run: `proctor key export` prints it there";
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error).hint(HINT)
+    })?;
+    PublicKey::parse(&text)
+        .map_err(|error| CommandError::caused(CommandExit::Usage, format!("`{}` is no key", path.display()), &error).hint(HINT))
+}
+
+/// Returns the key of this user's that a copy says it is signed with.
+fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
+    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
+    signing_key_of(directory, &ring).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{}` is not signed by a key of yours", directory.display()))
+            .hint("name the public key of whoever made it: `--key FILE`")
+    })
+}
+
+fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let mut total = Total::default();
+    let (keys, faults) = verify_keys(&store).map_err(|error| of_evidence(&error))?;
+    total.faults.extend(faults);
+    // Before any ledger is read: what it knows then must be in them.
+    let index = total.look_at_index(&store);
+    total.projects = if options.all {
+        every_project(&store, index.as_ref())?
+    } else {
+        vec![project(&store, index.as_ref(), options, environment)?]
+    };
+    let threads = environment::processors() as usize;
+    for project in total.projects.clone() {
+        let subject = options.what.as_deref().map_or(Ok(Subject::Everything), |what| subject(&store, &project, what))?;
+        let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
+        let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
+        total.add(checked);
+        match differences {
+            Some(Ok(differences)) => total.faults.extend(differences.iter().map(of_difference)),
+            Some(Err(error)) => total.faults.push(of_index(&error)),
+            None => {}
+        }
+    }
+    Ok(total)
+}
+
+/// Returns every project of which there is anything: a ledger, evidence, or rows of the index.
+fn every_project(store: &Store, index: Option<&IndexLook>) -> Result<Vec<ProjectId>, CommandError> {
+    let mut projects = list_projects(store).map_err(|error| of_evidence(&error))?;
+    projects.extend(find_evidence(store).map_err(|error| of_evidence(&error))?);
+    let indexed = index.and_then(|index| index.projects().ok()).unwrap_or_default();
+    projects.extend(indexed.into_iter().filter_map(|project| ProjectId::try_from(project).ok()));
+    projects.sort();
+    projects.dedup();
+    Ok(projects)
+}
+
+fn project(
+    store: &Store,
+    index: Option<&IndexLook>,
+    options: &VerifyOptions,
+    environment: &Environment,
+) -> Result<ProjectId, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let by_ledger = find_registered(store, &root).map_err(|error| of_evidence(&error))?;
+    // A ledger that is gone or cannot be read does not say whose it was.
+    let by_index = || index.and_then(|index| index.project_at(&root.to_string_lossy()).ok().flatten());
+    by_ledger.or_else(by_index).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
+            .hint("`proctor verify --all` verifies everything there is")
+    })
+}
+
+/// Returns what of a project a word means: a run's id or number, or a task.
+fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<Subject, CommandError> {
+    let known = crate::evidence::known_runs(store, project).map_err(|error| of_evidence(&error))?;
+    let number = what.parse::<u64>().ok();
+    if let Some((run_id, _)) = known.iter().find(|(run_id, _)| run_id.as_str() == what || number == Some(run_id.number())) {
+        return Ok(Subject::Run(run_id.clone()));
+    }
+    match TaskId::try_from(what) {
+        Ok(task) if known.iter().any(|(_, of)| *of == task) => Ok(Subject::Task(task)),
+        _ => Err(CommandError::new(CommandExit::Usage, format!("there is no run, task or copied run `{what}`"))
+            .hint("`proctor log` lists the runs; a directory must have a `SHA256SUMS` in it")),
+    }
+}
+
+fn of_difference(difference: &IndexDifference) -> Fault {
+    const INDEX: &str = "state.db";
+    match difference {
+        IndexDifference::Ahead { knows } => Fault::of(FaultKind::IndexAhead, INDEX, format!("it knows line {}", knows.0)),
+        IndexDifference::Row { table, kind, row } => {
+            let why = match kind {
+                RowDifference::Unfounded => "does not follow from the ledger",
+                RowDifference::Missing => "follows from the ledger and is not there",
+            };
+            Fault::of(FaultKind::IndexDiffers, INDEX, format!("table `{table}`: {row}: {why}"))
+        }
+    }
+}
+
+fn of_index(error: &IndexError) -> Fault {
+    Fault::of(FaultKind::IndexDamaged, "state.db", error.to_string())
+}
+
+impl Total {
+    fn add(&mut self, checked: Checked) {
+        self.runs += checked.runs;
+        self.files += checked.files;
+        self.bytes += checked.bytes;
+        self.lines += checked.lines.len() as u64;
+        self.unsigned.extend(checked.unsigned);
+        self.faults.extend(checked.faults);
+    }
+
+    fn look_at_index(&mut self, store: &Store) -> Option<IndexLook> {
+        match IndexLook::open(&store.index_path()) {
+            Ok(index) => index,
+            Err(error) => {
+                self.faults.push(of_index(&error));
+                None
+            }
+        }
+    }
+}
+
+fn lines(total: &Total) -> Vec<String> {
+    let Total { runs, files, bytes, lines, unsigned, faults, .. } = total;
+    let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
+    let mut text = Vec::new();
+    for fault in faults {
+        text.push(format!("{}: {}", fault.file.display(), fault.kind.what()));
+        text.push(format!("  {}: {}", fault.kind.word(), fault.detail));
+        text.push(format!("  next: {}", fault.kind.next()));
+    }
+    text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
+    text
+}
+
+/// The document of `--json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerificationV1<'a> {
+    schema: &'static str,
+    verified: bool,
+    projects: &'a [ProjectId],
+    runs: u64,
+    files: u64,
+    bytes: u64,
+    lines: u64,
+    unsigned: &'a [RunId],
+    faults: Vec<FaultV1<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FaultV1<'a> {
+    kind: &'static str,
+    file: PathBuf,
+    what: &'static str,
+    detail: &'a str,
+    next: &'static str,
+}
+
+impl<'a> VerificationV1<'a> {
+    fn of(total: &'a Total) -> Self {
+        let fault = |fault: &'a Fault| FaultV1 {
+            kind: fault.kind.word(),
+            // Names need not be UTF-8; JSON must be.
+            file: PathBuf::from(fault.file.to_string_lossy().into_owned()),
+            what: fault.kind.what(),
+            detail: &fault.detail,
+            next: fault.kind.next(),
+        };
+        Self {
+            schema: "proctor-verify-v1",
+            verified: total.faults.is_empty(),
+            projects: &total.projects,
+            runs: total.runs,
+            files: total.files,
+            bytes: total.bytes,
+            lines: total.lines,
+            unsigned: &total.unsigned,
+            faults: total.faults.iter().map(fault).collect(),
+        }
+    }
+}

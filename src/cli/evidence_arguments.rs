@@ -1,0 +1,91 @@
+//! The arguments of the commands about evidence itself. The doc comments are the help texts (house style H1).
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Hash all evidence again and name every fault
+///
+/// Without WHAT the project is verified: its ledger line by line, every run, the keys, the index. WHAT is a run (id or number), a task,
+/// or a directory: a copied run directory or what `proctor export` made, for which a public key is all that is needed. Nothing is
+/// changed and nothing is mended.
+///
+/// Exit codes: 0 if nothing is wrong, 6 if something is.
+///
+/// Examples:
+///   proctor verify
+///   proctor verify 42
+///   proctor verify --all --json
+///   proctor verify ./run-42 --key proctor.pub
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct VerifyOptions {
+    /// A run, a task, or a directory
+    #[arg(value_name = "WHAT", conflicts_with = "all")]
+    pub(crate) what: Option<String>,
+    /// Every project of the store
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The public key a directory must be signed with (PEM, an OpenSSH line or an allowed_signers file); your own keys otherwise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print the faults as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a run out, to be verified by somebody else
+///
+/// A new directory gets the run's files, its line of the ledger, the public key, an allowed_signers file, and a README.md with the
+/// commands that check it. Nothing of it is secret but what the checks printed.
+///
+/// Examples:
+///   proctor export 42
+///   proctor export 42 --to /tmp/run-42
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ExportOptions {
+    /// The run, by id or number; the newest sealed one otherwise
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The directory to make; the run's id in the current one otherwise
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+}
+
+/// Show, replace or hand out the key that signs evidence
+///
+/// The key is made on first use and lies in the store, readable by you alone and hidden from every command that proctor starts.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct KeyOptions {
+    #[command(subcommand)]
+    pub(crate) verb: KeyVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyVerb {
+    /// List every key there was: its number, id, when it was made, and since which line of each ledger it signs
+    Show,
+    /// Make a new key, which signs from now on; the ones before stay known and keep verifying what they signed
+    Rotate {
+        /// The key before is lost: it cannot sign the handing-over, and `proctor verify` says so from then on
+        #[arg(long)]
+        lost: bool,
+    },
+    /// Print the public key, for somebody who verifies
+    Export {
+        /// As a line of OpenSSH's allowed_signers instead of PEM
+        #[arg(long)]
+        ssh: bool,
+        /// The key of this number instead of the one in use
+        #[arg(long, value_name = "NUMBER")]
+        number: Option<u32>,
+    },
+}

@@ -1,0 +1,37 @@
+//! The arguments of `review`. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Ask a reviewer for a verdict, and go on only with an explicit Yes
+///
+/// The reviewer is a command that reads the prompt on its standard input and prints a review. The review approves by a line of its own,
+/// `Ready to merge? Yes`, and rejects by `Ready to merge? No` or `Ready to merge? With fixes`. Where it has no verdict (no such line, no
+/// output, an exit code other than 0, a time-out) it is asked once more, with the same arguments and the same prompt; never again after
+/// that, and never after a verdict. It is isolated, limited and kept as evidence as any check is.
+///
+/// Exit codes: 0 APPROVED, 1 REJECTED, 3 INDETERMINATE (a person must look), 5 the project changed meanwhile.
+///
+/// Examples:
+///   proctor review --prompt review.md --command ./reviewer
+///   git diff main | proctor review --json --prompt - --command ./reviewer
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ReviewOptions {
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// What the reviewer reads on its standard input: a file, or `-` for what this command reads; nothing without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prompt: Option<PathBuf>,
+    /// Do not take `**Ready to merge?** Yes`, emphasis around the label alone, for an approval
+    #[arg(long)]
+    pub(crate) refuse_split_emphasis: bool,
+    /// Print one JSON document: the verdict and every attempt
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The reviewer: a program and its arguments, up to the end of the line
+    #[arg(long, required = true, num_args = 1.., allow_hyphen_values = true, value_names = ["PROGRAM", "ARG"])]
+    pub(crate) command: Vec<String>,
+}

@@ -1,0 +1,69 @@
+//! A run written out for somebody else: everything that is needed to check it, and how.
+
+use std::path::Path;
+
+use crate::evidence::error::failed;
+use crate::evidence::files::{create_directories, create_directory, list, read_plain, write_new};
+use crate::evidence::keys::read_key_ring;
+use crate::evidence::ledger_tail::parse_line;
+use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_RUN, statements_name};
+use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
+use crate::evidence::{EvidenceError, FileOperation, Store};
+use crate::model::{LedgerBody, ProjectId, RunId, TaskId};
+
+/// Where an export has the public key, for OpenSSL and libraries.
+pub const EXPORTED_KEY: &str = "proctor.pub";
+/// Where an export has it for OpenSSH.
+pub const EXPORTED_SIGNERS: &str = "allowed_signers";
+const README: &str = include_str!("export.md");
+
+/// Returns the file that `ssh-keygen -Y verify -f` takes, and git's `gpg.ssh.allowedSignersFile`.
+pub fn allowed_signers(key: &PublicKey) -> String {
+    format!("{SSH_IDENTITY} namespaces=\"{SSH_NAMESPACE}\" {}\n", key.to_ssh_line())
+}
+
+/// Writes a sealed run to a directory that must not exist yet. Returns the key that signed it.
+pub fn export_run(
+    store: &Store,
+    project: &ProjectId,
+    (task, run_id): (&TaskId, &RunId),
+    to: &Path,
+) -> Result<PublicKey, EvidenceError> {
+    let (line, sequence) = find_line(store, project, run_id)?;
+    let ring = read_key_ring(store)?;
+    let key = ring.key_of(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?.public().clone();
+    if let Some(parent) = to.parent() {
+        create_directories(parent)?;
+    }
+    create_directory(to)?;
+    let run = to.join(EXPORTED_RUN);
+    create_directory(&run)?;
+    for entry in list(&store.run_directory(project, task, run_id))? {
+        let (from, copy) = (entry.path(), run.join(entry.file_name()));
+        // Whatever is no regular file was not sealed, and verification would name it here as it does there.
+        if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
+            std::fs::copy(&from, &copy).map_err(failed(FileOperation::Write, &copy))?;
+        }
+    }
+    let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
+    let files = [
+        (EXPORTED_LEDGER, line),
+        (EXPORTED_KEY, key.to_pem().into_bytes()),
+        (EXPORTED_SIGNERS, allowed_signers(&key).into_bytes()),
+        ("README.md", readme.into_bytes()),
+    ];
+    for (name, bytes) in files {
+        write_new(&to.join(name), &bytes)?;
+    }
+    Ok(key)
+}
+
+/// Finds the line about a run, as it stands in the ledger.
+fn find_line(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(Vec<u8>, crate::model::Sequence), EvidenceError> {
+    let bytes = read_plain(&store.ledger_path(project))?;
+    let found = bytes.split_inclusive(|byte| *byte == b'\n').find_map(|line| {
+        let parsed = parse_line(line.strip_suffix(b"\n")?).ok()?;
+        matches!(&parsed.body, LedgerBody::Run(record) if record.run_id == *run_id).then(|| (line.to_vec(), parsed.sequence))
+    });
+    found.ok_or_else(|| EvidenceError::NotInLedger { run_id: run_id.clone() })
+}

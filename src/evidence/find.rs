@@ -1,0 +1,64 @@
+//! Finding what is to be verified, also where ledgers are damaged: what cannot be read is passed over here and named by verification.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::evidence::files::{if_there, list, read_plain};
+use crate::evidence::keys::{KeyRing, KnownKey};
+use crate::evidence::names::{EXPORTED_RUN, STATEMENTS_SUFFIX};
+use crate::evidence::signing::PublicKey;
+use crate::evidence::{EvidenceError, Store, list_projects, list_runs};
+use crate::model::{ProjectId, RunId, TaskId};
+
+/// Returns the project whose ledger registered a directory last.
+pub fn find_registered(store: &Store, root: &Path) -> Result<Option<ProjectId>, EvidenceError> {
+    let root = root.to_string_lossy();
+    let mut found = None;
+    for project in list_projects(store)? {
+        let bodies = read_bodies(store, &project)?;
+        let times = bodies.iter().filter(|line| line["body"]["kind"] == "registered");
+        let last = times
+            .filter_map(|line| Some((line["time"].as_str()?.to_owned(), line["body"]["path"].as_str()? == root)))
+            .next_back();
+        if let Some((time, true)) = last {
+            found = found.into_iter().chain([(time, project)]).max();
+        }
+    }
+    Ok(found.map(|(_, project)| project))
+}
+
+/// Returns the projects that have a directory of evidence, sorted.
+pub fn find_evidence(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
+    let entries = list(&store.evidence_directory())?;
+    let mut projects: Vec<_> = entries.iter().filter_map(|entry| ProjectId::try_from(entry.file_name().to_str()?).ok()).collect();
+    projects.sort();
+    Ok(projects)
+}
+
+/// Returns every run that has a directory or a line, with its task.
+pub fn known_runs(store: &Store, project: &ProjectId) -> Result<Vec<(RunId, TaskId)>, EvidenceError> {
+    let stored = list_runs(store, project, None)?.into_iter().map(|run| (run.run_id, run.task));
+    let of_line = |line: &Value| {
+        let text = |key: &str| line["body"][key].as_str().map(str::to_owned);
+        (line["body"]["kind"] == "run").then_some(())?;
+        Some((RunId::try_from(text("runId")?).ok()?, TaskId::try_from(text("task")?).ok()?))
+    };
+    let named: Vec<_> = read_bodies(store, project)?.iter().filter_map(of_line).collect();
+    Ok(stored.chain(named).collect())
+}
+
+/// Returns the key of a ring that a copied run says it is signed with.
+pub fn signing_key_of(directory: &Path, ring: &KeyRing) -> Option<PublicKey> {
+    let places = [directory.to_owned(), directory.join(EXPORTED_RUN)];
+    let files = places.iter().flat_map(|place| list(place).unwrap_or_default());
+    let statements = files.filter(|file| file.file_name().to_string_lossy().ends_with(STATEMENTS_SUFFIX)).map(|file| file.path());
+    let text = statements.filter_map(|path| String::from_utf8(read_plain(&path).ok()?).ok()).next()?;
+    let is_named = |key: &&KnownKey| text.contains(&key.id().hex());
+    ring.keys().iter().rev().find(is_named).map(|key| key.public().clone())
+}
+
+fn read_bodies(store: &Store, project: &ProjectId) -> Result<Vec<Value>, EvidenceError> {
+    let bytes = if_there(read_plain(&store.ledger_path(project)))?.unwrap_or_default();
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}

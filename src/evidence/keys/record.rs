@@ -1,0 +1,114 @@
+//! The record of a key: who it is, since when it signs, and who says so.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::signing::{KeyFormatError, PublicKey, Signer, encode_pre_authentication};
+use crate::model::{Digest, ProjectId, Sequence, Timestamp};
+
+const SCHEMA: &str = "proctor-key-v1";
+const PAYLOAD: &str = "application/vnd.proctor.key+json";
+
+/// Says what is wrong with a key file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyProblem {
+    /// It holds no key.
+    #[error(transparent)]
+    Format(KeyFormatError),
+    /// It holds another key than its record says.
+    #[error("it holds another key than its record says")]
+    AnotherKey,
+    /// It is no record of a key.
+    #[error("it is no record of a key ({0})")]
+    Record(String),
+    /// A record of a number before it is missing, or its number is not its name's.
+    #[error("its number does not follow the one before")]
+    Number,
+}
+
+/// The end of a ledger when a key took over: lines up to it were signed by the key before, or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LedgerPosition {
+    /// The sequence of the last line; 0 where there was none.
+    pub sequence: Sequence,
+    /// Its hash.
+    pub hash: Digest,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct KeyStatement {
+    pub(super) number: u32,
+    pub(super) key_id: Digest,
+    pub(super) public_key: String,
+    pub(super) made: Timestamp,
+    pub(super) previous: Option<Digest>,
+    pub(super) ledgers: BTreeMap<ProjectId, LedgerPosition>,
+}
+
+/// `key-<number>.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeyRecord {
+    schema: String,
+    pub(super) key: KeyStatement,
+    /// By the key itself.
+    signature: String,
+    /// By the key before; none for the first, and where that one was lost.
+    endorsement: Option<String>,
+}
+
+impl KeyStatement {
+    pub(super) fn sign(self, signer: &Signer, previous: Option<&Signer>) -> KeyRecord {
+        let message = self.message();
+        let sign = |signer: &Signer| STANDARD.encode(signer.sign(&message));
+        let (signature, endorsement) = (sign(signer), previous.map(sign));
+        KeyRecord { schema: SCHEMA.to_owned(), key: self, signature, endorsement }
+    }
+
+    fn message(&self) -> Vec<u8> {
+        encode_pre_authentication(PAYLOAD, &serde_json::to_vec(self).expect("its keys are text"))
+    }
+}
+
+impl KeyRecord {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("its keys are text");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// Reads a record, its key, and nothing about who says so.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, PublicKey), KeyProblem> {
+        let record: Self = serde_json::from_slice(bytes).map_err(|error| KeyProblem::Record(error.to_string()))?;
+        if record.schema != SCHEMA {
+            return Err(KeyProblem::Record(format!("its schema is `{}`", record.schema)));
+        }
+        let public = PublicKey::parse(&record.key.public_key).map_err(KeyProblem::Format)?;
+        if public.id() == record.key.key_id { Ok((record, public)) } else { Err(KeyProblem::AnotherKey) }
+    }
+
+    /// Returns whether the key itself signed what its record says.
+    pub(super) fn is_signed_by(&self, key: &PublicKey) -> bool {
+        is_signed(key, &self.key.message(), Some(&self.signature))
+    }
+
+    /// Returns whether it says that a key before did.
+    pub(super) fn is_endorsed(&self) -> bool {
+        self.endorsement.is_some()
+    }
+
+    /// Returns whether the key before did.
+    pub(super) fn is_endorsed_by(&self, previous: &PublicKey) -> bool {
+        is_signed(previous, &self.key.message(), self.endorsement.as_ref())
+    }
+}
+
+fn is_signed(key: &PublicKey, message: &[u8], signature: Option<&String>) -> bool {
+    signature.and_then(|text| STANDARD.decode(text).ok()).is_some_and(|signature| key.is_signed(message, &signature))
+}

@@ -1,0 +1,101 @@
+//! DSSE v1.0.2: the envelope around an in-toto statement, and the encoding that is signed in everything of ours but SSHSIG.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::signing::{PublicKey, Signer};
+
+/// The type of the payload of an in-toto statement.
+const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
+
+/// An envelope as it is written: one line of `<run>.intoto.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::evidence) struct Envelope {
+    payload: String,
+    payload_type: String,
+    signatures: Vec<EnvelopeSignature>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnvelopeSignature {
+    keyid: String,
+    sig: String,
+}
+
+/// What an envelope holds, when its signature is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::evidence) struct SignedEnvelope {
+    /// The bytes that were signed.
+    pub(in crate::evidence) payload: Vec<u8>,
+}
+
+/// Returns what is signed of a body: its type and both lengths before it, so that no body can be taken for one of another type.
+pub(in crate::evidence) fn encode_pre_authentication(payload_type: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len());
+    [head.as_bytes(), body].concat()
+}
+
+impl Envelope {
+    /// Signs a statement.
+    pub(in crate::evidence) fn sign(payload: &[u8], signer: &Signer) -> Self {
+        let signature = signer.sign(&encode_pre_authentication(STATEMENT_PAYLOAD, payload));
+        Self {
+            payload: STANDARD.encode(payload),
+            payload_type: STATEMENT_PAYLOAD.to_owned(),
+            signatures: vec![EnvelopeSignature { keyid: signer.public().id().hex(), sig: STANDARD.encode(signature) }],
+        }
+    }
+
+    /// Returns the line of the file, with its newline.
+    pub(in crate::evidence) fn to_line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("an envelope has text keys");
+        line.push(b'\n');
+        line
+    }
+
+    /// Reads a line of the file.
+    pub(in crate::evidence) fn parse(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// Returns the statement, if the key's owner signed it. Ours have exactly one signature, which names the key.
+    pub(in crate::evidence) fn open(&self, key: &PublicKey) -> Option<SignedEnvelope> {
+        let [signature] = self.signatures.as_slice() else { return None };
+        if self.payload_type != STATEMENT_PAYLOAD || signature.keyid != key.id().hex() {
+            return None;
+        }
+        let payload = STANDARD.decode(&self.payload).ok()?;
+        let sig = STANDARD.decode(&signature.sig).ok()?;
+        key.is_signed(&encode_pre_authentication(&self.payload_type, &payload), &sig).then_some(SignedEnvelope { payload })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_encoding_is_that_of_the_specification() {
+        let encoded = encode_pre_authentication("http://example.com/HelloWorld", b"hello world");
+        assert_eq!(encoded, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+    }
+
+    #[test]
+    fn an_envelope_opens_with_its_key_alone_and_only_unchanged() {
+        let signer = Signer::of_seed(&[1; 32]);
+        let envelope = Envelope::sign(b"{}", &signer);
+        assert_eq!(Envelope::parse(&envelope.to_line()).as_ref(), Some(&envelope));
+        assert_eq!(envelope.open(signer.public()), Some(SignedEnvelope { payload: b"{}".to_vec() }));
+        assert_eq!(envelope.open(Signer::of_seed(&[2; 32]).public()), None);
+        let other_payload = Envelope { payload: STANDARD.encode(b"[]"), ..envelope.clone() };
+        let other_type = Envelope { payload_type: "text/plain".to_owned(), ..envelope.clone() };
+        let unsigned = Envelope { signatures: Vec::new(), ..envelope.clone() };
+        let twice = Envelope { signatures: [envelope.signatures.clone(), envelope.signatures.clone()].concat(), ..envelope };
+        for changed in [other_payload, other_type, unsigned, twice] {
+            assert_eq!(changed.open(signer.public()), None, "{changed:?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What is said of a run to programs that know in-toto: one test-result v0.1, to the letter, and one SLSA provenance v1, which holds the
+//! whole verdict and every file of the run.
+//!
+//! The first has no key that its definition does not name: strict readers refuse others. It cannot say "timed out" or "moved": such runs
+//! are FAILED there, and the second says what they were.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::evidence::names::REPORT_NAME;
+use crate::model::{Digest, OverallResult, RunRecord};
+use crate::report::{AttestedRun, GENERATED_BY};
+
+const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
+const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
+const BUILD_TYPE: &str = "urn:proctor:run:v1";
+
+/// Everything the statements of a run are made from.
+pub(in crate::evidence) struct RunStatements<'a> {
+    /// What the ledger says of it.
+    pub(in crate::evidence) record: &'a RunRecord,
+    /// What its report says of it.
+    pub(in crate::evidence) attested: &'a AttestedRun,
+    /// The digest of the report's bytes.
+    pub(in crate::evidence) report: Digest,
+    /// The digests of its other files.
+    pub(in crate::evidence) files: &'a BTreeMap<Vec<u8>, Digest>,
+}
+
+/// A statement that was read back, as far as it is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::evidence) struct Statement {
+    value: Value,
+}
+
+impl RunStatements<'_> {
+    /// Returns the statements, each as the bytes that are signed.
+    pub(in crate::evidence) fn to_payloads(&self) -> [Vec<u8>; 2] {
+        [(TEST_RESULT, self.test_result()), (PROVENANCE, self.provenance())].map(|(predicate_type, predicate)| {
+            let statement = json!({
+                "_type": STATEMENT_TYPE,
+                "subject": [resource(REPORT_NAME, self.report)],
+                "predicateType": predicate_type,
+                "predicate": predicate,
+            });
+            serde_json::to_vec(&statement).expect("its keys are text")
+        })
+    }
+
+    fn test_result(&self) -> Value {
+        let AttestedRun { passed, warned, failed, .. } = self.attested;
+        let result = match self.record.overall_result {
+            Some(OverallResult::Passed) if warned.is_empty() => "PASSED",
+            Some(OverallResult::Passed) => "WARNED",
+            Some(OverallResult::Failed) | None => "FAILED",
+        };
+        let plan = self.record.plan_digest.map(|digest| resource("plan", digest));
+        let files = self.record.configuration.iter().map(|(path, digest)| resource(path, *digest));
+        let configuration: Vec<Value> = plan.into_iter().chain(files).collect();
+        json!({
+            "result": result,
+            "configuration": configuration,
+            "passedTests": passed,
+            "warnedTests": warned,
+            "failedTests": failed,
+        })
+    }
+
+    fn provenance(&self) -> Value {
+        let RunRecord { run_id, task, tree_digest, environment_digest, overall_status, overall_result, .. } = self.record;
+        let tree = tree_digest.map(|digest| resource("tree", digest.0));
+        let environment = environment_digest.map(|digest| resource("environment", digest));
+        let inputs: Vec<Value> = tree.into_iter().chain(environment).collect();
+        let level = self.attested.isolation.map_or(json!("unknown"), |level| json!(level));
+        // Another way of keeping checks apart is another builder: a reader may trust one and not the other.
+        let builder = format!("urn:proctor:local:{}:v1", level.as_str().expect("a level is a word"));
+        json!({
+            "buildDefinition": {
+                "buildType": BUILD_TYPE,
+                "externalParameters": { "task": task, "checks": self.record.checks },
+                "internalParameters": { "project": self.attested.project },
+                "resolvedDependencies": inputs,
+            },
+            "runDetails": {
+                "builder": { "id": builder, "version": { "proctor": GENERATED_BY } },
+                "metadata": { "invocationId": run_id, "startedOn": self.record.started, "finishedOn": self.record.ended },
+                "byproducts": resources(self.files),
+                "proctor_verdict": {
+                    "overallStatus": overall_status,
+                    "overallResult": overall_result,
+                    "reportHash": self.record.report_hash,
+                },
+            },
+        })
+    }
+}
+
+impl Statement {
+    /// Reads a statement that was signed.
+    pub(in crate::evidence) fn parse(payload: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(payload).ok()?;
+        (value["_type"] == STATEMENT_TYPE).then_some(Self { value })
+    }
+
+    /// Returns whether it is about the report with this digest and no other file.
+    pub(in crate::evidence) fn is_about(&self, report: Digest) -> bool {
+        self.value["subject"] == json!([resource(REPORT_NAME, report)])
+    }
+
+    /// Returns whether it names these files, and no other, beside its subject.
+    pub(in crate::evidence) fn names_files(&self, files: &BTreeMap<Vec<u8>, Digest>) -> bool {
+        self.value.pointer("/predicate/runDetails/byproducts") == Some(&Value::from(resources(files)))
+    }
+
+    /// Returns whether the two statements are one of each kind.
+    pub(in crate::evidence) fn are_both_kinds(statements: &[Self]) -> bool {
+        let kinds: Vec<_> = statements.iter().map(|statement| &statement.value["predicateType"]).collect();
+        kinds == [TEST_RESULT, PROVENANCE]
+    }
+
+    /// Returns whether it says the same as what it is made from; a key that is not there says nothing.
+    pub(in crate::evidence) fn agrees_with(&self, statements: &RunStatements<'_>) -> bool {
+        let predicate = &self.value["predicate"];
+        if self.value["predicateType"] == TEST_RESULT {
+            return *predicate == statements.test_result();
+        }
+        let expected = statements.provenance();
+        let same = |pointer: &str| predicate.pointer(pointer) == expected.pointer(pointer);
+        // Which version of proctor made it, and how it was kept apart, a reader of another version need not know.
+        ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"]
+            .into_iter()
+            .all(same)
+    }
+}
+
+fn resources(files: &BTreeMap<Vec<u8>, Digest>) -> Vec<Value> {
+    files.iter().map(|(name, digest)| resource(&String::from_utf8_lossy(name), *digest)).collect()
+}
+
+fn resource(name: &str, digest: Digest) -> Value {
+    json!({ "name": name, "digest": { "sha256": digest } })
+}

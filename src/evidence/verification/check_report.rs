@@ -1,0 +1,131 @@
+//! Whether a run's report, start record and debt file say what the ledger says, and the report what lies beside it.
+
+use serde_json::Value;
+
+use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
+use crate::evidence::verification::check_run::{RunContext, named};
+use crate::evidence::verification::look::FoundDirectory;
+use crate::evidence::verification::{Fault, FaultKind};
+use crate::model::{OverallStatus, RunRecord};
+use crate::report::{DEBT_FILE, ExecutionReportV2, parse, parse_debt, parse_run_start, report_hash};
+
+/// Checks the report and the records that only the ledger or the report can contradict.
+pub(super) fn check_report(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    // A file that is missing was named by the manifest.
+    if let Some(bytes) = found.content(REPORT_NAME) {
+        let path = || named(context, REPORT_NAME);
+        match parse(bytes) {
+            Err(error) => faults.push(Fault::of(FaultKind::ReportUnreadable, path(), error.to_string())),
+            Ok(report) => {
+                check_hash(bytes, &report, context, faults);
+                disagreements(&report, context).into_iter().for_each(|detail| {
+                    faults.push(Fault::of(FaultKind::ReportDisagrees, path(), detail));
+                });
+                check_files(found, &report, context, faults);
+            }
+        }
+    }
+    check_start_record(found, context, faults);
+    check_debt(found, context, faults);
+}
+
+fn check_hash(bytes: &[u8], report: &ExecutionReportV2, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    let value: Value = serde_json::from_slice(bytes).expect("it was just parsed");
+    let (says, has) = (report.authenticity.report_hash, report_hash(&value));
+    if says != Some(has) {
+        let says = says.map_or("none".to_owned(), |hash| hash.hex());
+        faults.push(Fault::of(FaultKind::ReportHash, named(context, REPORT_NAME), format!("it says {says}, and has {has}")));
+    }
+}
+
+/// Returns every statement of the report that the ledger contradicts.
+fn disagreements(report: &ExecutionReportV2, context: &RunContext<'_>) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut compare = |key: &str, said: String, expected: String| {
+        if said != expected {
+            rows.push(format!("`{key}` is {said}, the ledger has {expected}"));
+        }
+    };
+    if let Some(project) = context.project {
+        compare("project.id", report.project.id.to_string(), project.to_string());
+    }
+    let Some(record) = context.record else { return rows };
+    let summary = &report.execution_summary;
+    compare("authenticity.executionId", report.authenticity.execution_id.to_string(), record.run_id.to_string());
+    compare("authenticity.reportHash", shown(&report.authenticity.report_hash), shown(&Some(record.report_hash)));
+    compare("testSpecification.taskId", report.test_specification.task_id.to_string(), record.task.to_string());
+    compare("testSpecification.planDigest", shown(&report.test_specification.plan_digest), shown(&record.plan_digest));
+    compare("executionSummary.overallStatus", shown(&summary.overall_status), shown(&record.overall_status));
+    compare("executionSummary.startTime", shown(&summary.start_time), shown(&record.started));
+    compare("tree.before", shown(&report.tree.as_ref().map(|tree| tree.before)), shown(&record.tree_digest));
+    compare("environment.digest", shown(&report.environment.as_ref().map(|it| it.digest)), shown(&record.environment_digest));
+    compare("validationCriteriaEvaluation.overallResult", shown(&result(report)), shown(&record.overall_result));
+    compare("route.nextNode", shown(&report.route.as_ref().map(|it| it.next_node)), shown(&next_node(record)));
+    // Nobody saw the end of a run that was closed by recovery.
+    if record.overall_status != OverallStatus::Interrupted || summary.end_time.is_some() {
+        compare("executionSummary.endTime", shown(&summary.end_time), shown(&Some(record.ended)));
+    }
+    rows
+}
+
+fn result(report: &ExecutionReportV2) -> Option<crate::model::OverallResult> {
+    report.validation_criteria_evaluation.overall_result
+}
+
+fn next_node(record: &RunRecord) -> Option<crate::model::NextNode> {
+    record.route.as_ref().map(|route| route.destination.next_node)
+}
+
+fn shown(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string(value).expect("its keys are text");
+    text.trim_matches('"').to_owned()
+}
+
+/// Checks that the report names its files as they lie there.
+fn check_files(found: &FoundDirectory, report: &ExecutionReportV2, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    for file in &report.evidence_files {
+        // One that is not there was named by the manifest, if it was sealed at all.
+        let Some(there) = found.file(&file.name) else {
+            if !found.entries.contains_key(file.name.as_bytes()) {
+                let detail = "the report names it among its evidence";
+                faults.push(Fault::of(FaultKind::FileMissing, named(context, &file.name), detail));
+            }
+            continue;
+        };
+        if (there.bytes, there.sha256) != (file.bytes, file.sha256) {
+            let detail = format!("{} bytes, {}; the report has {} bytes, {}", there.bytes, there.sha256, file.bytes, file.sha256);
+            faults.push(Fault::of(FaultKind::FilesDisagree, named(context, &file.name), detail));
+        }
+    }
+}
+
+fn check_start_record(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    let Some(bytes) = found.content(START_RECORD_NAME) else { return };
+    let path = || named(context, START_RECORD_NAME);
+    let record = match parse_run_start(bytes) {
+        Ok(record) => record,
+        // The process of an interrupted run may have died while it wrote it.
+        Err(_) if context.record.is_some_and(|record| record.overall_status == OverallStatus::Interrupted) => return,
+        Err(error) => {
+            faults.push(Fault::of(FaultKind::RecordUnreadable, path(), error.to_string()));
+            return;
+        }
+    };
+    let mut expect = |key: &str, said: String, expected: Option<String>| {
+        if let Some(expected) = expected.filter(|expected| *expected != said) {
+            faults.push(Fault::of(FaultKind::RecordDisagrees, path(), format!("`{key}` is {said}, the ledger has {expected}")));
+        }
+    };
+    expect("runId", record.run_id.to_string(), context.record.map(|record| record.run_id.to_string()));
+    expect("task", record.task.to_string(), context.record.map(|record| record.task.to_string()));
+    expect("project.id", record.details.project.id.to_string(), context.project.map(ToString::to_string));
+    let tree = context.record.and_then(|record| record.tree_digest);
+    expect("treeDigest", shown(&record.details.tree_digest), tree.map(|digest| shown(&digest)));
+}
+
+fn check_debt(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    let Some(bytes) = found.content(DEBT_FILE) else { return };
+    if let Err(error) = parse_debt(bytes) {
+        faults.push(Fault::of(FaultKind::RecordUnreadable, named(context, DEBT_FILE), error.to_string()));
+    }
+}

@@ -1,0 +1,279 @@
+//! A store, or a part of it: looking at everything, and putting together what is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::keys::{KeyRing, key_files, keys_directory, read_key_ring};
+use crate::evidence::verification::check_keys::{check_keys, check_positions};
+use crate::evidence::verification::check_ledger::{ReadLedger, check_ledger};
+use crate::evidence::verification::check_run::{RunContext, SignedBy, check_access, check_file, check_run};
+use crate::evidence::verification::check_task::check_task;
+use crate::evidence::verification::look::{
+    FoundDirectory, FoundEntry, Keep, is_read_of_a_run, look_at_entry, look_at_files, look_at_names,
+};
+use crate::evidence::verification::parallel::in_parallel;
+use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs};
+use crate::model::{LedgerBody, LedgerLine, ProjectId, RunId, RunRecord, TaskId};
+
+const LEDGER_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// What of a project is verified. Its ledger always is, as a whole: nothing of it says anything alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// All of it.
+    Everything,
+    /// The runs of a task.
+    Task(TaskId),
+    /// One run.
+    Run(RunId),
+}
+
+/// What was verified, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Every fault, in the order of files.
+    pub faults: Vec<Fault>,
+    /// How many runs were hashed.
+    pub runs: u64,
+    /// How many files of them.
+    pub files: u64,
+    /// How many bytes those have.
+    pub bytes: u64,
+    /// The runs that are not signed because they were made before there was a key.
+    pub unsigned: Vec<RunId>,
+    /// The lines of the ledger that can be read, each with the offset after it.
+    pub lines: Vec<(u64, LedgerLine)>,
+}
+
+/// Verifies the keys of a store; with what can be read of them everything else is verified.
+pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<Fault>), EvidenceError> {
+    let base = Path::new("keys");
+    let found = look_at_files(&keys_directory(store), |name| name.ends_with(".pem"));
+    match read_key_ring(store) {
+        Ok(ring) => {
+            let faults = check_keys(base, &found, &ring, owner(store));
+            Ok((ring, faults))
+        }
+        Err(EvidenceError::Key { path, problem }) => {
+            let kind = if key_files(store)?.first().is_none_or(|(number, _)| *number == 1) {
+                FaultKind::KeyUnreadable
+            } else {
+                FaultKind::KeyMissing
+            };
+            let file = path.file_name().map_or_else(|| base.to_owned(), |name| base.join(name));
+            Ok((KeyRing::default(), vec![Fault::of(kind, file, problem.to_string())]))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Verifies a project. Nothing is locked: a run that goes on meanwhile is left out.
+pub fn verify_project(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    subject: &Subject,
+    threads: usize,
+) -> Result<Checked, EvidenceError> {
+    let mut checked = Checked::default();
+    // In this order: what was there before the ledger was read must be in it, or be the run that is under way.
+    let open_before = open_run(store, project)?;
+    let stored = list_runs(store, project, None)?;
+    let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut checked.faults)?;
+    let is_busy = store.holder(project)?.is_some();
+    let open = [open_before, open_run(store, project)?];
+    let ledger = Named::of(&read.lines);
+    let is_wanted = |task: &TaskId, run_id: &RunId| match subject {
+        Subject::Everything => true,
+        Subject::Task(wanted) => task == wanted,
+        Subject::Run(wanted) => run_id == wanted,
+    };
+    let owner = owner(store);
+    let judge = |run: &StoredRun| judge_run(store, project, keys, &ledger, &open, owner, run);
+    let wanted: Vec<StoredRun> = stored.into_iter().filter(|run| is_wanted(&run.task, &run.run_id)).collect();
+    let judged = in_parallel(&wanted, threads, judge);
+    let mut found = BTreeMap::new();
+    for (run, judged) in wanted.iter().zip(judged) {
+        let Some(judged) = judged else { continue };
+        checked.faults.extend(judged.faults);
+        checked.runs += 1;
+        checked.files += judged.files;
+        checked.bytes += judged.bytes;
+        checked.unsigned.extend(judged.is_unsigned.then(|| run.run_id.clone()));
+        found.insert(run.run_id.clone(), judged.found);
+    }
+    for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
+        let directory = store.run_directory(project, &record.task, &record.run_id);
+        if !directory.is_dir() {
+            checked.faults.push(Fault::of(FaultKind::RunMissing, relative(store, &directory), "the ledger has a line about it"));
+        }
+    }
+    if *subject == Subject::Everything && !is_busy {
+        checked.faults.extend(check_places(store, project, &ledger, &found, owner));
+    }
+    checked.faults.sort();
+    checked.unsigned.sort();
+    checked.lines = read.lines;
+    Ok(checked)
+}
+
+/// What the ledger says of runs.
+struct Named<'a> {
+    /// The runs it has, each with the sequence of its line.
+    runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
+    superseded: BTreeSet<&'a RunId>,
+}
+
+impl<'a> Named<'a> {
+    fn of(lines: &'a [(u64, LedgerLine)]) -> Self {
+        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new() };
+        for (_, line) in lines {
+            match &line.body {
+                LedgerBody::Run(record) => drop(named.runs.insert(&record.run_id, (line.sequence.0, record))),
+                LedgerBody::Superseded(record) => drop(named.superseded.insert(&record.run_id)),
+                LedgerBody::Registered(_)
+                | LedgerBody::Phase(_)
+                | LedgerBody::Override(_)
+                | LedgerBody::Serving(_)
+                | LedgerBody::Approval(_)
+                | LedgerBody::TaskList(_)
+                | LedgerBody::Violation(_)
+                | LedgerBody::Retest(_) => {}
+            }
+        }
+        named
+    }
+
+    /// Returns the last run of a task that `latest` leads to.
+    fn latest(&self, task: &TaskId) -> Option<&'a RunId> {
+        let counting = self.runs.values().filter(|(_, record)| record.task == *task && record.leads_latest());
+        counting.max_by_key(|(sequence, _)| *sequence).map(|(_, record)| &record.run_id)
+    }
+}
+
+struct JudgedRun {
+    faults: Vec<Fault>,
+    files: u64,
+    bytes: u64,
+    is_unsigned: bool,
+    found: FoundDirectory,
+}
+
+/// Judges one run; none where it is under way.
+fn judge_run(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    ledger: &Named<'_>,
+    open: &[Option<OpenRun>],
+    owner: u32,
+    run: &StoredRun,
+) -> Option<JudgedRun> {
+    let base = relative(store, &run.directory);
+    let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
+        if open.iter().flatten().any(|open| open.run_id == run.run_id) {
+            return None;
+        }
+        let (kind, detail) = if ledger.superseded.contains(&run.run_id) {
+            (FaultKind::RunSuperseded, "its directory should be gone")
+        } else {
+            (FaultKind::RunUnnamed, "there is a directory and no line")
+        };
+        let faults = vec![Fault::of(kind, base, detail)];
+        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+    };
+    let found = look_at_files(&run.directory, is_read_of_a_run);
+    let key = keys.key_of(project, crate::model::Sequence(sequence));
+    let signed = key.map_or(SignedBy::Nobody, |key| SignedBy::Key(key.public()));
+    let context = RunContext { base: &base, owner: Some(owner), project: Some(project), record: Some(record), signed };
+    let mut faults = check_run(&found, &context);
+    if record.task != run.task {
+        faults.push(Fault::of(FaultKind::RunMisplaced, &base, format!("the ledger has it with task `{}`", record.task)));
+    }
+    let (files, bytes) = sizes(&found);
+    Some(JudgedRun { faults, files, bytes, is_unsigned: matches!(signed, SignedBy::Nobody), found })
+}
+
+/// Returns how many files there are and how many bytes they have.
+pub(super) fn sizes(found: &FoundDirectory) -> (u64, u64) {
+    let sizes = found.entries.values().filter_map(|entry| match entry {
+        FoundEntry::File(file) => Some(file.bytes),
+        FoundEntry::Link(_) | FoundEntry::Directory(_) | FoundEntry::Other | FoundEntry::Unreadable(_) => None,
+    });
+    sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
+}
+
+fn read_ledger(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    threads: usize,
+    is_bare: bool,
+    faults: &mut Vec<Fault>,
+) -> Result<ReadLedger, EvidenceError> {
+    let path = store.ledger_path(project);
+    let shown = relative(store, &path);
+    let read = match look_at_entry(&path, Keep::Content) {
+        FoundEntry::File(file) => {
+            faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
+            check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults)
+        }
+        FoundEntry::Unreadable(_) if is_bare && !path.exists() => ReadLedger::default(),
+        FoundEntry::Unreadable(why) => {
+            faults.push(Fault::of(FaultKind::LedgerMissing, &shown, why));
+            ReadLedger::default()
+        }
+        FoundEntry::Link(_) | FoundEntry::Directory(_) | FoundEntry::Other => {
+            faults.push(Fault::of(FaultKind::NotAFile, &shown, "a ledger is a file"));
+            ReadLedger::default()
+        }
+    };
+    faults.extend(check_positions(keys, project, &shown, |sequence| read.hashes.get(&sequence).copied()));
+    Ok(read)
+}
+
+/// Checks what lies around the runs: directories of nobody, and the names beside the runs.
+fn check_places(
+    store: &Store,
+    project: &ProjectId,
+    ledger: &Named<'_>,
+    found: &BTreeMap<RunId, FoundDirectory>,
+    owner: u32,
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let project_directory = store.project_directory(project);
+    for (name, entry) in look_at_names(&project_directory) {
+        let path = relative(store, &project_directory.join(&name));
+        let (FoundEntry::Directory(access), Ok(task)) = (&entry, TaskId::try_from(name)) else {
+            faults.push(Fault::of(FaultKind::Foreign, path, "directories of tasks lie there"));
+            continue;
+        };
+        faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
+        let latest = ledger.latest(&task).and_then(|run_id| found.get(run_id).map(|found| (run_id, found)));
+        faults.extend(check_task(&path, &look_at_names(&store.task_directory(project, &task)), latest));
+        let runs = store.runs_directory(project, &task);
+        for (name, entry) in look_at_names(&runs) {
+            let is_run = matches!(entry, FoundEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
+            if !is_run {
+                faults.push(Fault::of(FaultKind::Foreign, relative(store, &runs.join(&name)), "directories of runs lie there"));
+            }
+        }
+    }
+    faults
+}
+
+fn open_run(store: &Store, project: &ProjectId) -> Result<Option<OpenRun>, EvidenceError> {
+    Ok(store.holder(project)?.and_then(|holder| holder.run))
+}
+
+/// Returns whose the store is.
+fn owner(store: &Store) -> u32 {
+    store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
+}
+
+fn relative(store: &Store, path: &Path) -> PathBuf {
+    path.strip_prefix(store.root()).unwrap_or(path).to_owned()
+}

@@ -1,0 +1,172 @@
+//! Takes what looks like a token out of what is shown: reports and records, never the log (E12).
+//!
+//! Owns where it is looked and what stands there instead; the shapes are the table of `redact_shapes`. A document in which nothing is
+//! found is returned as it was, which is nearly always: one pass over its bytes decides that. Names that other files and the ledger
+//! are found by are no place to look. It does not guarantee that what it lets through is no secret: a shape that nobody knows has none.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::report::redact_shapes::{CUT_OFF, SHAPES, Shape};
+
+/// Keys whose values are ids: other files and the ledger are found by them, and they have a form of their own.
+const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
+
+/// What stands where a token stood begins so, and ends with a bracket.
+const LABEL: &str = "[redacted: ";
+
+/// A row of the table, ready to be looked for.
+struct Looked {
+    shape: &'static Shape,
+    whole: Regex,
+}
+
+static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
+    let ready = |shape: &'static Shape| Looked {
+        shape,
+        whole: Regex::new(shape.pattern).expect("a test compiles each row of the table"),
+    };
+    SHAPES.iter().map(ready).collect()
+});
+
+/// Returns the text with a label in the place of everything that has a token's shape.
+///
+/// Twice is as good as once, and each label is at most as long as what it stands for but for a few dozen characters.
+pub fn redact_text(text: &str) -> Cow<'_, str> {
+    let mut redacted = Cow::Borrowed(text);
+    for looked in LOOKED.iter().filter(|looked| may_hold(looked.shape, text.as_bytes())) {
+        if let Some(replaced) = replace(looked, &redacted) {
+            redacted = Cow::Owned(replaced);
+        }
+    }
+    redacted
+}
+
+/// Returns the text of one end of an excerpt, where a token may have been cut in two: what is left of it is taken out as well.
+pub(super) fn redact_cut_end(text: String) -> String {
+    let start = SHAPES.iter().filter_map(|shape| cut_start(shape, &text)).min();
+    match start {
+        Some(start) => format!("{}{LABEL}{CUT_OFF}]", &text[..start]),
+        None => text,
+    }
+}
+
+/// Returns the text of an excerpt that begins in the middle of a stream, likewise. What the rest of a token is cannot be seen, so a
+/// long word that was cut is taken for one.
+pub(super) fn redact_cut_start(text: String) -> String {
+    let word = text.find(|character| !is_of_token(character)).unwrap_or(text.len());
+    if word < SHORTEST_REST { text } else { format!("{LABEL}{CUT_OFF}]{}", &text[word..]) }
+}
+
+/// So many characters of a word that was cut may be a token's.
+const SHORTEST_REST: usize = 8;
+
+/// Returns a document without anything that has a token's shape, wherever it stands in it.
+pub fn redact_document<Document: Serialize + DeserializeOwned>(document: Document) -> Document {
+    redact_counted(document).0
+}
+
+/// Returns the same, and how many of its texts held such a thing.
+pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: Document) -> (Document, usize) {
+    let bytes = serde_json::to_vec(&document).expect("the wire types have text keys");
+    if !SHAPES.iter().any(|shape| may_hold(shape, &bytes)) {
+        return (document, 0);
+    }
+    let mut value: Value = serde_json::from_slice(&bytes).expect("it was just written");
+    let found = redact_value(&mut value);
+    if found == 0 {
+        return (document, 0);
+    }
+    let redacted = "a label may stand wherever a text that is no id may: a test tries every place";
+    (serde_json::from_value(value).expect(redacted), found)
+}
+
+/// Redacts in place; returns how many texts held something.
+fn redact_value(value: &mut Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => match redact_text(text) {
+            Cow::Borrowed(_) => 0,
+            Cow::Owned(redacted) => {
+                *text = redacted;
+                1
+            }
+        },
+        Value::Array(values) => values.iter_mut().map(redact_value).sum(),
+        Value::Object(entries) => {
+            let within = entries.iter_mut().filter(|(key, _)| !IDS.contains(&key.as_str()));
+            let of_values: usize = within.map(|(_, value)| redact_value(value)).sum();
+            let named: Vec<String> = entries.keys().filter(|key| matches!(redact_text(key), Cow::Owned(_))).cloned().collect();
+            for key in &named {
+                if let Some(value) = entries.remove(key) {
+                    entries.insert(redact_text(key).into_owned(), value);
+                }
+            }
+            of_values + named.len()
+        }
+    }
+}
+
+/// Returns the text with a label for each match; none where there is no match.
+fn replace(looked: &Looked, text: &str) -> Option<String> {
+    let label = format!("{LABEL}{}]", looked.shape.name);
+    let mut replaced = String::new();
+    let mut end_of_last = 0;
+    for captures in looked.whole.captures_iter(text) {
+        // A row may need what is around a secret to know it: then the group is the secret itself.
+        let secret = captures.get(1).unwrap_or_else(|| captures.get_match());
+        if secret.as_str().starts_with(LABEL) || secret.start() < end_of_last {
+            continue;
+        }
+        replaced.push_str(&text[end_of_last..secret.start()]);
+        replaced.push_str(&label);
+        // The word goes to its end: what is left of it would begin a word of its own behind the label.
+        end_of_last = secret.end() + text[secret.end()..].bytes().take_while(|byte| is_of_word(*byte)).count();
+    }
+    if end_of_last == 0 {
+        return None;
+    }
+    replaced.push_str(&text[end_of_last..]);
+    Some(replaced)
+}
+
+/// Returns whether a text holds the beginning of a shape: cheap, and right about every text that holds the whole of it.
+fn may_hold(shape: &Shape, text: &[u8]) -> bool {
+    shape.starts.iter().any(|start| find(text, start.as_bytes()))
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> bool {
+    let Some((first, rest)) = wanted.split_first() else { return true };
+    let mut left = text;
+    while let Some(at) = left.iter().position(|byte| byte == first) {
+        left = &left[at + 1..];
+        if left.starts_with(rest) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns where the last word of a text begins, if it begins as a token does.
+fn cut_start(shape: &Shape, text: &str) -> Option<usize> {
+    let word =
+        text.rfind(|character| !is_of_token(character)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    let is_cut = |start: &str| start.chars().all(is_of_token) && text[word..].starts_with(start);
+    shape.starts.iter().any(|start| is_cut(start)).then_some(word)
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn is_of_token(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '+' | '/' | '=')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! What tokens look like, provider by provider: the one table of what is taken out of reports.
+//!
+//! Only shapes that a provider documents and that nothing else has: a guess by randomness would take digests and ids out, too.
+
+/// How tokens of one kind look.
+pub(super) struct Shape {
+    /// What stands in its place: `[redacted: github token]`.
+    pub(super) name: &'static str,
+    /// Texts of which each match holds one, for the pass that looks whether there is anything to look for.
+    pub(super) starts: &'static [&'static str],
+    /// The shape. A group, where there is one, is the secret within what it is known by.
+    pub(super) pattern: &'static str,
+    /// One of them, made up, in pieces, so that whoever looks for tokens finds none in this file.
+    #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests try it"))]
+    pub(super) example: &'static [&'static str],
+}
+
+/// What stands for a word that an excerpt's end cut in two and that may be the rest of a token.
+pub(super) const CUT_OFF: &str = "a word that was cut";
+
+/// Thirty-six characters, for examples.
+const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// All shapes, in the order they are looked for.
+pub(super) const SHAPES: &[Shape] = &[
+    Shape {
+        name: "private key",
+        starts: &["PRIVATE KEY-----"],
+        pattern: r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\z)|[A-Za-z0-9+/=\s]{16,}-----END [A-Z ]{0,30}PRIVATE KEY-----",
+        example: &["-----BEGIN OPENSSH ", "PRIVATE KEY-----\nb3BlbnNzaC1rZXkt\n-----END OPENSSH ", "PRIVATE KEY-----"],
+    },
+    Shape {
+        name: "password in an address",
+        starts: &["://"],
+        pattern: r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?#:@'\x22<>]{0,256}:([^\s/?#@'\x22<>]{1,256})@",
+        example: &["postgres://app:", "hush-hush", "@db.example/quotes"],
+    },
+    Shape {
+        name: "bearer token",
+        starts: &["earer ", "EARER "],
+        pattern: r"(?i-u:\bbearer )([A-Za-z0-9._~+/=-]{20,})",
+        example: &["Authorization: Bearer ", FILL],
+    },
+    Shape {
+        name: "github token",
+        starts: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        pattern: r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})",
+        example: &["ghp", "_", FILL],
+    },
+    Shape {
+        name: "gitlab token",
+        starts: &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"],
+        pattern: r"(?-u:\b)gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_.-]{20,}",
+        example: &["gl", "pat-", FILL],
+    },
+    Shape {
+        name: "aws key id",
+        starts: &["AKIA", "ASIA"],
+        pattern: r"(?-u:\b)(?:AKIA|ASIA)[A-Z2-7]{16}(?-u:\b)",
+        example: &["AK", "IA", "ABCDEFGHIJKLMNOP"],
+    },
+    Shape {
+        name: "aws secret key",
+        starts: &["ecret", "ECRET"],
+        pattern: r"(?i-u:aws_?secret_?(?:access_?)?key(?:_id)?[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?)([A-Za-z0-9/+]{40})(?-u:\b|$)",
+        example: &["aws_secret_access_key = ", FILL, "abcd"],
+    },
+    Shape {
+        name: "google key",
+        starts: &["AIza", "GOCSPX-"],
+        pattern: r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{35,}|GOCSPX-[A-Za-z0-9_-]{20,})",
+        example: &["AI", "za", FILL],
+    },
+    Shape {
+        name: "google access token",
+        starts: &["ya29."],
+        pattern: r"(?-u:\b)ya29\.[A-Za-z0-9_.-]{20,}",
+        example: &["ya", "29.", FILL],
+    },
+    Shape {
+        name: "slack token",
+        starts: &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"],
+        pattern: r"(?-u:\b)(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}",
+        example: &["xo", "xb-", "123456789012-", FILL],
+    },
+    Shape {
+        name: "slack webhook",
+        starts: &["hooks.slack.com/"],
+        pattern: r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,})",
+        example: &["https://hooks.slack", ".com/services/T0/B0/", FILL],
+    },
+    Shape {
+        name: "anthropic or openai key",
+        starts: &["sk-"],
+        pattern: r"(?-u:\b)sk-(?:[a-z]{2,10}[0-9]{0,2}-)?[A-Za-z0-9_-]{32,}",
+        example: &["s", "k-", FILL, "ABCD"],
+    },
+    Shape {
+        name: "stripe key",
+        starts: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"],
+        pattern: r"(?-u:\b)(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{16,}",
+        example: &["s", "k_live_", FILL],
+    },
+    Shape { name: "npm token", starts: &["npm_"], pattern: r"(?-u:\b)npm_[A-Za-z0-9]{36,}", example: &["np", "m_", FILL] },
+    Shape {
+        name: "pypi token",
+        starts: &["pypi-"],
+        pattern: r"(?-u:\b)pypi-[A-Za-z0-9_-]{50,}",
+        example: &["py", "pi-AgEIcHlwaS5vcmcC", FILL],
+    },
+    Shape {
+        name: "crates.io token",
+        starts: &["cio"],
+        pattern: r"(?-u:\b)cio[A-Za-z0-9]{32}(?-u:\b)",
+        example: &["ci", "o", "abcdefghijklmnopqrstuvwxyz012345"],
+    },
+    Shape { name: "hugging face token", starts: &["hf_"], pattern: r"(?-u:\b)hf_[A-Za-z0-9]{30,}", example: &["h", "f_", FILL] },
+    Shape {
+        name: "sendgrid key",
+        starts: &["SG."],
+        pattern: r"(?-u:\b)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+        example: &["S", "G.", "abcdefghijklmnopqrstuv.", FILL],
+    },
+    Shape {
+        name: "digitalocean token",
+        starts: &["dop_v1_", "doo_v1_", "dor_v1_"],
+        pattern: r"(?-u:\b)do[opr]_v1_[a-f0-9]{64,}",
+        example: &["do", "p_v1_", "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"],
+    },
+    Shape {
+        name: "docker token",
+        starts: &["dckr_pat_"],
+        pattern: r"(?-u:\b)dckr_pat_[A-Za-z0-9_-]{20,}",
+        example: &["dckr", "_pat_", FILL],
+    },
+    Shape {
+        name: "vault token",
+        starts: &["hvs.", "hvb.", "hvr."],
+        pattern: r"(?-u:\b)hv[sbr]\.[A-Za-z0-9_-]{20,}",
+        example: &["hv", "s.", FILL],
+    },
+    Shape {
+        name: "age key",
+        starts: &["AGE-SECRET-KEY-1"],
+        pattern: r"(?-u:\b)AGE-SECRET-KEY-1[A-Z0-9]{50,}",
+        example: &["AGE-SECRET", "-KEY-1", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"],
+    },
+    Shape {
+        name: "json web token",
+        starts: &["eyJ"],
+        pattern: r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+        example: &["ey", "JhbGciOiJIUzI1NiJ9.", "ey", "JzdWIiOiIxMjM0In0.", FILL],
+    },
+];

@@ -1,0 +1,127 @@
+//! What the blocks say: one entry for each task that has had a verdict, and one for each debt item of those verdicts.
+
+use crate::model::{CompletionStatus, Severity, TaskId};
+use crate::report::{DebtItemV1, EXECUTION_REPORT_FILE, ExecutionReportV2, TechnicalDebtV1};
+
+/// A task and what its last sealed verdict says.
+#[derive(Debug, Clone)]
+pub struct TaskState {
+    /// The task.
+    pub task: TaskId,
+    /// Its verdict.
+    pub verdict: TaskVerdict,
+}
+
+/// What the last sealed verdict of a task says.
+#[derive(Debug, Clone)]
+pub enum TaskVerdict {
+    /// This.
+    Sealed {
+        /// Its report.
+        report: Box<ExecutionReportV2>,
+        /// Its debt file; none where it has none.
+        debt: Option<Box<TechnicalDebtV1>>,
+    },
+    /// Nothing: the evidence is not what the ledger knows.
+    NotIntact,
+}
+
+/// The lines of both blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskLists {
+    /// The tasks.
+    pub tasks: Vec<String>,
+    /// The debt.
+    pub debt: Vec<String>,
+}
+
+/// What stands first in a block.
+const WRITTEN_BY: &str =
+    "<!-- Written by proctor from its sealed verdicts. What is changed here by hand is put back and recorded. -->";
+const NO_TASK: &str = "No task has had a verdict yet.";
+const NO_DEBT: &str = "Nothing is to be mended.";
+/// The severities and what their items mean for a sprint (facts, 4.1).
+const HEADINGS: [(Severity, &str); 4] = [
+    (Severity::Critical, "### Critical: in this sprint"),
+    (Severity::High, "### High: while there is room"),
+    (Severity::Medium, "### Medium"),
+    (Severity::Low, "### Low"),
+];
+
+/// Returns what the blocks say. `link` is the name of the link to the evidence in the project.
+pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
+    let tasks = states.iter().flat_map(|state| task_lines(state, link)).collect();
+    let items: Vec<(&TaskId, &DebtItemV1)> = states.iter().flat_map(debt_of).collect();
+    let of_severity = |(severity, heading): &(Severity, &str)| {
+        let mut lines: Vec<String> = Vec::new();
+        for (task, item) in items.iter().filter(|(_, item)| item.classification.severity == *severity) {
+            lines.extend(debt_lines(task, item, link));
+        }
+        if !lines.is_empty() {
+            lines.insert(0, (*heading).to_owned());
+        }
+        lines
+    };
+    TaskLists { tasks: or(tasks, NO_TASK), debt: or(HEADINGS.iter().flat_map(of_severity).collect(), NO_DEBT) }
+}
+
+/// Returns the lines that are proctor's in any list, whatever the verdicts are.
+pub(super) fn fixed_lines() -> impl Iterator<Item = &'static str> {
+    [WRITTEN_BY, NO_TASK, NO_DEBT].into_iter().chain(HEADINGS.map(|(_, heading)| heading))
+}
+
+fn or(lines: Vec<String>, nothing: &str) -> Vec<String> {
+    let lines = if lines.is_empty() { vec![nothing.to_owned()] } else { lines };
+    std::iter::once(WRITTEN_BY.to_owned()).chain(lines).collect()
+}
+
+fn debt_of(state: &TaskState) -> impl Iterator<Item = (&TaskId, &DebtItemV1)> {
+    let debt = match &state.verdict {
+        TaskVerdict::Sealed { debt: Some(debt), .. } => debt.debt_items.as_slice(),
+        TaskVerdict::Sealed { debt: None, .. } | TaskVerdict::NotIntact => &[],
+    };
+    debt.iter().map(|item| (&state.task, item))
+}
+
+fn task_lines(TaskState { task, verdict }: &TaskState, link: Option<&str>) -> Vec<String> {
+    let TaskVerdict::Sealed { report, debt } = verdict else {
+        return vec![
+            format!("- [ ] **{task}**"),
+            "  - Status: INCOMPLETE: its evidence is not what the ledger knows; a retest settles it".to_owned(),
+        ];
+    };
+    let completion = &report.completion_criteria_evaluation;
+    let (tick, status) = match completion.completion_status {
+        CompletionStatus::Complete => ("x", "COMPLETE".to_owned()),
+        CompletionStatus::Incomplete if completion.reason.is_empty() => (" ", "INCOMPLETE".to_owned()),
+        CompletionStatus::Incomplete => (" ", format!("INCOMPLETE: {}", completion.reason)),
+    };
+    let title = report.test_specification.task_title.as_deref().unwrap_or("the project's own checks");
+    let mut lines = vec![format!("- [{tick}] **{task}**: {}", plain(title)), format!("  - Status: {}", plain(&status))];
+    if let Some(tests) = &report.execution_summary.test_results {
+        lines.push(format!("  - Tests: {}/{} passed", tests.passed, tests.total));
+    }
+    let ids: Vec<&str> = debt.iter().flat_map(|debt| &debt.debt_items).map(|item| item.debt_id.as_str()).collect();
+    if !ids.is_empty() {
+        lines.push(format!("  - Technical debt: {}", ids.join(", ")));
+    }
+    lines.extend(link.map(|link| format!("  - Evidence: {link}/{task}/{EXECUTION_REPORT_FILE}")));
+    lines
+}
+
+fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<String> {
+    let mut lines = vec![plain(&item.agent_instructions.markdown_format)];
+    lines.push(format!("  - Debt source: {task}, {}", item.action_id));
+    let files = item.evidence.files.iter().filter(|_| item.evidence.earlier_run.is_none());
+    lines
+        .extend(link.iter().flat_map(|link| files.clone().map(move |file| format!("  - Evidence: {link}/{task}/latest/{file}"))));
+    let criteria = &item.implementation_guidance.acceptance_criteria;
+    lines.extend(criteria.iter().map(|criterion| format!("  - Acceptance: {}", plain(criterion))));
+    lines
+}
+
+/// Returns a text that is one line of Markdown and neither begins nor ends a comment: a title is a specification's own words.
+fn plain(text: &str) -> String {
+    let one_line = text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
+    one_line.collect::<Vec<_>>().join(" ").replace("<!--", "<! --").replace("-->", "-- >")
+}

@@ -1,0 +1,62 @@
+//! What somebody made of a block that proctor wrote, entry by entry.
+
+use crate::model::{ViolationKind, ViolationRecord};
+use crate::report::task_list::document::{Block, Entry, entries};
+
+/// Returns what differs between a block as it is found and as it is written.
+pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[String]) -> Vec<ViolationRecord> {
+    let (found_entries, written_entries) = (entries(found), entries(written));
+    let mut violations = Vec::new();
+    for entry in &written_entries {
+        let there = found_entries.iter().find(|there| there.id == entry.id);
+        violations.extend(compare(block, there, entry).map(|violation| record(path, violation, there, Some(entry))));
+    }
+    for (position, entry) in found_entries.iter().enumerate() {
+        let is_ours = written_entries.iter().any(|ours| ours.id == entry.id);
+        let is_second = found_entries[..position].iter().any(|earlier| earlier.id == entry.id);
+        if !is_ours || is_second {
+            let violation = if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) };
+            violations.push(record(path, violation, Some(entry), None));
+        }
+    }
+    if violations.is_empty() {
+        let of = |lines: &[String], others: &[String]| {
+            let own = lines.iter().filter(|line| !line.is_empty() && !others.contains(line));
+            cut(&own.map(String::as_str).collect::<Vec<_>>().join("\n"))
+        };
+        let (found, restored) = (of(found, written), of(written, found));
+        let subject = block.name().to_owned();
+        violations.push(ViolationRecord { path: path.to_owned(), violation: changed(block), subject, found, restored });
+    }
+    violations
+}
+
+/// Returns what was done to an entry, if anything was.
+fn compare(block: Block, found: Option<&Entry>, written: &Entry) -> Option<ViolationKind> {
+    match (found, block) {
+        (None, Block::Tasks) => Some(ViolationKind::MissingSprintTask),
+        (None, Block::Debt) => Some(ViolationKind::MissingDebtDocumentation),
+        (Some(found), _) if found.ticked && !written.ticked => Some(ViolationKind::UnauthorizedCompletion),
+        (Some(found), _) if !found.ticked && written.ticked => Some(ViolationKind::CompletionRemoved),
+        (Some(found), _) if found.lines != written.lines => Some(changed(block)),
+        (Some(_), _) => None,
+    }
+}
+
+fn changed(block: Block) -> ViolationKind {
+    match block {
+        Block::Tasks => ViolationKind::TaskContentMismatch,
+        Block::Debt => ViolationKind::ClassificationModified,
+    }
+}
+
+fn record(path: &str, violation: ViolationKind, found: Option<&Entry>, written: Option<&Entry>) -> ViolationRecord {
+    let text = |entry: Option<&Entry>| entry.map(|entry| cut(&entry.lines.join("\n"))).unwrap_or_default();
+    let subject = found.or(written).map(|entry| cut(&entry.id)).unwrap_or_default();
+    ViolationRecord { path: path.to_owned(), violation, subject, found: text(found), restored: text(written) }
+}
+
+/// Cuts a text to what a record keeps.
+pub(super) fn cut(text: &str) -> String {
+    text.chars().take(ViolationRecord::MOST_CHARACTERS).collect()
+}

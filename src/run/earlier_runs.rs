@@ -1,0 +1,157 @@
+//! What the runs before show about this one, as notes of its report: a verdict that the same tree did not have, tests that are gone or
+//! skipped, programs that are others. Shown, never judged: each of them has an honest reason, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::evidence;
+use crate::model::{Digest, OverallResult, PlanNote, RunId, TestOutcome};
+use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, parse};
+use crate::run::request::RunRequest;
+use crate::run::workspace::Workspace;
+use crate::store::IndexedRun;
+
+/// So many runs back are looked at.
+const RUNS: u32 = 50;
+
+/// How many names a note lists before it only counts them.
+const NAMED: usize = 5;
+
+/// What is read of a record of tests; what else is in it is none of our business here.
+#[derive(Debug, Deserialize)]
+struct TestsRead {
+    results: ResultsRead,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultsRead {
+    test_results: Vec<TestRead>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TestRead {
+    full_name: String,
+    status: TestOutcome,
+}
+
+impl Workspace {
+    /// Returns what earlier runs of the task show. What cannot be read of them shows nothing: it is no part of this run's verdict.
+    pub(crate) fn notes_on_earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> Vec<PlanNote> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
+        let report = |run: &IndexedRun| {
+            let bytes = evidence::read_report(&self.store, project, task, &run.run_id).ok()?;
+            parse(&bytes).ok()
+        };
+        let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
+        let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
+        if let Some(last) = counted.first().and_then(|run| report(run)) {
+            notes.extend(other_programs(facts, &last));
+        }
+        let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed));
+        if let Some((run, green)) = green.and_then(|run| Some((*run, report(run)?))) {
+            let tests = |name: &str| {
+                let bytes = evidence::read_file(&self.store, project, task, &run.run_id, name).ok()??;
+                serde_json::from_slice::<TestsRead>(&bytes).ok()
+            };
+            notes.extend(facts.actions.iter().flat_map(|action| missing_tests(action, &green, &run.run_id, &tests)));
+        }
+        notes
+    }
+}
+
+/// Says that the same tree, plan and environment had another verdict before.
+fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
+    if facts.overall_result != Some(OverallResult::Passed) {
+        return None;
+    }
+    let is_same = |run: &&IndexedRun| {
+        run.tree_digest == Some(facts.tree.before)
+            && run.plan_digest == Some(facts.plan_digest)
+            && run.environment_digest == Some(facts.environment.digest)
+    };
+    let failed = runs.iter().filter(|run| run.result == Some(OverallResult::Failed)).find(is_same)?;
+    let message = format!(
+        "the same tree failed in {} with the same plan and environment: one of the two verdicts is chance; look for a flaky test",
+        failed.run_id
+    );
+    Some(note("flaky", message))
+}
+
+/// Says which programs, lock files and plugins are not what they were. Configuration has a key of its own.
+fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote> {
+    let before = last.environment.as_ref()?.components.iter().map(|component| (component.name.as_str(), component.sha256));
+    let before: BTreeMap<&str, Digest> = before.collect();
+    let now = facts.environment.components.iter().map(|component| (component.name.as_str(), component.sha256));
+    let now: BTreeMap<&str, Digest> = now.collect();
+    let has_same_plan = last.test_specification.plan_digest == Some(facts.plan_digest);
+    let configured = |name: &str| facts.configuration_changed.iter().any(|changed| name == changed.path);
+    let names: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
+    let differ = |name: &&str| match (before.get(name), now.get(name)) {
+        (Some(before), Some(now)) => before != now,
+        // Another plan starts other programs.
+        (Some(_), None) | (None, Some(_)) => has_same_plan,
+        (None, None) => false,
+    };
+    let changed: Vec<String> =
+        names.into_iter().filter(differ).filter(|name| !configured(name)).map(|name| format!("`{name}`")).collect();
+    let run = &last.authenticity.execution_id;
+    (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
+}
+
+/// Says which tests that passed in the last green run are gone, or do not run any more.
+fn missing_tests(
+    facts: &ActionFacts,
+    green: &ExecutionReportV2,
+    run: &RunId,
+    tests: &dyn Fn(&str) -> Option<TestsRead>,
+) -> Vec<PlanNote> {
+    let ActionDisposition::Executed(executed) = &facts.disposition else { return Vec::new() };
+    let cases = &executed.interpretation.cases;
+    let earlier = green.step_execution.results.iter().find(|result| result.name == facts.action.name);
+    let record = earlier.and_then(|result| result.evidence_files.iter().rfind(|name| name.ends_with("-test-results.json")));
+    let (false, Some(before)) = (cases.is_empty(), record.and_then(|name| tests(name))) else { return Vec::new() };
+    let now: BTreeMap<String, TestOutcome> = cases.iter().map(|case| (case.full_name.clone(), case.status)).collect();
+    let passed = before.results.test_results.into_iter().filter(|test| test.status == TestOutcome::Passed);
+    let (mut gone, mut skipped) = (Vec::new(), Vec::new());
+    for test in passed {
+        match now.get(&test.full_name) {
+            None => gone.push(format!("`{}`", test.full_name)),
+            Some(TestOutcome::Skipped) => skipped.push(format!("`{}`", test.full_name)),
+            Some(TestOutcome::Passed | TestOutcome::Failed | TestOutcome::Error) => {}
+        }
+    }
+    let rows = [(gone, "not there any more"), (skipped, "skipped or expected to fail now")];
+    let said = rows.into_iter().filter(|(names, _)| !names.is_empty());
+    said.map(|(names, what)| {
+        note(&facts.action.name, format!("{} test(s) that passed in {run} are {what}: {}", names.len(), named(&names)))
+    })
+    .collect()
+}
+
+fn named(names: &[String]) -> String {
+    let listed = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+fn note(subject: &str, message: String) -> PlanNote {
+    PlanNote { subject: subject.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_some_and_counts_the_rest() {
+        let names: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(named(&names), "0, 1, 2, 3, 4 and 2 more");
+        assert_eq!(named(&names[..5]), "0, 1, 2, 3, 4");
+    }
+}

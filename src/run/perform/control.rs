@@ -1,0 +1,91 @@
+//! The control of a check: the same command, once more and beforehand, with tests that must fail. Judged in `tools/`.
+//!
+//! It goes through the run's own launcher, in the run's own thread, also where checks are carried out side by side: those that go on then
+//! go on, but the next one starts, and the end of one is told, when the control is over.
+
+use crate::evidence::{OutputDirectory, mint_nonce};
+use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
+use crate::report::ActionFiles;
+use crate::run::error::RunError;
+use crate::run::perform::process::seen_by_the_tool;
+use crate::run::perform::reports::take_report;
+use crate::run::perform::{Allowed, Attempts, Performer, limits_of};
+use crate::tools::{self, ReportRequest};
+
+/// What came of a control, and its files.
+pub(super) struct Controlled {
+    pub(super) seen: ControlSeen,
+    pub(super) files: Vec<EvidenceFile>,
+}
+
+impl Performer<'_, '_> {
+    /// Carries out the control of an action; none where it has none.
+    pub(super) fn perform_control(
+        &mut self,
+        action: &Action,
+        allowed: Allowed,
+        attempts: &Attempts,
+    ) -> Result<Option<Controlled>, RunError> {
+        if !action.control {
+            return Ok(None);
+        }
+        let attempt = attempts.number();
+        let names = ActionFiles::of_control(action, attempt);
+        let nonce = mint_nonce().map_err(RunError::Evidence)?;
+        let output = OutputDirectory::create_for_control(self.lock, &self.course.run_id, &action.id, attempt);
+        let output = output.map_err(RunError::Evidence)?;
+        let mut environment = self.environment(action, output.path());
+        let (seen, link) = (seen_by_the_tool(action, &environment), self.evidence_link());
+        let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
+        let (plugin, text) = &prepared.plugin;
+        output.put(plugin, text.as_bytes()).map_err(RunError::Evidence)?;
+        environment.add_for_the_tool(&prepared.environment);
+        let limits = limits_of(action, allowed.timeout);
+        let launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
+        let ended = self.supervise(action, &launch)?;
+        let request = ReportRequest::Ours { path: prepared.report, channel: "control" };
+        let report = take_report(&request, &output, &self.working_directory(action));
+        let seen = tools::interpret_control(&ended.end, &report, &nonce);
+        let mut files = self.keep_streams(action, &ended, &names)?;
+        files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
+        Ok(Some(Controlled { seen, files }))
+    }
+}
+
+/// Returns what an action amounts to with its control: a pass that a runner says which does not show failures is none.
+pub(super) fn with_control(interpretation: Interpretation, control: Option<&ControlSeen>) -> Interpretation {
+    let Some(control) = control else { return interpretation };
+    let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };
+    if control.held || interpretation.category != CategoryCode::TestsPassed {
+        return interpretation;
+    }
+    Interpretation {
+        category: CategoryCode::Inconsistent,
+        reason: format!(
+            "The control does not hold, so that the tests passed proves nothing ({}): {}; look for a conftest.py or plugin that \
+             rewrites results, and for `python -O`",
+            interpretation.reason, control.reason
+        ),
+        error_type: Some("CONTROL_NOT_HELD".to_owned()),
+        ..interpretation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_pass_is_taken_back_and_only_by_a_control_that_does_not_hold() {
+        let said = |category| Interpretation::plain(category, "1 passed");
+        let seen = |held| ControlSeen { held, reason: "it passed".to_owned() };
+        let taken = with_control(said(CategoryCode::TestsPassed), Some(&seen(false)));
+        assert_eq!(taken.category, CategoryCode::Inconsistent);
+        assert!(taken.reason.contains("it passed") && taken.reason.contains("1 passed"), "{}", taken.reason);
+        let kept = with_control(said(CategoryCode::TestsPassed), Some(&seen(true)));
+        assert_eq!((kept.category, kept.control.map(|control| control.held)), (CategoryCode::TestsPassed, Some(true)));
+        let failed = with_control(said(CategoryCode::TestsFailed), Some(&seen(false)));
+        assert_eq!(failed.category, CategoryCode::TestsFailed, "a failure keeps its own reason");
+        assert_eq!(with_control(said(CategoryCode::TestsPassed), None), said(CategoryCode::TestsPassed));
+    }
+}

@@ -1,0 +1,186 @@
+//! A review under way: what the reviewer is given, what its output amounts to, and whether it is asked once more. The decisions are
+//! `review/`'s; the same argument vector and the same bytes go to both attempts, and each attempt says their digests.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::model::{
+    Action, ActionEnd, ActionKind, CategoryCode, Digest, Ended, EvidenceFile, Interpretation, Observed, OnSurvivors, Prompt,
+    Review, ReviewAttempt, ReviewSeen, ReviewVerdict, SpawnFailure, ToolReport,
+};
+use crate::report::{ActionFiles, excerpt, to_bytes};
+use crate::review::{
+    Decision, Fault, Gate, OUTPUT_CAP, Output, Reading, SplitEmphasis, Step, announcement, read_review, retry_warning,
+};
+use crate::run::error::RunError;
+use crate::run::perform::reports::take_project_report;
+use crate::run::perform::{Attempts, Performer};
+use crate::run::review::count_rejections;
+
+/// The review of the action under way.
+#[derive(Debug)]
+pub(super) struct ReviewUnderWay {
+    settings: Review,
+    /// What both attempts read; why there is nothing to read otherwise.
+    prompt: Result<Vec<u8>, SpawnFailure>,
+    /// None: it is decided.
+    gate: Option<Gate>,
+    attempts: Vec<ReviewAttempt>,
+}
+
+/// What is said of an attempt.
+struct Judgement {
+    category: CategoryCode,
+    verdict: ReviewVerdict,
+    reason: String,
+}
+
+impl ReviewUnderWay {
+    /// Begins a review where the action is one: its prompt is read here, once.
+    pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
+        let ActionKind::Review(settings) = &action.kind else { return None };
+        let prompt = match &settings.prompt {
+            Prompt::Nothing => Ok(Vec::new()),
+            Prompt::Given { bytes, sha256: _ } => Ok(bytes.clone()),
+            Prompt::File(path) => read_prompt(root, path),
+        };
+        Some(Self { settings: settings.clone(), prompt, gate: Some(Gate::First), attempts: Vec::new() })
+    }
+
+    /// Returns what the reviewer reads on its standard input.
+    pub(super) fn input(&self) -> Result<Vec<u8>, SpawnFailure> {
+        self.prompt.clone()
+    }
+
+    /// Returns whether the reviewer is to be asked once more.
+    pub(super) fn awaits_retry(&self) -> bool {
+        matches!(self.gate, Some(Gate::Retry(_)))
+    }
+
+    /// Takes an attempt that is over, with what the tools say of its end, and says what it amounts to.
+    pub(super) fn note(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
+        let judged = match (fault(ended), self.gate.take()) {
+            (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
+            // It was not started, or we stopped it: nobody has said anything.
+            (None, _) | (_, None) => {
+                Judgement { category: said.category, verdict: ReviewVerdict::Indeterminate, reason: said.reason.clone() }
+            }
+        };
+        let Judgement { category, verdict, reason } = judged;
+        let seen = ReviewSeen { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
+        (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
+    }
+
+    fn judge(&mut self, action: &Action, ended: &Ended, fault: Option<Fault>, (gate, log): (Gate, &str)) -> Judgement {
+        let stdout = &ended.captured.stdout;
+        let bytes = [&stdout.head[..], &stdout.tail].concat();
+        let read = if stdout.is_complete() { &bytes[..] } else { &bytes[..bytes.len().min(OUTPUT_CAP)] };
+        let split = if self.settings.accept_split_emphasis { SplitEmphasis::Accepted } else { SplitEmphasis::Refused };
+        let reading = read_review(Output { bytes: read, total: stdout.total, fault }, split);
+        let digest = Digest::of(&bytes);
+        self.attempts.push(ReviewAttempt {
+            attempt: u32::try_from(self.attempts.len()).unwrap_or(u32::MAX - 1) + 1,
+            reading: word(reading).to_owned(),
+            reason: words(reading),
+            exit_code: ended.end.exit_code(),
+            duration: ended.duration,
+            argv_sha256: digest_of_words(&action.command.argv),
+            prompt_sha256: Digest::of(self.prompt.as_deref().unwrap_or_default()),
+            output_bytes: stdout.total,
+            output_sha256: stdout.is_complete().then_some(digest),
+            excerpt: excerpt(stdout).text,
+            evidence: log.to_owned(),
+        });
+        match gate.note(reading, digest) {
+            Step::Retry { why, gate } => {
+                self.gate = Some(gate);
+                Judgement { category: CategoryCode::NoVerdict, verdict: ReviewVerdict::Indeterminate, reason: retry_warning(why) }
+            }
+            Step::Decided(decision) => decided(&decision, action, ended.survivors.len()),
+        }
+    }
+}
+
+impl Performer<'_, '_> {
+    /// Keeps what a review amounts to, with how often it has rejected by now, and with its first attempt what both were given.
+    pub(super) fn keep_review(
+        &mut self,
+        action: &Action,
+        observed: &mut Observed,
+        names: &ActionFiles,
+        attempts: &Attempts,
+    ) -> Result<Vec<EvidenceFile>, RunError> {
+        let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
+        count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
+        let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
+        let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
+        let mut files = Vec::with_capacity(kept.len());
+        for (name, bytes) in kept {
+            let (Some(name), Some(bytes)) = (name, bytes) else { continue };
+            let kept = self.directory.write(&name.name, &bytes, name.kind, Some(&action.id));
+            files.push(kept.map_err(RunError::Evidence)?);
+        }
+        Ok(files)
+    }
+}
+
+fn decided(decision: &Decision, action: &Action, survivors: usize) -> Judgement {
+    let reason = announcement(decision);
+    let (category, verdict) = match decision {
+        Decision::Approved(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
+            let reason = format!(
+                "{survivors} process(es) were still running when the reviewer had ended, and `on_survivors = \"fail\"`: its approval does not count"
+            );
+            return Judgement { category: CategoryCode::SurvivorsLeft, verdict: ReviewVerdict::Indeterminate, reason };
+        }
+        Decision::Approved(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
+        Decision::Rejected(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
+        Decision::Indeterminate(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
+    };
+    Judgement { category, verdict, reason }
+}
+
+/// Returns what went wrong beside the text; none where the reviewer was not started or was stopped by us.
+fn fault(ended: &Ended) -> Option<Option<Fault>> {
+    match &ended.end {
+        ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(Fault::Unknown)),
+        ActionEnd::Exited { code } => Some(Some(Fault::ExitCode(*code))),
+        ActionEnd::Signalled { signal } => Some(Some(Fault::Signal(*signal))),
+        ActionEnd::TimedOut { .. } => Some(Some(Fault::Limit)),
+        ActionEnd::Lost { .. } => Some(Some(Fault::Unknown)),
+        ActionEnd::Stopped { .. } | ActionEnd::NotStarted(_) => None,
+    }
+}
+
+fn word(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Approved => ReviewVerdict::Approved.word(),
+        Reading::Rejected(_) => ReviewVerdict::Rejected.word(),
+        Reading::Malformed { kind, .. } => kind.word(),
+    }
+}
+
+fn words(reading: Reading) -> String {
+    match reading {
+        Reading::Approved => "the review has an explicit Yes".to_owned(),
+        Reading::Rejected(_) => "the review has an explicit rejection".to_owned(),
+        Reading::Malformed { kind, .. } => format!("the review {}", kind.describe()),
+    }
+}
+
+fn digest_of_words(words: &[String]) -> Digest {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| OsStr::new(word).as_bytes().iter().copied().chain([0])).collect();
+    Digest::of(&bytes)
+}
+
+/// Reads a prompt of the project: one regular file, reached over no link.
+fn read_prompt(root: &Path, path: &str) -> Result<Vec<u8>, SpawnFailure> {
+    let why = match take_project_report(root, Path::new(path)) {
+        ToolReport::Fresh(bytes) if bytes.len() as u64 <= Prompt::CAP => return Ok(bytes),
+        ToolReport::Fresh(_) => format!("it is larger than {} bytes", Prompt::CAP),
+        ToolReport::Missing | ToolReport::NotRequested => "it is not there".to_owned(),
+        ToolReport::Refused(why) => why,
+    };
+    Err(SpawnFailure::PromptUnreadable { prompt: path.to_owned(), why })
+}

@@ -1,0 +1,96 @@
+//! What a run's reviews mean for the command that asked for it, and how often a review has rejected so far.
+
+use crate::evidence;
+use crate::model::{CommandExit, Observed, ReviewSeen, ReviewVerdict};
+use crate::report::{ActionDisposition, ExecutionReportV2, parse};
+use crate::run::perform::Performed;
+use crate::run::request::RunRequest;
+use crate::run::workspace::Workspace;
+
+/// So many rejections of one review in a row ask for a person (C9): whoever mends does not converge with whoever reviews.
+const MOST_REJECTIONS: u32 = 3;
+
+/// How many earlier runs are looked at for the last one in which a review was made.
+const LOOKED_AT: u32 = 50;
+
+impl Workspace {
+    /// Returns how often in a row a review has rejected before this run. What cannot be read counts for nothing.
+    pub(crate) fn rejections_before(&self, request: &RunRequest<'_>, review: &str) -> u32 {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let runs = self.index.runs(project, Some(task), LOOKED_AT).unwrap_or_default();
+        let report = |run_id| evidence::read_report(&self.store, project, task, run_id).ok().and_then(|bytes| parse(&bytes).ok());
+        let made = runs.iter().find_map(|run| rejections_of(&report(&run.run_id)?, review));
+        made.unwrap_or(0)
+    }
+}
+
+/// Returns how often in a row a review had rejected at the end of a run; none where it was not made then.
+fn rejections_of(report: &ExecutionReportV2, review: &str) -> Option<u32> {
+    let mut results = report.step_execution.results.iter();
+    let entry = results.find(|result| result.name == review)?;
+    Some(entry.result.as_ref()?.review.as_ref()?.rejections)
+}
+
+/// Counts a review's rejections: an approval begins anew, what is indeterminate changes nothing.
+pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
+    seen.rejections = match seen.verdict {
+        ReviewVerdict::Approved => 0,
+        ReviewVerdict::Rejected => before.saturating_add(1),
+        ReviewVerdict::Indeterminate => before,
+    };
+}
+
+/// Returns how a command ends: where a review has no verdict, or has rejected too often, a person is needed, whatever else is to be
+/// mended (G5, C3, C9).
+pub(crate) fn exit(exit: CommandExit, performed: &[Performed]) -> CommandExit {
+    let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
+    if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
+}
+
+/// Returns why a review has no verdict; none where every one has.
+pub(crate) fn without_verdict(performed: &[Performed]) -> Option<&str> {
+    let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
+    undecided.map(|seen| seen.reason.as_str())
+}
+
+fn needs_a_person(seen: &ReviewSeen) -> bool {
+    match seen.verdict {
+        ReviewVerdict::Approved => false,
+        ReviewVerdict::Rejected => seen.rejections >= MOST_REJECTIONS,
+        ReviewVerdict::Indeterminate => true,
+    }
+}
+
+fn seen(one: &Performed) -> Option<&ReviewSeen> {
+    match &one.facts.disposition {
+        ActionDisposition::Executed(executed) => match &executed.observed {
+            Observed::Review(seen) => Some(seen),
+            Observed::Nothing | Observed::File(_) | Observed::Exchange(_) | Observed::Service(_) => None,
+        },
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejections_in_a_row_are_counted_and_the_third_needs_a_person() {
+        let mut before = 0;
+        for (verdict, counted, person) in [
+            (ReviewVerdict::Rejected, 1, false),
+            (ReviewVerdict::Rejected, 2, false),
+            (ReviewVerdict::Indeterminate, 2, true),
+            (ReviewVerdict::Rejected, 3, true),
+            (ReviewVerdict::Rejected, 4, true),
+            (ReviewVerdict::Approved, 0, false),
+            (ReviewVerdict::Rejected, 1, false),
+        ] {
+            let mut seen = ReviewSeen { verdict, reason: String::new(), rejections: 0, attempts: Vec::new() };
+            count_rejections(&mut seen, before);
+            assert_eq!((seen.rejections, needs_a_person(&seen)), (counted, person), "{verdict:?} after {before}");
+            before = seen.rejections;
+        }
+    }
+}

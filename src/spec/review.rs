@@ -1,0 +1,130 @@
+//! Reviews in plans: nothing that stands behind one starts without its approval, and a plan of one review alone.
+
+use crate::config::{Configuration, Problem};
+use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, Plan, PlanOrigin, Prompt, Review, TaskId, Tool};
+use crate::spec::action::plain_action;
+use crate::spec::discover::command_text;
+
+/// The task of reviews that are asked for on the command line.
+const TASK: &str = "review";
+
+/// Makes the plan of one review: its reviewer's command, what that is given, and nothing before or after.
+///
+/// # Errors
+///
+/// An empty command.
+pub fn plan_review(
+    argv: &[String],
+    review: Review,
+    configuration: &Configuration,
+    project_name: &str,
+) -> Result<Plan, Vec<Problem>> {
+    if argv.first().is_none_or(String::is_empty) {
+        let problem = Problem::new("command line", None, "", "the reviewer's command is empty".to_owned());
+        return Err(vec![problem.hint("write it behind `--command`, for example `proctor review --command ./reviewer`")]);
+    }
+    let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
+    let plain = plain_action(ActionPhase::Step, 1, (TASK, Tool::Review), command, configuration.defaults);
+    Ok(Plan {
+        task: TaskId::try_from(TASK).expect("a word is a task's id"),
+        project_name: configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
+        origin: PlanOrigin::CommandLine,
+        specification: None,
+        prerequisites: Vec::new(),
+        steps: vec![Action { kind: ActionKind::Review(review), ..plain }],
+        cleanup: Vec::new(),
+        criteria: None,
+        debt: None,
+        notes: Vec::new(),
+        order: Vec::new(),
+        parallel: false,
+        timeout: None,
+    })
+}
+
+/// Returns a review of a plan.
+pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> ActionKind {
+    let prompt = prompt.map_or(Prompt::Nothing, Prompt::File);
+    ActionKind::Review(Review { prompt, accept_split_emphasis })
+}
+
+/// Lets every step come after the reviews that stand before it, by `order` and then as the steps are written, unless the review itself
+/// comes after the step. What comes after a step is skipped where that did not succeed, was skipped, or was never reached.
+pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
+    let mut sequence: Vec<usize> = (0..steps.len()).collect();
+    sequence.sort_by_key(|index| order.iter().position(|id| *id == steps[*index].id).unwrap_or(usize::MAX));
+    for (place, review) in sequence.iter().copied().enumerate() {
+        if !matches!(steps[review].kind, ActionKind::Review(_)) {
+            continue;
+        }
+        let before = before(steps, review);
+        let id = steps[review].id.clone();
+        for later in sequence[place + 1..].iter().copied() {
+            if !before.contains(&later) && !steps[later].after.contains(&id) {
+                steps[later].after.push(id.clone());
+            }
+        }
+    }
+}
+
+/// Returns the steps that a step comes after, by way of others too.
+fn before(steps: &[Action], step: usize) -> Vec<usize> {
+    let (mut reached, mut left) = (Vec::new(), steps[step].after.clone());
+    while let Some(id) = left.pop() {
+        let Some(index) = steps.iter().position(|other| other.id == id) else { continue };
+        if !reached.contains(&index) {
+            reached.push(index);
+            left.extend(steps[index].after.iter().cloned());
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config;
+    use crate::model::{ActionId, ActionKind, Prompt};
+    use crate::spec::{DiskFiles, plan};
+
+    fn planned(toml: &str) -> Result<Vec<(String, Vec<ActionId>)>, String> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let configuration = config::read(toml, "proctor.toml").map_err(|problems| problems[0].to_string())?;
+        let plan = plan(&configuration, &DiskFiles::new(directory.path()), "project");
+        let plan = plan.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        Ok(plan.steps.into_iter().map(|step| (step.name, step.after)).collect())
+    }
+
+    fn check(name: &str, rest: &str) -> String {
+        format!("[[check]]\nname = \"{name}\"\ncommand = [\"true\"]\n{rest}\n")
+    }
+
+    #[test]
+    fn what_stands_behind_a_review_comes_after_it_and_what_it_needs_does_not() {
+        let review = "tool = \"review\"\nafter = [\"late\"]\nprompt = \"review.md\"";
+        let toml = [check("early", ""), check("review", review), check("late", ""), check("deploy", "")].concat();
+        let steps = planned(&toml).expect("a plan");
+        let ids = |numbers: &[usize]| numbers.iter().map(|number| ActionId::numbered("STEP", *number)).collect::<Vec<_>>();
+        let after: Vec<_> = steps.into_iter().map(|(_, after)| after).collect();
+        assert_eq!(after, [ids(&[]), ids(&[3]), ids(&[]), ids(&[2])]);
+    }
+
+    #[test]
+    fn a_review_says_what_it_is_given_and_refuses_what_would_ask_it_more_often() {
+        for (rest, expected) in [
+            ("tool = \"review\"\nretries = 1", "asked once more at most"),
+            ("tool = \"review\"\nexpected_exit_codes = [1]", "expected exit codes"),
+            ("tool = \"review\"\nprompt = \"../up.md\"", "prompt"),
+            ("prompt = \"review.md\"", "generic has no prompt"),
+            ("accept_split_emphasis = false", "generic has no verdict"),
+        ] {
+            let problem = planned(&check("a", rest)).expect_err(rest);
+            assert!(problem.contains(expected), "{rest}: {problem}");
+        }
+        let toml = check("a", "tool = \"review\"\nprompt = \"docs/review.md\"\naccept_split_emphasis = false");
+        let configuration = config::read(&toml, "proctor.toml").expect("right");
+        let directory = tempfile::tempdir().expect("a directory");
+        let found = plan(&configuration, &DiskFiles::new(directory.path()), "project").expect("a plan");
+        let ActionKind::Review(review) = &found.steps[0].kind else { panic!("{found:?}") };
+        assert_eq!((&review.prompt, review.accept_split_emphasis), (&Prompt::File("docs/review.md".to_owned()), false));
+    }
+}

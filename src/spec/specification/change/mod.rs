@@ -1,0 +1,145 @@
+//! What a proposed specification changes in the one it is to replace, by meaning (C80, facts 4.3). Pure.
+//!
+//! Both are walked as JSON, key by key, lists of actions and conditions by what identifies their elements. Each difference is judged by
+//! the table of [`rules`]; one that only mends an error of the old text is said to. Whether the proposal is right is the lint's answer.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::model::{ChangeEffect, SpecificationChange};
+use crate::spec::specification::change::rules::{Rule, judge, rule_of};
+use crate::spec::specification::fault::SpecificationFault;
+
+/// The keys by which elements of lists are known, in the order they are tried.
+const IDENTITIES: [&str; 2] = ["actionId", "condition"];
+
+/// Returns every difference that means something, in the order of the old text, then that of the new one.
+///
+/// `faults` are those of the old text. A text that is no JSON cannot be compared: everything in the other is then unexplained.
+pub fn compare_specifications(before: &str, after: &str, faults: &[SpecificationFault]) -> Vec<SpecificationChange> {
+    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let (before, after) = (parse(before), parse(after));
+    let mut comparison = Comparison { faults, changes: Vec::new() };
+    match (&before, &after) {
+        (Some(before), Some(after)) => comparison.walk(String::new(), "", Some(before), Some(after)),
+        (before, after) => comparison.note(String::new(), before.as_ref(), after.as_ref(), ChangeEffect::Unexplained),
+    }
+    comparison.changes
+}
+
+struct Comparison<'f> {
+    faults: &'f [SpecificationFault],
+    changes: Vec<SpecificationChange>,
+}
+
+impl Comparison<'_> {
+    /// Compares two values of a key; the elements of a list have the key of the list.
+    fn walk(&mut self, pointer: String, key: &str, before: Option<&Value>, after: Option<&Value>) {
+        if before == after {
+            return;
+        }
+        let empty = Map::new();
+        match (before, after) {
+            (Some(Value::Object(before)), Some(Value::Object(after))) => self.walk_keys(&pointer, before, after),
+            (Some(Value::Array(before)), Some(Value::Array(after))) if identity(before, after).is_some() => {
+                self.walk_elements(&pointer, key, before, after);
+            }
+            // What only holds other keys is what they are.
+            (None, Some(Value::Object(after))) if rule_of(key).is_none() => self.walk_keys(&pointer, &empty, after),
+            (Some(Value::Object(before)), None) if rule_of(key).is_none() => self.walk_keys(&pointer, before, &empty),
+            (before, after) => self.judge(pointer, key, before, after),
+        }
+    }
+
+    fn walk_keys(&mut self, pointer: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
+        let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        // A key that nobody knows and whose value stands under another one now was misspelt.
+        let respelt: Vec<(&String, &String)> = before
+            .keys()
+            .filter(|key| !after.contains_key(*key) && self.is_faulted(&below(key)))
+            .filter_map(|key| Some((key, after.keys().find(|new| !before.contains_key(*new) && after[*new] == before[key])?)))
+            .collect();
+        for (old, new) in &respelt {
+            self.note(below(old), Some(&before[*old]), Some(&Value::String((*new).clone())), ChangeEffect::Mends);
+        }
+        let is_respelt = |key: &String| respelt.iter().any(|(old, new)| *old == key || *new == key);
+        for key in before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))) {
+            if !is_respelt(key) {
+                let holder = pointer.rsplit('/').next().unwrap_or_default();
+                // Of `tasks` the ids are the keys.
+                let rule_key = if holder == "tasks" && rule_of(key).is_none() { "tasks" } else { key.as_str() };
+                self.walk(below(key), rule_key, before.get(key), after.get(key));
+            }
+        }
+    }
+
+    fn walk_elements(&mut self, pointer: &str, key: &str, before: &[Value], after: &[Value]) {
+        let Some(identity) = identity(before, after) else { return };
+        let names = |list: &[Value]| list.iter().map(|element| element[identity].to_string()).collect::<Vec<_>>();
+        let (old, new) = (names(before), names(after));
+        for (at, element) in before.iter().enumerate() {
+            let now = new.iter().position(|name| *name == old[at]).map(|at| &after[at]);
+            self.walk(format!("{pointer}/{at}"), key, Some(element), now);
+        }
+        for (at, element) in after.iter().enumerate().filter(|(at, _)| !old.contains(&new[*at])) {
+            self.walk(format!("{pointer}/{at}"), key, None, Some(element));
+        }
+        let common =
+            |own: &[String], other: &[String]| own.iter().filter(|name| other.contains(name)).cloned().collect::<Vec<_>>();
+        if common(&old, &new) != common(&new, &old) {
+            let order = |names: &[String]| Value::from(names.join(", "));
+            self.note(pointer.to_owned(), Some(&order(&old)), Some(&order(&new)), ChangeEffect::Unexplained);
+        }
+    }
+
+    fn judge(&mut self, pointer: String, key: &str, before: Option<&Value>, after: Option<&Value>) {
+        let rule = rule_of(key);
+        let judged = rule.and_then(|rule| judge(rule, before, after));
+        let is_error = self.is_faulted(&pointer) || (before.is_none() && self.is_missing(&pointer));
+        // What was wrong demanded nothing: but a command that is exchanged for another one is another one.
+        let is_mended = match (rule, judged) {
+            (Some(Rule::Another), _) => before.is_none(),
+            (Some(Rule::ExpectsAnother | Rule::Ordered(..)), _) | (_, None) => true,
+            (_, Some(effect)) => !effect.needs_person(),
+        };
+        let effect = if is_error && is_mended { ChangeEffect::Mends } else { judged.unwrap_or(ChangeEffect::Unexplained) };
+        self.note(pointer, before, after, effect);
+    }
+
+    fn note(&mut self, pointer: String, before: Option<&Value>, after: Option<&Value>, effect: ChangeEffect) {
+        let text = |value: &Value| value.to_string().chars().take(SpecificationChange::MOST_CHARACTERS).collect::<String>();
+        self.changes.push(SpecificationChange { pointer, effect, before: before.map(text), after: after.map(text) });
+    }
+
+    /// Returns whether an error of the old text is about a value. Validators report an unknown or a missing key at the object that has
+    /// or lacks it, and name it among the parameters.
+    fn is_faulted(&self, pointer: &str) -> bool {
+        let is_about = |fault: &SpecificationFault| {
+            (!pointer.is_empty() && fault.instance_path == pointer) || named(fault, "additionalProperty", pointer)
+        };
+        self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
+    }
+
+    fn is_missing(&self, pointer: &str) -> bool {
+        self.faults.iter().filter(|fault| fault.is_hard()).any(|fault| named(fault, "missingProperty", pointer))
+    }
+}
+
+fn named(fault: &SpecificationFault, parameter: &str, pointer: &str) -> bool {
+    let key = fault.params.get(parameter).and_then(Value::as_str);
+    key.is_some_and(|key| pointer.rsplit_once('/') == Some((fault.instance_path.as_str(), key)))
+}
+
+/// Returns the key that tells the elements of both lists apart, if one does.
+fn identity(before: &[Value], after: &[Value]) -> Option<&'static str> {
+    let tells_apart = |list: &[Value], key: &str| {
+        let names: Option<BTreeSet<&str>> = list.iter().map(|element| element.get(key)?.as_str()).collect();
+        names.is_some_and(|names| names.len() == list.len())
+    };
+    IDENTITIES.into_iter().find(|key| tells_apart(before, key) && tells_apart(after, key))
+}

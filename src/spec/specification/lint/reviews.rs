@@ -1,0 +1,45 @@
+//! Rules of reviews: which actions can be one, and what would ask a reviewer more often than once more.
+
+use crate::model::{ActionPhase, ActionType, Tool};
+use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::spec::specification::raw::RawParameters;
+
+/// A review is no step that runs a command.
+pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+    let wrong = reviews(subject)
+        .filter(|action| action.phase != ActionPhase::Step || action.raw.parameters.action_type() != ActionType::TerminalCommand);
+    let findings = wrong.map(|action| {
+        action
+            .finding("/proctor/review", "only a step of type TERMINAL_COMMAND can be a review")
+            .hint("make it such a step, whose command asks the reviewer")
+    });
+    findings.collect()
+}
+
+/// A review has what belongs to other actions.
+pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Finding> {
+    let findings = reviews(subject).flat_map(|action| {
+        let has_codes = match &action.raw.parameters {
+            RawParameters::TerminalCommand(command) => command.expected_exit_codes.as_deref().is_some_and(|codes| codes != [0]),
+            RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::CustomScript(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::DatabaseQuery(_)
+            | RawParameters::McpBrowserCommand(_) => false,
+        };
+        let is_other = action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool != Tool::Review);
+        let fields = [
+            ("/retryAttempts", action.raw.retry_attempts.is_some_and(|times| times > 0), "a review is asked once more at most"),
+            ("/parameters/expectedExitCodes", has_codes, "a reviewer that ends with another code than 0 has given no verdict"),
+            ("/proctor/tool", is_other, "a review is read by no other tool"),
+        ];
+        let said = fields.into_iter().filter(|(_, is_said, _)| *is_said);
+        said.map(|(place, _, message)| action.finding(place, message).hint("remove it")).collect::<Vec<_>>()
+    });
+    findings.collect()
+}
+
+fn reviews<'s>(subject: &Subject<'s>) -> impl Iterator<Item = Action<'s>> {
+    subject.actions().filter(|action| action.raw.proctor.as_ref().is_some_and(|added| added.review.is_some()))
+}

@@ -1,0 +1,192 @@
+//! The control: the command is run once more beforehand with tests that must fail, in the places of its real tests, and nothing else.
+//!
+//! A runner that shows one of them as anything but failed says nothing about the others either. It is a run of its own, so that nothing
+//! is added to the one that is judged (E5). What is written is a plugin in a directory of ours: it puts one test that must fail into the
+//! first module of each directory that was collected, so that what `conftest.py` files and plugins do to the tests there is done to it.
+//! A runner that knows the control and spares it is not seen.
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Action, ActionEnd, ControlSeen, Tool, ToolReport};
+use crate::tools::launchers::{Located, locate};
+use crate::tools::prepare::insert_options;
+use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
+use crate::tools::recognise::CommandForm;
+
+/// The plugin; `{nonce}` stands for what names it and its tests.
+const PLUGIN: &str = include_str!("control.py");
+
+/// What pytest's report of the control is called.
+const JUNIT_NAME: &str = "control-junit.xml";
+
+/// pytest's exit code for a run in which tests failed.
+const TESTS_FAILED: i32 = 1;
+
+/// How a control is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlPreparation {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Variables on top of the action's environment.
+    pub environment: Vec<(String, String)>,
+    /// The name of the plugin's file in the directory that was given, and its text.
+    pub plugin: (String, String),
+    /// Where the report will be.
+    pub report: PathBuf,
+}
+
+/// Returns whether a command can have a control: arguments that are added to it reach pytest.
+pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
+    let located = locate(argv);
+    tool == Tool::Pytest && is_direct(&located)
+}
+
+fn is_direct(located: &Located) -> bool {
+    located.tool == Tool::Pytest && located.form == CommandForm::Direct
+}
+
+/// Prepares the control of an action; none where it wants none or can have none. `directory` is fresh and absolute, `nonce` is a part
+/// of a Python name that nobody could know before.
+pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
+    let located = locate(&action.command.argv);
+    if !action.control || !may_have_control(action.tool, &action.command.argv) {
+        return None;
+    }
+    let module = format!("proctor_control_{nonce}");
+    let report = directory.join(JUNIT_NAME);
+    let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
+    // What the command selects by name or mark is taken back: the last of each counts.
+    let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
+    // What failed is remembered for `--last-failed`, and a control must not be.
+    let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
+    let asked = [format!("--junitxml={}", report.to_string_lossy())];
+    let mut argv = action.command.argv.clone();
+    insert_options(&mut argv, located.arguments_from, ours.into_iter().chain(kept).chain(ignore).chain(asked));
+    let before = action.environment.get("PYTHONPATH").filter(|path| !path.is_empty());
+    let path = directory.to_string_lossy();
+    let path = before.map_or_else(|| path.to_string(), |before| format!("{path}:{before}"));
+    Some(ControlPreparation {
+        argv,
+        environment: vec![("PYTHONPATH".to_owned(), path)],
+        plugin: (format!("{module}.py"), PLUGIN.replace("{nonce}", nonce)),
+        report,
+    })
+}
+
+/// Says what a control came to.
+pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlSeen {
+    let ActionEnd::Exited { code } = end else {
+        return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());
+    };
+    let document = match report {
+        ToolReport::Fresh(bytes) => junit::read(bytes).map_err(|error| error.to_string()),
+        ToolReport::Missing | ToolReport::NotRequested => Err("there is none".to_owned()),
+        ToolReport::Refused(why) => Err(why.clone()),
+    };
+    match document {
+        Ok(document) => judge(*code, &document, nonce),
+        Err(why) => {
+            not_held(format!("the control ended with exit code {code} and its report proves nothing ({why}); see its log"))
+        }
+    }
+}
+
+fn judge(code: i32, document: &Document, nonce: &str) -> ControlSeen {
+    let name = format!("test_{nonce}");
+    let controls: Vec<&Element> = document.elements.iter().filter(|element| element.name == name).collect();
+    if controls.is_empty() {
+        return not_held(format!(
+            "the tests that must fail are not in the report of the control (exit code {code}): something removes tests before they run"
+        ));
+    }
+    if let Some(green) = controls.iter().find(|element| !has_failed(element, nonce)) {
+        return not_held(format!("a test that must fail, beside those of `{}`, was reported as {}", green.class, word(green)));
+    }
+    if code != TESTS_FAILED {
+        return not_held(format!(
+            "tests that must fail have failed, and the exit code was {code}: something changes the exit status"
+        ));
+    }
+    ControlSeen { held: true, reason: format!("{} test(s) that must fail have failed", controls.len()) }
+}
+
+fn not_held(reason: String) -> ControlSeen {
+    ControlSeen { held: false, reason }
+}
+
+fn has_failed(element: &Element, nonce: &str) -> bool {
+    let says_so = |text: &str| text.contains(nonce);
+    element.marks.iter().any(|mark| mark.kind == MarkKind::Failure && (says_so(&mark.message) || says_so(&mark.text)))
+}
+
+fn word(element: &Element) -> &'static str {
+    match element.marks.first().map(|mark| mark.kind) {
+        None => "passed",
+        Some(MarkKind::Skipped) => "skipped or expected to fail",
+        Some(MarkKind::Error) => "an error before it could fail",
+        Some(MarkKind::Failure) => "failed for another reason than its own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::samples::action;
+
+    const NONCE: &str = "c0ffee";
+
+    fn report(cases: &str) -> ToolReport {
+        ToolReport::Fresh(format!("<testsuites><testsuite tests=\"1\">{cases}</testsuite></testsuites>").into_bytes())
+    }
+
+    fn seen(code: i32, cases: &str) -> ControlSeen {
+        interpret_control(&ActionEnd::Exited { code }, &report(cases), NONCE)
+    }
+
+    const FAILED: &str = r#"<testcase classname="tests.test_a" name="test_c0ffee"><failure message="c0ffee must fail">assert</failure></testcase>"#;
+
+    #[test]
+    fn a_control_holds_only_where_every_test_of_it_failed_for_its_own_reason() {
+        assert!(seen(1, FAILED).held);
+        assert!(seen(1, &FAILED.repeat(2)).held);
+        for (code, cases, part) in [
+            (0, r#"<testcase classname="t" name="test_c0ffee"/>"#, "reported as passed"),
+            (0, FAILED, "the exit code was 0"),
+            (5, "", "removes tests"),
+            (0, r#"<testcase classname="t" name="test_ok"/>"#, "removes tests"),
+            (0, r#"<testcase classname="t" name="test_c0ffee"><skipped message="x"/></testcase>"#, "skipped"),
+            (1, r#"<testcase classname="t" name="test_c0ffee"><error message="x">fixture</error></testcase>"#, "an error"),
+            (1, r#"<testcase classname="t" name="test_c0ffee"><failure message="x">y</failure></testcase>"#, "another reason"),
+        ] {
+            let seen = seen(code, cases);
+            assert!(!seen.held && seen.reason.contains(part), "{cases}: {}", seen.reason);
+        }
+        let mixed = format!(r#"{FAILED}<testcase classname="u" name="test_c0ffee"/>"#);
+        assert!(!seen(1, &mixed).held, "one that is green is enough");
+    }
+
+    #[test]
+    fn without_an_end_and_a_report_of_its_own_nothing_is_known() {
+        let signalled = ActionEnd::Signalled { signal: 9 };
+        assert!(!interpret_control(&signalled, &report(FAILED), NONCE).held);
+        for report in [ToolReport::Missing, ToolReport::Refused("a link".to_owned()), ToolReport::Fresh(b"<".to_vec())] {
+            assert!(!interpret_control(&ActionEnd::Exited { code: 1 }, &report, NONCE).held);
+        }
+    }
+
+    #[test]
+    fn the_control_is_the_same_command_with_options_of_ours_at_its_end() {
+        let mut check = action(Tool::Pytest, "python -m pytest -k smoke -- tests");
+        assert_eq!(prepare_control(&check, Path::new("/out"), None, NONCE), None, "it is asked for");
+        check.control = true;
+        check.environment.insert("PYTHONPATH".to_owned(), "src".to_owned());
+        let control = prepare_control(&check, Path::new("/out"), None, NONCE).expect("it is pytest itself");
+        let options = "-p proctor_control_c0ffee -k c0ffee -m  -o cache_dir=/out/cache --junitxml=/out/control-junit.xml";
+        assert_eq!(control.argv.join(" "), format!("python -m pytest -k smoke {options} -- tests"));
+        assert_eq!(control.environment, [("PYTHONPATH".to_owned(), "/out:src".to_owned())]);
+        assert_eq!(control.plugin.0, "proctor_control_c0ffee.py");
+        assert!(control.plugin.1.contains("test_c0ffee") && !control.plugin.1.contains("{nonce}"));
+        let wrapped = Action { control: true, ..action(Tool::Pytest, "make test") };
+        assert_eq!(prepare_control(&wrapped, Path::new("/out"), None, NONCE), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! How whoever is graded cheats, row by row of the list of threats, and what proctor says: every test really commits the cheat.
+//!
+//! A test's name begins with its row's number. [`ROWS`] says where each row stands; a row without its test fails here.
+
+mod changes;
+mod claims;
+mod commands;
+mod results;
+mod runner;
+mod secrets;
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Project, python_plain, repository, source_files};
+
+/// What stands against a cheat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    /// It is prevented, or shown where it is committed: a test commits it.
+    Tried,
+    /// A test commits it and shows what is so far; what is missing says the text.
+    Partly(&'static str),
+    /// It cannot be prevented from outside, and the README says so.
+    Named,
+}
+
+const VERIFYING: &str = "what is edited in the store between runs is named by `proctor verify`";
+const APPROVING: &str = "asking a person about a weakened file is the approval's";
+
+/// Each row of the list of threats, from 1.
+const ROWS: [Stand; 33] = [
+    Stand::Tried,             // says that tests passed, and never ran them
+    Stand::Partly(VERIFYING), // edits the report
+    Stand::Partly(VERIFYING), // edits, deletes or forges logs
+    Stand::Partly(VERIFYING), // copies evidence of another run
+    Stand::Tried,             // placeholders as evidence
+    Stand::Tried,             // evidence that contradicts itself
+    Stand::Tried,             // "the tool is broken"
+    Stand::Tried,             // another command that looks like it
+    Stand::Tried,             // tests removed, skipped, narrowed
+    Stand::Named,             // tests without assertions
+    Stand::Partly(APPROVING), // tests edited to fit the code
+    Stand::Tried,             // again until it passes
+    Stand::Partly(APPROVING), // a weakened specification
+    Stand::Tried,             // a failure called expected
+    Stand::Tried,             // boxes ticked in a file
+    Stand::Partly(VERIFYING), // lock and state deleted or rolled back
+    Stand::Tried,             // findings suppressed
+    Stand::Tried,             // the exit code masked
+    Stand::Tried,             // a fake tool
+    Stand::Tried,             // the process ends early with 0
+    Stand::Tried,             // a hook changes the exit status
+    Stand::Tried,             // a hook changes each result
+    Stand::Tried,             // the control against it
+    Stand::Tried,             // hooks by variables
+    Stand::Tried,             // something left behind
+    Stand::Tried,             // hangs, bombs
+    Stand::Tried,             // plays the service or the person
+    Stand::Tried,             // times that lie
+    Stand::Tried,             // code changed after the run
+    Stand::Tried,             // words in the output
+    Stand::Named,             // blames others
+    Stand::Tried,             // redefines "done"
+    Stand::Named,             // chooses easy tasks
+];
+
+const PASSING: &str = "def test_it():\n    assert 1 == 1\n";
+const FAILING: &str = "def test_it():\n    assert 1 == 2\n";
+
+#[test]
+fn every_row_that_can_be_prevented_has_its_test_and_every_other_one_its_line() {
+    let names: BTreeSet<String> = source_files("tests/cheats/")
+        .iter()
+        .flat_map(|file| file.text.lines().filter_map(|line| line.strip_prefix("fn t")).map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let readme = fs::read_to_string(repository().join("README.md")).expect("there is one");
+    let mut missing = Vec::new();
+    for (row, number) in ROWS.iter().zip(1..) {
+        let has_test = names.iter().any(|name| name.starts_with(&format!("{number:02}_")));
+        let is_named = readme.contains(&format!("T-{number:02}"));
+        match row {
+            Stand::Tried if has_test => {}
+            Stand::Partly(why) if has_test && !why.is_empty() => {}
+            Stand::Named if is_named && !has_test => {}
+            Stand::Tried | Stand::Partly(_) | Stand::Named => missing.push(format!("{number:02}: {row:?}")),
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// A project whose one check is real pytest, with `lines` of its own and `settings` after it.
+fn pytest(lines: &str, settings: &str) -> Project {
+    let python = python_plain();
+    let command = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\"]", python.to_string_lossy());
+    Project::new().toml(&format!("[[check]]\nname = \"tests\"\n{command}\n{lines}\n{settings}"))
+}
+
+/// A project whose one check is `command`, as a list of TOML.
+fn command(command: &str, lines: &str) -> Project {
+    Project::new().toml(&format!("[[check]]\nname = \"check\"\ncommand = {command}\n{lines}\n"))
+}
+
+/// Returns the code of a report's first check.
+fn code(report: &Value) -> &str {
+    report["stepExecution"]["results"][0]["classification"]["code"].as_str().unwrap_or_default()
+}
+
+fn reason(report: &Value) -> &str {
+    report["stepExecution"]["results"][0]["classification"]["reason"].as_str().unwrap_or_default()
+}
+
+/// Returns the report's notes as one text.
+fn notes(report: &Value) -> String {
+    let notes = report["notes"].as_array().cloned().unwrap_or_default();
+    notes
+        .iter()
+        .map(|note| format!("{}: {}\n", note["subject"].as_str().unwrap_or(""), note["message"].as_str().unwrap_or("")))
+        .collect()
+}
+
+fn configuration_changed(report: &Value) -> Vec<&str> {
+    let changed = report["configurationChanged"].as_array();
+    changed.into_iter().flatten().filter_map(|change| change["path"].as_str()).collect()
+}
+
+/// Writes a file that proctor has made read-only.
+#[track_caller]
+fn overwrite(path: &Path, text: &str) {
+    fs::set_permissions(path, Permissions::from_mode(0o600)).expect("it is ours");
+    fs::write(path, text).expect("it is ours");
+}

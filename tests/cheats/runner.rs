@@ -1,0 +1,123 @@
+//! A runner that lies from inside: hooks that rewrite results, and the control that shows it.
+
+use serde_json::Value;
+
+use crate::cheats::{FAILING, PASSING, code, configuration_changed, pytest, reason};
+use crate::common::{Output, Project, python_parallel};
+
+const CONTROL: &str = "control = true\n";
+
+/// Rewrites each result to passed, as seen by every reporter of the process.
+const REWRITING: &str = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    outcome = yield\n    report = outcome.get_result()\n    report.outcome = 'passed'\n    report.longrepr = None\n";
+
+/// Leaves only what it knows to pass.
+const CHOOSING: &str =
+    "def pytest_collection_modifyitems(items):\n    items[:] = [item for item in items if item.name == 'test_good']\n";
+
+fn control(report: &Value) -> &Value {
+    &report["stepExecution"]["results"][0]["result"]["control"]
+}
+
+#[track_caller]
+fn is_caught(output: &Output, part: &str) {
+    let report = output.report();
+    assert_eq!(code(&report), "INCONSISTENT", "{}", reason(&report));
+    assert_eq!(report["stepExecution"]["results"][0]["classification"]["errorType"], "CONTROL_NOT_HELD");
+    assert_eq!(control(&report)["held"], false);
+    assert!(reason(&report).contains(part), "{}", reason(&report));
+    assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
+}
+
+fn controlled() -> Project {
+    pytest(CONTROL, "").file("tests/test_a.py", FAILING)
+}
+
+#[test]
+fn t21_a_hook_sets_the_exit_status_to_success() {
+    let hook = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n";
+    let project = pytest("", "").file("test_a.py", FAILING).file("conftest.py", hook);
+    assert_eq!(code(&project.proctor(["run"]).failure().report()), "INCONSISTENT");
+    let project = controlled().file("conftest.py", hook).file("tests/test_a.py", PASSING);
+    is_caught(&project.proctor(["run"]).failure(), "the exit code was 0");
+}
+
+#[test]
+fn t22_a_hook_rewrites_each_result_to_passed() {
+    let project = pytest("", "").file("tests/test_a.py", FAILING).file("tests/conftest.py", "# nothing\n");
+    project.proctor(["run"]).failure();
+    project.save("tests/conftest.py", REWRITING);
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(configuration_changed(&report), ["tests/conftest.py"], "without a control it is named, and seen no further");
+    let components = report["environment"]["components"].to_string();
+    assert!(components.contains("tests/conftest.py"), "{components}");
+
+    let project = controlled().file("tests/conftest.py", REWRITING);
+    is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
+}
+
+#[test]
+fn t22_a_module_of_plugins_rewrites_each_result() {
+    let project = controlled().file("liar.py", REWRITING).file("conftest.py", "pytest_plugins = ['liar']\n");
+    is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
+}
+
+#[test]
+fn t22_a_hook_leaves_only_the_tests_that_pass() {
+    let tests = "def test_good():\n    pass\n\n\ndef test_bad():\n    assert 1 == 2\n";
+    let project = pytest(CONTROL, "").file("test_a.py", tests).file("conftest.py", CHOOSING);
+    is_caught(&project.proctor(["run"]).failure(), "removes tests before they run");
+}
+
+#[test]
+fn t22_assertions_are_stripped() {
+    let project = pytest(CONTROL, "").file("test_a.py", FAILING);
+    let settings = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it has settings");
+    project.save("proctor.toml", &settings.replace("\"-m\", \"pytest\"", "\"-O\", \"-m\", \"pytest\", \"--assert=plain\""));
+    is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
+}
+
+#[test]
+fn t23_an_honest_runner_keeps_its_verdict_and_its_tree() {
+    let tests = "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef prepared():\n    yield 1\n\n\ndef test_it(prepared):\n    assert prepared == 1\n";
+    let project =
+        pytest(CONTROL, "").file("test_a.py", tests).file("sub/test_b.py", PASSING).file("sub/conftest.py", "# nothing\n");
+    project.save("pytest.ini", "[pytest]\naddopts = -m 'not slow' --strict-markers\nmarkers = slow\n");
+    let output = project.proctor(["run"]).success();
+    let report = output.report();
+    assert_eq!(control(&report)["held"], true, "{}", control(&report));
+    assert_eq!(control(&report)["reason"], "2 test(s) that must fail have failed", "one for each directory");
+    assert_eq!(report["executionSummary"]["testResults"]["total"], 2, "the control is none of the tests");
+    for name in ["STEP.1-control.log", "STEP.1-control.frames", "STEP.1-control-junit.xml"] {
+        assert!(output.run_directory().join(name).is_file(), "{name}");
+        assert!(report["evidenceFiles"].to_string().contains(name), "{name}");
+    }
+    assert_eq!(report["tree"]["movedCount"], 0);
+    let failed = project.path().join(".pytest_cache/v/cache/lastfailed");
+    let remembered = std::fs::read_to_string(failed).unwrap_or_default();
+    assert!(!remembered.contains("test_"), "a control is not remembered as a failure: {remembered}");
+    project.save("test_a.py", FAILING);
+    let report = project.proctor(["run"]).failure().report();
+    assert_eq!((code(&report), &control(&report)["held"]), ("TESTS_FAILED", &true.into()));
+}
+
+#[test]
+fn t23_the_control_works_where_tests_run_in_several_processes() {
+    let python = python_parallel();
+    let command = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"-n\", \"2\"]", python.to_string_lossy());
+    let project = Project::new().toml(&format!("[[check]]\nname = \"tests\"\n{command}\n{CONTROL}")).file("test_a.py", PASSING);
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(control(&report)["held"], true, "{}", control(&report));
+    let components = report["environment"]["components"].to_string();
+    assert!(components.contains("pytest plugin pytest_xdist"), "{components}");
+    project.save("conftest.py", REWRITING);
+    is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
+}
+
+#[test]
+fn t23_only_pytest_itself_can_have_a_control() {
+    for command in ["[\"make\", \"test\"]", "[\"eslint\", \".\"]"] {
+        let project = Project::new().toml(&format!("[[check]]\nname = \"tests\"\ncommand = {command}\ncontrol = true\n"));
+        let refused = project.proctor(["run"]).status(4);
+        assert!(refused.stderr.contains("control"), "{}", refused.snapshot());
+    }
+}

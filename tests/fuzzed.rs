@@ -1,0 +1,76 @@
+//! The rules that the targets of `fuzz/` hold random inputs to, for the inputs they begin with and for each that once broke a rule.
+//!
+//! An input that breaks a rule is put under `fuzz/found/TARGET/`, named for what was wrong; it is tried here from then on.
+
+#[path = "../fuzz/properties/condition.rs"]
+mod condition;
+#[path = "../fuzz/properties/configuration.rs"]
+mod configuration;
+#[path = "../fuzz/properties/interpretation.rs"]
+mod interpretation;
+#[path = "../fuzz/properties/junit.rs"]
+mod junit;
+#[path = "../fuzz/properties/project.rs"]
+mod project;
+#[path = "../fuzz/properties/specification.rs"]
+mod specification;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proctor::model::Tool;
+
+use crate::common::repository;
+
+/// A target: its name, where the inputs lie that it begins with, and what it holds them to.
+struct Target(&'static str, &'static [&'static str], fn(&[u8]));
+
+const TARGETS: &[Target] = &[
+    Target("specification", &["fixtures/specifications"], specification::hold),
+    Target("condition", &["fuzz/seeds/condition"], condition::hold),
+    Target("configuration", &["fuzz/seeds/configuration"], configuration::hold),
+    Target("junit", &["fixtures/tools/pytest"], junit::hold),
+    Target("pytest", &["fixtures/tools/pytest"], |bytes| interpretation::hold(Some(Tool::Pytest), bytes)),
+    Target("tsc", &["fixtures/tools/tsc"], |bytes| interpretation::hold(Some(Tool::Tsc), bytes)),
+    Target("eslint", &["fixtures/tools/eslint"], |bytes| interpretation::hold(Some(Tool::Eslint), bytes)),
+    Target("tools", &["fixtures/tools"], |bytes| interpretation::hold(None, bytes)),
+];
+
+#[test]
+fn every_input_that_was_found_or_is_begun_with_keeps_the_rules() {
+    for Target(name, seeds, hold) in TARGETS {
+        let mut tried = 0;
+        for directory in seeds.iter().map(|seed| repository().join(seed)).chain([repository().join("fuzz/found").join(name)]) {
+            for path in files_below(&directory) {
+                let bytes = fs::read(&path).expect("an input can be read");
+                let kept = std::panic::catch_unwind(|| hold(&bytes));
+                assert!(kept.is_ok(), "{name}: {} breaks a rule; the panic above says which", path.display());
+                tried += 1;
+            }
+        }
+        assert!(tried > 1, "{name}: only {tried} inputs");
+    }
+}
+
+#[test]
+fn every_target_is_tried_here_and_can_be_run() {
+    let names = |directory: &str| -> BTreeSet<String> {
+        let files = files_below(&repository().join(directory)).into_iter();
+        files.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+    };
+    let here: BTreeSet<String> = TARGETS.iter().map(|target| target.0.to_owned()).collect();
+    assert_eq!(names("fuzz/fuzz_targets"), here);
+    let manifest = fs::read_to_string(repository().join("fuzz/Cargo.toml")).expect("the targets have a manifest");
+    for Target(name, seeds, _) in TARGETS {
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is in no manifest");
+        assert!(seeds.iter().all(|seed| repository().join(seed).is_dir()), "{name} begins with nothing");
+    }
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}

@@ -1,0 +1,65 @@
+//! Evidence of real runs, made once and manipulated in every way we know: `proctor verify` names each, by file and kind of fault.
+//!
+//! `rows` are manipulations with a thought behind them, one row each; `fields` are made from the evidence itself: every value of every
+//! document and of the index, changed one at a time.
+
+mod fields;
+mod rows;
+mod unsigned;
+mod victim;
+
+use std::collections::BTreeSet;
+
+use proctor::evidence::FaultKind;
+
+use crate::tamper::rows::ROWS;
+use crate::tamper::victim::{Found, Made, Victim};
+
+#[test]
+fn evidence_that_nobody_touched_verifies() {
+    let made = Made::get();
+    assert_eq!(made.copy().verify(), Vec::<Found>::new());
+    assert!(made.copy().run(0).join("execution-report.json.sig").exists());
+}
+
+#[test]
+fn every_manipulation_is_named_by_file_and_kind() {
+    let made = Made::get();
+    let mut unseen = Vec::new();
+    for row in ROWS {
+        let victim = made.copy();
+        let skipped = (row.act)(&victim);
+        if skipped == victim::Act::NotPossibleHere {
+            continue;
+        }
+        let found = victim.verify();
+        if !found.iter().any(|found| found.kind == row.kind.word() && found.file.contains(row.file)) {
+            unseen.push(format!("{}: {} of `{}` is expected, found {found:#?}", row.what, row.kind.word(), row.file));
+        }
+    }
+    assert!(unseen.is_empty(), "{}", unseen.join("\n"));
+}
+
+#[test]
+fn there_are_sixty_manipulations_and_no_two_of_a_name() {
+    let names: BTreeSet<_> = ROWS.iter().map(|row| row.what).collect();
+    assert_eq!(names.len(), ROWS.len());
+    assert!(ROWS.len() >= 60, "{} rows", ROWS.len());
+}
+
+#[test]
+fn every_kind_of_fault_is_some_manipulation_s() {
+    let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).collect();
+    // A copy that is not signed at all, or has no ledger, is an export's: `signatures` and `verify` have those.
+    let elsewhere = [FaultKind::SignatureMissing, FaultKind::RunSuperseded];
+    let missing: Vec<_> = FaultKind::ALL.iter().filter(|kind| !shown.contains(kind) && !elsewhere.contains(kind)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// Expects a fault in every copy; each comes with what was changed in it.
+#[track_caller]
+fn all_are_named(changes: Vec<(String, Victim)>) {
+    assert!(!changes.is_empty());
+    let unseen: Vec<_> = changes.into_iter().filter(|(_, victim)| victim.verify().is_empty()).map(|(what, _)| what).collect();
+    assert!(unseen.is_empty(), "not seen:\n{}", unseen.join("\n"));
+}

@@ -1,0 +1,155 @@
+//! Every value of every document, and of the index, changed one at a time.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rusqlite::types::Value as Cell;
+use serde_json::Value;
+
+use crate::tamper::all_are_named;
+use crate::tamper::victim::{Made, Victim, write};
+
+/// Returns a value like this one and not the same.
+fn changed(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::from("something"),
+        Value::Bool(truth) => Value::from(!truth),
+        Value::Number(number) => Value::from(number.as_f64().unwrap_or_default() + 1.0),
+        Value::String(text) => {
+            let mut characters: Vec<char> = text.chars().collect();
+            match characters.last_mut() {
+                Some(last) => *last = if *last == '0' { '1' } else { '0' },
+                None => characters.push('x'),
+            }
+            Value::from(characters.into_iter().collect::<String>())
+        }
+        Value::Array(_) | Value::Object(_) => Value::Null,
+    }
+}
+
+/// Returns the pointers of every value that is no list or map with something in it.
+fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            map.iter().for_each(|(key, value)| {
+                leaves(value, &format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), found)
+            });
+        }
+        Value::Array(list) if !list.is_empty() => {
+            list.iter().enumerate().for_each(|(position, value)| leaves(value, &format!("{pointer}/{position}"), found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            found.push(pointer.to_owned());
+        }
+    }
+}
+
+/// Returns every document that can be made of one by changing a value.
+fn every_change(document: &Value) -> Vec<(String, Value)> {
+    let mut pointers = Vec::new();
+    leaves(document, "", &mut pointers);
+    let change = |pointer: String| {
+        let mut other = document.clone();
+        let value = other.pointer_mut(&pointer).expect("it was just found");
+        *value = changed(value);
+        (pointer, other)
+    };
+    pointers.into_iter().map(change).collect()
+}
+
+fn in_file(what: &str, path: fn(&Victim) -> PathBuf) {
+    let made = Made::get();
+    let document = serde_json::from_slice(&fs::read(path(&made.copy())).expect("it is there")).expect("it is JSON");
+    let change = |(pointer, value): (String, Value)| {
+        let victim = made.copy();
+        write(&path(&victim), &serde_json::to_vec_pretty(&value).expect("it is JSON"));
+        (format!("{what}{pointer}"), victim)
+    };
+    all_are_named(every_change(&document).into_iter().map(change).collect());
+}
+
+#[test]
+fn every_value_of_every_kind_of_line_is_bound() {
+    let made = Made::get();
+    let mut seen = std::collections::BTreeSet::new();
+    let lines = made.copy().lines();
+    let mut changes = Vec::new();
+    for (number, line) in lines.iter().enumerate().rev() {
+        let document: Value = serde_json::from_str(line).expect("a line is JSON");
+        // The last of each kind: nothing behind it may be needed to see the change.
+        if !seen.insert(document["body"]["kind"].as_str().expect("it has a kind").to_owned()) {
+            continue;
+        }
+        let mut pointers = Vec::new();
+        leaves(&document, "", &mut pointers);
+        for pointer in pointers {
+            let victim = made.copy();
+            // In place, so that nothing but this one value differs from what was signed.
+            let mut value = document.clone();
+            let leaf = value.pointer_mut(&pointer).expect("it was just found");
+            let (before, after) = (leaf.clone(), changed(leaf));
+            let key = pointer.rsplit('/').next().expect("a pointer has a key");
+            let from = format!("\"{key}\":{before}");
+            let Some(position) = line.rfind(&from) else { continue };
+            let mut edited = lines.clone();
+            edited[number].replace_range(position..position + from.len(), &format!("\"{key}\":{after}"));
+            victim.write_lines(&edited);
+            changes.push((format!("line {} {pointer}", number + 1), victim));
+        }
+    }
+    assert!(changes.len() > 30, "{}", changes.len());
+    all_are_named(changes);
+}
+
+#[test]
+fn every_value_of_a_report_is_bound() {
+    in_file("report", |victim| victim.run(1).join("execution-report.json"));
+}
+
+#[test]
+fn every_value_of_a_start_record_is_bound() {
+    in_file("run.json", |victim| victim.run(1).join("run.json"));
+}
+
+#[test]
+fn every_value_of_the_records_of_keys_is_bound() {
+    in_file("key 1", |victim| victim.key_file("key-0001"));
+    in_file("key 2", |victim| victim.key_file("key-0002"));
+}
+
+#[test]
+fn every_cell_of_the_index_is_bound() {
+    let made = Made::get();
+    let tables = ["positions", "projects", "runs", "tdd", "configuration"];
+    let mut changes = Vec::new();
+    for table in tables {
+        let columns: Vec<String> = {
+            let victim = made.copy();
+            let database = victim.database();
+            let statement = database.prepare(&format!("SELECT * FROM {table}")).expect("the table is there");
+            statement.column_names().map(str::to_owned).collect()
+        };
+        for column in columns {
+            let victim = made.copy();
+            let database = victim.database();
+            let cell: Cell = database
+                .query_row(&format!("SELECT {column} FROM {table} LIMIT 1"), [], |row| row.get(0))
+                .unwrap_or_else(|error| panic!("{table}.{column}: {error}"));
+            let other = match cell {
+                Cell::Integer(number) => Cell::Integer(number + 1),
+                Cell::Text(text) => Cell::Text(format!("{text}0")),
+                Cell::Null => Cell::Text("0".to_owned()),
+                Cell::Real(_) | Cell::Blob(_) => continue,
+            };
+            // One row only: whole columns can be keys. An integer column takes no text.
+            let filter = format!("{column} IS (SELECT {column} FROM {table} LIMIT 1)");
+            let update = format!("UPDATE OR REPLACE {table} SET {column} = ?1 WHERE {filter}");
+            if database.execute(&update, [other]).is_ok() {
+                drop(database);
+                changes.push((format!("{table}.{column}"), victim));
+            }
+        }
+    }
+    assert!(changes.len() > 20, "{}", changes.len());
+    all_are_named(changes);
+}

@@ -1,0 +1,56 @@
+//! Runs of before there were signatures stand as they are; whoever takes signatures away does not get there.
+
+use std::fs;
+
+use crate::tamper::victim::{Made, Victim, entries};
+
+/// Makes a store of before there were signatures: neither keys nor what they signed.
+fn made_before_signatures(victim: &Victim) {
+    fs::remove_dir_all(victim.root().join("keys")).expect("ours");
+    take_signatures_away(victim);
+}
+
+fn take_signatures_away(victim: &Victim) {
+    let unsigned =
+        victim.lines().into_iter().map(|line| format!("{}}}", line.rsplit_once(",\"signature\"").expect("it is signed").0));
+    let unsigned: Vec<String> = unsigned.collect();
+    victim.write_lines(&unsigned);
+    for (position, run) in entries(&victim.task().join("runs")).iter().enumerate() {
+        for file in entries(run) {
+            let name = file.to_string_lossy().into_owned();
+            if name.ends_with(".sig") || name.ends_with(".intoto.jsonl") {
+                fs::remove_file(&file).expect("ours");
+                let beside = victim.task().join(file.file_name().expect("it has a name"));
+                let _other_run = fs::remove_file(beside);
+            }
+        }
+        victim.seal_again(position);
+    }
+    // The index has other manifests' hashes and offsets; it is made anew, as after an update.
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _none = fs::remove_file(victim.root().join(name));
+    }
+}
+
+#[test]
+fn runs_of_before_signatures_are_told_as_unsigned_and_are_no_fault() {
+    let made = Made::get();
+    let victim = made.copy();
+    made_before_signatures(&victim);
+    assert_eq!(victim.verify(), vec![]);
+    assert_eq!(victim.unsigned(), 5);
+    made.run_in(&victim);
+    assert_eq!(victim.verify(), vec![], "what was there before the first key is left as it is");
+    assert_eq!(victim.unsigned(), 5);
+    assert!(victim.run(5).join("execution-report.json.sig").exists());
+}
+
+#[test]
+fn signatures_that_are_taken_away_are_missed() {
+    let victim = Made::get().copy();
+    take_signatures_away(&victim);
+    let found = victim.verify();
+    for kind in ["lineUnsigned", "signatureMissing", "keyPosition"] {
+        assert!(found.iter().any(|found| found.kind == kind), "{kind}: {found:#?}");
+    }
+}

@@ -1,0 +1,238 @@
+//! A store with real runs, made once for all manipulations, and copies of it to manipulate.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use proctor::model::Digest;
+use rusqlite::Connection;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{Project, fake_tool, proctor};
+
+/// What is copied. It has, in this order: a passed run, a failed one, one that was interrupted, one of a check that was named, the start
+/// of a cycle, a second key, and another passed run.
+pub(super) struct Made {
+    project: Project,
+}
+
+/// A copy of the store.
+pub(super) struct Victim {
+    directory: TempDir,
+}
+
+/// A fault as `proctor verify --json` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: String,
+    pub(super) file: String,
+    pub(super) detail: String,
+}
+
+/// Whether a manipulation was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    Done,
+    /// Only root can do it.
+    NotPossibleHere,
+}
+
+impl Made {
+    #[track_caller]
+    pub(super) fn get() -> &'static Self {
+        static MADE: OnceLock<Made> = OnceLock::new();
+        MADE.get_or_init(Self::make)
+    }
+
+    fn make() -> Self {
+        let check = |name: &str, arguments: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"fake-tool {arguments}\"\n");
+        let green = check("says", "--stdout said") + &check("warns", "--stderr careful");
+        let project = Project::new().with_program(fake_tool()).toml(&green);
+        project.proctor(["run"]).success();
+        project.save("proctor.toml", &(green.clone() + &check("fails", "--exit 3 --stdout broken")));
+        project.proctor(["run"]).failure();
+        project.save("proctor.toml", &green);
+        project.proctor(["run"]).env("PROCTOR_TEST_DIE_AFTER", "files-synced").watch().ended();
+        project.proctor(["run", "--check", "says"]).success();
+        project.proctor(["tdd", "start"]).success();
+        project.proctor(["key", "rotate"]).success();
+        project.proctor(["run"]).success();
+        Self { project }
+    }
+
+    /// Carries a run out in a copy of the store.
+    #[track_caller]
+    pub(super) fn run_in(&self, victim: &Victim) {
+        self.project.proctor(["run"]).env("XDG_STATE_HOME", victim.directory.path()).success();
+    }
+
+    fn store(&self) -> PathBuf {
+        self.project.root().join("state/proctor")
+    }
+
+    /// Copies the store as it is: modes, links and times.
+    #[track_caller]
+    pub(super) fn copy(&self) -> Victim {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let copied = Command::new("cp").arg("-a").arg(self.store()).arg(directory.path()).status().expect("coreutils are there");
+        assert!(copied.success());
+        Victim { directory }
+    }
+}
+
+impl Victim {
+    pub(super) fn root(&self) -> PathBuf {
+        self.directory.path().join("proctor")
+    }
+
+    /// Verifies the whole store and returns the faults; the exit code must go with them.
+    #[track_caller]
+    pub(super) fn verify(&self) -> Vec<Found> {
+        self.verify_document().0
+    }
+
+    /// Returns the ids of the runs that are told as unsigned.
+    #[track_caller]
+    pub(super) fn unsigned(&self) -> usize {
+        self.verify_document().1["unsigned"].as_array().expect("it is a list").len()
+    }
+
+    #[track_caller]
+    fn verify_document(&self) -> (Vec<Found>, Value) {
+        let mut command = Command::new(proctor());
+        command
+            .args(["verify", "--all", "--json"])
+            .env("XDG_STATE_HOME", self.directory.path())
+            .current_dir(self.directory.path());
+        let output = command.output().expect("proctor starts");
+        let document: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+        let faults = document["faults"].as_array().unwrap_or_else(|| panic!("no faults in {document}"));
+        let text = |fault: &Value, key: &str| fault[key].as_str().expect("it is text").to_owned();
+        let found = |fault| Found { kind: text(fault, "kind"), file: text(fault, "file"), detail: text(fault, "detail") };
+        let found: Vec<Found> = faults.iter().map(found).collect();
+        assert_eq!(output.status.code(), Some(if found.is_empty() { 0 } else { 6 }), "{document}");
+        assert_eq!(document["verified"], found.is_empty());
+        (found, document)
+    }
+
+    /// Returns the directory of a run by its place in the order they were made.
+    pub(super) fn run(&self, position: usize) -> PathBuf {
+        let mut runs = entries(&self.task().join("runs"));
+        runs.sort();
+        runs.swap_remove(position)
+    }
+
+    pub(super) fn task(&self) -> PathBuf {
+        entries(&self.root().join("evidence")).remove(0).join("default")
+    }
+
+    pub(super) fn ledger(&self) -> PathBuf {
+        entries(&self.root().join("ledger"))
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|it| it == "jsonl"))
+            .expect("one")
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.ledger()).expect("the ledger is text");
+        text.lines().map(str::to_owned).collect()
+    }
+
+    pub(super) fn write_lines(&self, lines: &[String]) {
+        write(&self.ledger(), (lines.join("\n") + "\n").as_bytes());
+    }
+
+    /// Returns the number of the line about a run.
+    pub(super) fn line_of_run(&self, position: usize) -> usize {
+        let run = self.run(position);
+        let name = run.file_name().expect("it has a name").to_string_lossy().into_owned();
+        self.lines().iter().position(|line| line.contains(&format!("\"runId\":\"{name}\""))).expect("it is in the ledger")
+    }
+
+    /// Lets every line name the hash of the one before, as somebody who edits one would.
+    pub(super) fn chain_again(&self) {
+        let mut previous = Digest::of(b"").hex();
+        let chained = self.lines().into_iter().map(|line| {
+            let (head, rest) = line.split_once("\"previous\":\"").expect("every line has it");
+            let line = format!("{head}\"previous\":\"{previous}{}", &rest[64..]);
+            previous = Digest::of(line.as_bytes()).hex();
+            line
+        });
+        let chained: Vec<String> = chained.collect();
+        self.write_lines(&chained);
+    }
+
+    /// Makes the manifest of a run again, and lets the ledger name it.
+    pub(super) fn seal_again(&self, position: usize) {
+        let run = self.run(position);
+        let line = self.line_of_run(position);
+        let old = Digest::of(&fs::read(run.join("SHA256SUMS")).expect("it is there")).hex();
+        let mut names: Vec<_> = entries(&run);
+        names.retain(|path| !path.ends_with("SHA256SUMS"));
+        names.sort();
+        let row = |path: &PathBuf| {
+            let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+            format!("{}  {name}\n", Digest::of(&fs::read(path).expect("it is a file")).hex())
+        };
+        let manifest: String = names.iter().map(row).collect();
+        write(&run.join("SHA256SUMS"), manifest.as_bytes());
+        let mut lines = self.lines();
+        lines[line] = lines[line].replace(&old, &Digest::of(manifest.as_bytes()).hex());
+        self.write_lines(&lines);
+        self.chain_again();
+    }
+
+    pub(super) fn database(&self) -> Connection {
+        Connection::open(self.root().join("state.db")).expect("the index opens")
+    }
+
+    /// Changes the index by a statement.
+    pub(super) fn sql(&self, statement: &str) -> Act {
+        let changed = self.database().execute(statement, []).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        assert!(changed > 0, "{statement} changed nothing");
+        Act::Done
+    }
+
+    /// Returns a file of `keys/` by how its name begins.
+    pub(super) fn key_file(&self, start: &str) -> PathBuf {
+        let is_it = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
+        entries(&self.root().join("keys")).into_iter().find(is_it).unwrap_or_else(|| panic!("no `{start}…`"))
+    }
+
+    /// Returns the private key of the record with this number.
+    pub(super) fn private_of(&self, number: u32) -> PathBuf {
+        let record: Value =
+            serde_json::from_slice(&fs::read(self.key_file(&format!("key-{number:04}"))).expect("it is there")).expect("JSON");
+        let id = record["key"]["keyId"].as_str().expect("it has an id").to_owned();
+        self.key_file(&format!("private-{}", &id[..16]))
+    }
+}
+
+/// Returns the entries of a directory, sorted.
+pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(directory).expect("it is a directory").flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Writes a file as somebody does who covers it up: with the mode it had.
+pub(super) fn write(path: &Path, bytes: &[u8]) {
+    let mode = path.metadata().map_or(0o400, |metadata| metadata.mode());
+    if path.exists() {
+        fs::remove_file(path).expect("the directory is ours");
+    }
+    fs::write(path, bytes).expect("the directory is ours");
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// Replaces a text in a file, which must be there.
+pub(super) fn replace(path: &Path, from: &str, to: &str) -> Act {
+    let text = fs::read_to_string(path).expect("it is text");
+    assert!(text.contains(from), "`{from}` is not in {text}");
+    write(path, text.replacen(from, to, 1).as_bytes());
+    Act::Done
+}
