@@ -250,6 +250,26 @@ fn within_a_run_nothing_behind_a_review_starts_without_its_approval() {
 }
 
 #[test]
+fn where_checks_go_on_side_by_side_a_review_is_asked_again_and_holds_back_what_stands_behind_it() {
+    let side_by_side = |answers: &[&str]| {
+        let settings = format!("{GATED}[run]\nparallel = true\n");
+        project(&settings, answers).file("docs/review.md", "Review it.\n")
+    };
+    let project = side_by_side(&[PRAISE, APPROVAL]);
+    let report = project.proctor(["run", "--json"]).success().json();
+    let attempts = &result(&report, "review")["result"]["review"]["attempts"];
+    assert_eq!((&attempts[0]["reading"], &attempts[1]["reading"]), (&json!("MISSING_FIELD"), &json!("APPROVED")));
+    assert_eq!(fs::read_to_string(project.shared("prompt-1")).expect("noted"), "Review it.\n");
+    assert_eq!(fs::read_to_string(project.shared("prompt-2")).expect("noted"), "Review it.\n");
+    assert!(project.shared("deployed").exists());
+
+    let project = side_by_side(&[REJECTION]);
+    let report = project.proctor(["run", "--json"]).status(1).json();
+    assert_eq!(result(&report, "deploy")["skipReason"], "dependency-failed");
+    assert!(!project.shared("deployed").exists());
+}
+
+#[test]
 fn naming_a_check_does_not_go_round_the_review_before_it() {
     let project = gated(&[REJECTION]);
     let report = project.proctor(["run", "--check", "deploy", "--json"]).status(1).json();

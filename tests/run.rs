@@ -17,6 +17,7 @@ mod reading;
 mod registration;
 mod reuse;
 mod services;
+mod side_by_side;
 mod stopping;
 mod verdict;
 

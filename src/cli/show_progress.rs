@@ -5,12 +5,15 @@ use std::io::Write as _;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::style::{Style, Tone};
+use crate::model::ActionId;
 use crate::run::Progress;
 
 /// Shows a run's progress.
 pub(crate) struct ProgressScreen {
     style: Style,
     audience: Audience,
+    /// What goes on, by id and name, in the order it was started.
+    under_way: Vec<(ActionId, String)>,
 }
 
 /// For whom progress is shown.
@@ -27,7 +30,7 @@ pub(crate) enum Audience {
 impl ProgressScreen {
     /// Returns a screen for an audience.
     pub(crate) fn new(style: Style, audience: Audience) -> Self {
-        Self { style, audience }
+        Self { style, audience, under_way: Vec::new() }
     }
 
     /// Shows one thing.
@@ -55,29 +58,45 @@ impl ProgressScreen {
             | Progress::Recovered { .. }
             | Progress::Note(_) => self.note(progress),
             Progress::Begun { project_name, tree, issues, .. } => {
+                self.under_way.clear();
                 render::line(&screen::header(project_name, tree, self.style));
                 screen::issues(issues).iter().for_each(|line| render::note(line));
             }
             Progress::ActionStarted(action) => {
-                if self.audience == Audience::Terminal {
-                    let line = format!("  … {:<9} {}", action.id.as_str(), action.name);
-                    render::live(&self.style.paint(Tone::Quiet, &line));
+                self.under_way.retain(|(id, _)| *id != action.id);
+                self.under_way.push((action.id.clone(), action.name.clone()));
+                if self.audience == Audience::Terminal && self.under_way.len() > 1 {
+                    render::end_live();
                 }
+                self.draw_live();
             }
             Progress::ServiceReady { action, after } => {
-                if self.audience == Audience::Terminal {
-                    render::end_live();
-                }
+                self.end_live(&action.id);
                 render::line(&screen::service_ready(action, *after, self.style));
+                self.draw_live();
             }
             Progress::ActionEnded(result) => {
-                if self.audience == Audience::Terminal {
-                    render::end_live();
-                }
+                self.end_live(&result.action_id);
                 screen::action(result, self.style).iter().for_each(|line| render::line(line));
+                self.draw_live();
             }
         }
         let _flushed = std::io::stdout().flush();
+    }
+
+    /// Draws the line of what goes on, where something does and somebody looks.
+    fn draw_live(&self) {
+        if self.audience == Audience::Terminal && !self.under_way.is_empty() {
+            render::live(&self.style.paint(Tone::Quiet, &live_line(&self.under_way)));
+        }
+    }
+
+    /// Wipes that line, for what is said of an action that goes on no more.
+    fn end_live(&mut self, over: &ActionId) {
+        self.under_way.retain(|(id, _)| id != over);
+        if self.audience == Audience::Terminal {
+            render::end_live();
+        }
     }
 
     fn note(&self, progress: &Progress) {
@@ -97,6 +116,13 @@ impl ProgressScreen {
     }
 }
 
+/// Returns the line of what goes on: one action with its name, of several the first with its name and the number of the others.
+fn live_line(under_way: &[(ActionId, String)]) -> String {
+    let Some(((id, name), others)) = under_way.split_first() else { return String::new() };
+    let first = format!("  … {:<9} {name}", id.as_str());
+    if others.is_empty() { first } else { format!("{first} and {} more", others.len()) }
+}
+
 fn before_us(under_way: usize, ahead: usize) -> String {
     let actions = match under_way {
         1 => "1 action of another run is under way".to_owned(),
@@ -106,5 +132,17 @@ fn before_us(under_way: usize, ahead: usize) -> String {
         0 => actions,
         1 => format!("{actions}, 1 is before this one in line"),
         _ => format!("{actions}, {ahead} are before this one in line"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_line_names_the_first_and_counts_the_others() {
+        let one = |number: usize| (ActionId::numbered("STEP", number), format!("check {number}"));
+        assert_eq!(live_line(&[one(1)]), "  … STEP.1    check 1");
+        assert_eq!(live_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
     }
 }

@@ -63,6 +63,7 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     RunSettings {
         order: section.setting(document, "order", choice(ORDERS)).value,
         reuse: section.setting(document, "reuse", choice(REUSE)).value,
+        parallel: section.setting(document, "parallel", boolean).value,
     }
 }
 

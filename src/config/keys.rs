@@ -111,7 +111,7 @@ pub(super) const TABLES: &[KnownTable] = &[
         ],
     },
     KnownTable { name: "defaults", keys: &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"] },
-    KnownTable { name: "run", keys: &["order", "reuse"] },
+    KnownTable { name: "run", keys: &["order", "parallel", "reuse"] },
     KnownTable {
         name: "watch",
         keys: &[

@@ -124,13 +124,15 @@ pub struct Prerequisite {
     pub service: Option<Service>,
 }
 
-/// `[run]`: which checks a run carries out, and in which order.
+/// `[run]`: which checks a run carries out, in which order, and whether side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunSettings {
     /// The order of the checks.
     pub order: CheckOrder,
     /// When an earlier verdict may stand for a check that does not say otherwise.
     pub reuse: Reuse,
+    /// Whether checks that do not come after each other go on at the same time.
+    pub parallel: bool,
 }
 
 /// The tasks that are run on a save, one after the other.

@@ -400,10 +400,10 @@ fn everything_that_can_be_said_is_understood() {
 fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly() {
     let check = |name: &str, line: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make\"\n{line}");
     let defaults = Configuration::default();
-    assert_eq!((defaults.run.order, defaults.run.reuse), (CheckOrder::Plan, Reuse::Off));
-    let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\n";
+    assert_eq!((defaults.run.order, defaults.run.reuse, defaults.run.parallel), (CheckOrder::Plan, Reuse::Off, false));
+    let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\nparallel = true\n";
     let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
-    assert_eq!((read.run.order, read.run.reuse), (CheckOrder::FailedFirst, Reuse::Watch));
+    assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, true));
     assert_eq!(read.checks.iter().map(|check| check.reuse).collect::<Vec<_>>(), [Reuse::Watch, Reuse::Always, Reuse::Off]);
     assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
     proctor.toml:2:9: run.order: expected one of "plan", "failed-first"

@@ -258,8 +258,7 @@ pub struct Plan {
     /// order above (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
-    /// Whether steps that do not need each other may go on at the same time. They are carried out one after the other nevertheless,
-    /// and the report says so.
+    /// Whether steps that do not need each other go on at the same time, as many as the machine's queue allows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
     /// How long prerequisites and steps together may take; none: as long as they may one by one. Cleanup runs after it too.

@@ -109,12 +109,12 @@ impl Control {
     }
 
     /// Returns the reason in force without looking at the descriptors.
-    pub(super) fn in_force(&self) -> Option<StopReason> {
+    pub fn in_force(&self) -> Option<StopReason> {
         reason_at(self.in_force.load(Ordering::SeqCst))
     }
 
     /// Takes the requests that have arrived since the last look, in order of their sources.
-    pub(super) fn take_requests(&self) -> Vec<StopReason> {
+    pub fn take_requests(&self) -> Vec<StopReason> {
         let mut requests = Vec::new();
         let mut bytes = [0; TAKEN_AT_ONCE];
         if let Ok(count) = read(&self.own, &mut bytes) {

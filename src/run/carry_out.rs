@@ -11,7 +11,6 @@ use crate::process::{Control, clock};
 use crate::report::SkipReason;
 use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::error::RunError;
-use crate::run::flow::Flow;
 use crate::run::order::in_order;
 use crate::run::perform::{Performed, Performer, RunningService, Started};
 use crate::run::prerequisite;
@@ -20,6 +19,7 @@ use crate::run::records;
 use crate::run::request::{Carried, RunRequest};
 use crate::run::reuse::ReusableInputs;
 use crate::run::selection::{Selected, select};
+use crate::run::steps::{Steps, perform_steps};
 use crate::run::surroundings::{Survey, Surveyed, pinned};
 use crate::run::workspace::Workspace;
 use crate::tree;
@@ -255,7 +255,7 @@ fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &t
         } else {
             Surroundings::UnderWay(survey)
         };
-        perform_steps(course, performer, met, known.inputs(), &mut performed)?;
+        performed.extend(perform_steps(Steps { course, performer, prerequisites: met, known: known.inputs() })?);
         Ok(known)
     });
     // What was asked for so far stops the checks, not the cleanup; a further request does.
@@ -288,7 +288,7 @@ impl Services {
 
 /// Whether every prerequisite is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Prerequisites {
+pub(crate) enum Prerequisites {
     Met,
     Failed,
 }
@@ -333,38 +333,6 @@ fn perform_prerequisites(
     Ok(so_far)
 }
 
-fn perform_steps(
-    course: &Course<'_>,
-    performer: &mut Performer<'_, '_>,
-    prerequisites: Prerequisites,
-    known: Option<&ReusableInputs>,
-    performed: &mut Vec<Performed>,
-) -> Result<(), RunError> {
-    let mut flow = Flow::default();
-    for action in course.order.iter().copied() {
-        let one = if performer.is_out_of_time() {
-            performer.skip(action, SkipReason::RunTimedOut)
-        } else if prerequisites == Prerequisites::Failed {
-            performer.skip(action, SkipReason::PrerequisiteFailed)
-        } else if let Some(verdict) = performer.earlier_verdict(action, known).filter(|_| !is_stopped(course, action)) {
-            // Also where the change does not trigger the check: then the run says something about it nevertheless.
-            performer.reuse(action, verdict)
-        } else if !course.selected.holds(&action.name) {
-            performer.skip(action, SkipReason::NotSelected)
-        } else if let Some(reason) = flow.obstacle(action) {
-            performer.skip(action, reason)
-        } else {
-            perform_or_stop(course, performer, action)?
-        };
-        match one.skipped() {
-            Some(reason) => flow.note_skipped(action, reason),
-            None => flow.note(action, one.outcome.as_ref()),
-        }
-        performed.push(one);
-    }
-    Ok(())
-}
-
 /// Carries every cleanup action out, also when one of them could not be: the first fault is returned at the end.
 fn perform_cleanup(
     course: &Course<'_>,
@@ -400,7 +368,7 @@ fn start_or_skip(
     performer.start_service(action, service)
 }
 
-fn is_stopped(course: &Course<'_>, action: &Action) -> bool {
+pub(crate) fn is_stopped(course: &Course<'_>, action: &Action) -> bool {
     course.request.control.requested().is_some_and(|reason| heeded(action.phase).contains(&reason))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
     Action, ActionPhase, CommandExit, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, OverallStatus,
@@ -311,9 +312,11 @@ fn contended(performed: &[Performed]) -> Vec<ContentionV2> {
 fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
     let one_by_one = || PlanNote {
         subject: "parallelExecution".to_owned(),
-        message: "the steps that might have gone on at the same time were carried out one after the other".to_owned(),
+        message: "the steps were carried out one after the other: with `home = \"overlay\"` they share what they change there"
+            .to_owned(),
     };
-    let of_the_run = concluding.course.request.plan.parallel.then(one_by_one);
+    let request = concluding.course.request;
+    let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = concluding.performed.iter().flat_map(|one| one.notes.iter().cloned());
     of_actions.chain(of_the_run).collect()
 }

@@ -71,6 +71,15 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// Nobody could be found to supervise an action beside others.
+    #[error("failed to supervise `{action}` beside other actions")]
+    LaneThread {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A descriptor of an action's files could not be had.
     #[error("failed to open the files of `{action}`")]
     Descriptor {
@@ -164,6 +173,7 @@ impl RunError {
             | Self::Supervise { .. }
             | Self::ServiceStuck { .. }
             | Self::ServiceThread { .. }
+            | Self::LaneThread { .. }
             | Self::Descriptor { .. }
             | Self::Project { .. }
             | Self::OldReport { .. } => CommandExit::OwnFault,
@@ -186,7 +196,9 @@ impl RunError {
             Self::ServiceStuck { .. } => {
                 "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
             }
-            Self::ServiceThread { .. } => "check the limits on processes and open files (`ulimit -u -n`)".to_owned(),
+            Self::ServiceThread { .. } | Self::LaneThread { .. } => {
+                "check the limits on processes and open files (`ulimit -u -n`)".to_owned()
+            }
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),

@@ -6,6 +6,7 @@
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation; `workspace` holds what outlives a run;
 //! `known_trees` is what looks at the tree have in common;
+//! `steps` carries the checks out one after the other, `side_by_side` those that may go on at the same time, as `schedule` says;
 //! `flow` is which steps are skipped after what has happened; `http_client` sends a request, `diagnosis` looks why it was not answered;
 //! `debt` writes the debt file;
 //! `refuse` is the run of a specification that has errors; `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
@@ -51,10 +52,13 @@ mod request;
 mod reuse;
 mod review;
 mod sandbox;
+mod schedule;
 mod selection;
 mod serving;
+mod side_by_side;
 mod specifications;
 mod standing;
+mod steps;
 mod surroundings;
 mod task_list;
 mod test_facts;

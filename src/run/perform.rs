@@ -1,11 +1,14 @@
 //! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
 //! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`,
-//! for one that starts no process in `looks`; `attempts` is how often an action goes through it.
+//! for one that starts no process in `looks`; `process` is one process from its preparation to its judgement, `lane` one beside others;
+//! `attempts` is how often an action goes through it.
 
 mod attempts;
 mod control;
 mod ends;
+mod lane;
 mod looks;
+mod process;
 mod reports;
 mod reusing;
 mod reviewing;
@@ -13,27 +16,24 @@ mod running_service;
 mod services;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, Scratch, Slot, is_our_link};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, Scratch, is_our_link};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, Blocking, Captured, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed,
-    PlanNote, ResultType, Sandbox, SpawnFailure, StopReason, ToolReport,
+    Action, ActionLimits, ActionPhase, Blocking, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed, PlanNote,
+    ResultType, Sandbox, StopReason, ToolReport,
 };
-use crate::process::{Isolation, LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
-use crate::report::{ActionDisposition, ActionFacts, ActionFiles, ExecutedFacts, NamedFile, SkipReason};
+use crate::process::{Isolation, LauncherHandle, clock};
+use crate::report::{ActionDisposition, ActionFacts, ActionFiles, AttemptFacts, ExecutedFacts, NamedFile, SkipReason};
 use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::environment::ChildEnvironment;
 use crate::run::error::RunError;
 use crate::run::flow::RunClock;
 use crate::run::hints::FailedAction;
 use crate::run::isolation;
-use crate::run::old_report::PutAside;
 use crate::run::progress::Progress;
-use crate::run::queue::{Answer, QueueSettings, Turn, take_turn};
+use crate::run::queue::{Answer, QueueSettings, Turn, take_turn, turn_at_once};
 use crate::run::records;
 use crate::run::sandbox::SandboxRequest;
 use crate::run::surroundings::Survey;
@@ -41,10 +41,11 @@ use crate::run::workspace::Workspace;
 use crate::tools;
 use crate::verdict;
 
-use self::attempts::Attempts;
-use self::control::with_control;
-use self::ends::{not_a_process, not_started};
-use self::reports::{own_report, take_project_report, take_report};
+pub(crate) use self::attempts::Attempts;
+use self::ends::not_a_process;
+pub(crate) use self::ends::not_started;
+pub(crate) use self::lane::{Lane, LaneOrder, LaneOver};
+pub(crate) use self::process::Prepared;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
 
@@ -62,12 +63,6 @@ pub(crate) struct Performed {
     pub(crate) met: Option<Digest>,
 }
 
-/// How an action ended, and what it saw of the file system.
-struct Supervised {
-    ended: Ended,
-    sandbox: Option<Sandbox>,
-}
-
 /// How long an action may take, and which time-out of the run as a whole that is, where less is left of it than the action may take.
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
@@ -79,10 +74,12 @@ struct Allowed {
 struct Judged {
     observed: Observed,
     interpretation: Interpretation,
+    /// The attempts before it, where it had any.
+    earlier: Vec<AttemptFacts>,
     ready_after: Option<DurationMs>,
 }
 
-/// Carries actions out, one after the other.
+/// Carries actions out.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
@@ -90,7 +87,6 @@ pub(crate) struct Performer<'w, 'c> {
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
-    attempts: Attempts,
     clock: RunClock,
 }
 
@@ -135,9 +131,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
-        let (queue, attempts) = (course.request.settings.queue, Attempts::default());
+        let queue = course.request.settings.queue;
         let clock = RunClock::new(course.request.plan, clock::monotonic());
-        Self { workspace, lock, course, directory, show, queue, attempts, clock }
+        Self { workspace, lock, course, directory, show, queue, clock }
     }
 
     /// Returns whether the time of the run as a whole is over.
@@ -172,17 +168,34 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
-    fn perform_once(&mut self, action: &Action) -> Result<Performed, RunError> {
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<Performed, RunError> {
         if !action.kind.starts_a_process() {
-            return self.perform_look(action);
+            return self.perform_look(action, attempts);
         }
-        let Answer { turn, waited } = self.take_turn(action)?;
-        self.clock.note_wait(waited);
+        let Answer { turn, waited } = self.next_turn(action)?;
         let performed = match turn {
-            Turn::Given(slot) => self.perform_in(slot, action)?,
+            Turn::Given(slot) => self.perform_in(slot, action, attempts)?,
             Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
         };
         Ok(Performed { waited, ..performed })
+    }
+
+    /// Takes a turn for an action beside others of this run, if it can be had at once. Whoever has a turn does not wait for a further
+    /// one: those that wait in line are before it.
+    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, RunError> {
+        turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
+    }
+
+    /// Takes a turn for an action, and notes how long that took.
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+        let answer = self.take_turn(action)?;
+        self.clock.note_wait(answer.waited);
+        Ok(answer)
+    }
+
+    /// Starts a launcher for actions that go on beside others.
+    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, RunError> {
+        LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)
     }
 
     /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
@@ -197,73 +210,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         answer
     }
 
-    /// Carries an action out. A command that fails, hangs or cannot start is a value.
-    fn perform_in(&mut self, slot: Option<Slot>, action: &Action) -> Result<Performed, RunError> {
-        (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let attempt = self.attempts.number();
-        let names = ActionFiles::of_attempt(action, attempt);
-        let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt);
-        let output = output.map_err(RunError::Evidence)?;
-        let mut environment = self.environment(action, output.path());
-        let link = self.evidence_link();
-        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
-        environment.add_for_the_tool(&preparation.environment);
-        let control = self.perform_control(action, self.allowed(action))?;
-        let old_report = PutAside::of(own_report(&preparation.report, &self.working_directory(action)))?;
-        let root = &self.course.request.scope.root;
-        let old_coverage = PutAside::of(preparation.coverage.as_ref().map(|path| root.join(path)))?;
-        let allowed = self.allowed(action);
-        let limited = limits_of(action, allowed.timeout);
-        let supervised = self.supervise(action, limited, preparation.argv, &environment, (&names, &output))?;
-        let Supervised { mut ended, sandbox } = supervised;
-        // Nothing of it is alive any more: another action may start while this one is judged.
-        drop(slot);
-        let report = take_report(&preparation.report, &output, &self.working_directory(action));
-        let coverage = match &preparation.coverage {
-            Some(path) => take_project_report(&self.course.request.scope.root, path),
-            None => ToolReport::NotRequested,
-        };
-        drop((old_report, old_coverage));
-        let channel = preparation.report.channel();
-        let said = tools::interpret(&tools::Input {
-            action,
-            end: &ended.end,
-            stdout: &ended.captured.stdout,
-            stderr: &ended.captured.stderr,
-            report: &report,
-            coverage: &coverage,
-            report_channel: channel,
-            project_root: &self.course.request.scope.root,
-            survivors: ended.survivors.len(),
-        });
-        let (interpretation, mut observed) = self.attempts.read(action, &ended, said, &names.log.name);
-        let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
-        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
-        shorten(&mut ended.captured);
-        let mut files = control.map(|control| control.files).unwrap_or_default();
-        files.extend(self.keep_streams(action, &ended, &names)?);
-        files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
-        files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, &names)?);
-        files.extend(self.keep_review(action, &mut observed, &names)?);
-        self.directory.begin_sync();
-        let notes = if outcome.classification.category == ResultType::Success {
-            Vec::new()
-        } else {
-            self.hints(action, &ended, &environment, sandbox.as_ref())
-        };
-        let judged = Judged { observed, interpretation, ready_after: None };
-        let facts = self.over(action, ended, judged, &mut outcome);
-        let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
-    }
-
     /// Returns what became of an action. Its findings are written down by now: one copy of them is kept, for the report.
     fn over(&mut self, action: &Action, ended: Ended, judged: Judged, outcome: &mut verdict::Outcome) -> ActionFacts {
         let executed = ExecutedFacts {
             ended,
             observed: judged.observed,
-            earlier: self.attempts.take(),
+            earlier: judged.earlier,
             interpretation: Interpretation { diagnostics: Vec::new(), ..judged.interpretation },
             ready_after: judged.ready_after,
             diagnostics: std::mem::take(&mut outcome.diagnostics),
@@ -295,74 +247,6 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
         ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, output)
-    }
-
-    fn supervise(
-        &mut self,
-        action: &Action,
-        limits: ActionLimits,
-        argv: Vec<String>,
-        environment: &ChildEnvironment,
-        (names, output): (&ActionFiles, &OutputDirectory),
-    ) -> Result<Supervised, RunError> {
-        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
-        let request = match self.launch_request(action, argv, environment, output)? {
-            Ok(request) => request,
-            Err(failure) => return Ok(Supervised { ended: not_started(failure), sandbox: None }),
-        };
-        if action.phase == ActionPhase::Step {
-            self.workspace.parking.note_step(&request.isolation);
-        }
-        let heeded = heeded(action.phase);
-        let control = self.course.request.control;
-        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
-        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
-        let sinks = Sinks { log: copy(&log)?, frames: copy(&frames)? };
-        self.directory.begin_sync();
-        let outcome = match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
-            // It may have died since the last run; nothing was started, so a new one is asked.
-            Err(SuperviseError::LauncherGone) => {
-                tracing::warn!("the launcher was gone and is started anew");
-                supervise(self.workspace.launcher()?, &request, &limits, Sinks { log, frames }, control, heeded).map_err(failed)
-            }
-            outcome => outcome.map_err(failed),
-        };
-        let ended = outcome?;
-        // The next action of the run is probably kept apart in the same way.
-        if self.course.last_action().is_some_and(|last| last.id != action.id) {
-            self.workspace.park(&request.isolation)?;
-        }
-        Ok(Supervised { ended, sandbox: request.isolation.sandbox })
-    }
-
-    /// Returns what the launcher is asked for; a program that is not there is a value.
-    fn launch_request(
-        &self,
-        action: &Action,
-        argv: Vec<String>,
-        environment: &ChildEnvironment,
-        output: &OutputDirectory,
-    ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
-        let directory = self.working_directory(action);
-        let searched = environment.search_path();
-        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {
-            Ok(program) => program,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let input = match self.attempts.input() {
-            Ok(input) => input,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let isolation = self.isolation(action, &program, &directory, environment, output)?;
-        Ok(Ok(LaunchRequest {
-            program,
-            argv: argv.into_iter().map(OsString::from).collect(),
-            environment: environment.variables.clone().into_iter().collect(),
-            directory,
-            isolation,
-            input,
-        }))
     }
 
     fn hints(&self, action: &Action, ended: &Ended, environment: &ChildEnvironment, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
@@ -445,12 +329,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         interpretation: &Interpretation,
         outcome: &verdict::Outcome,
         environment: &ChildEnvironment,
-        names: &ActionFiles,
+        (names, attempt): (&ActionFiles, u32),
     ) -> Result<Vec<EvidenceFile>, RunError> {
         let mut files = Vec::with_capacity(2);
         let program =
             self.workspace.program_facts(action, (&self.course.request.scope.root, &self.working_directory(action)), environment);
-        let run = (&self.course.run_id, self.attempts.number());
+        let run = (&self.course.run_id, attempt);
         let record = records::action(run, action, ended, &self.working_directory(action), program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
@@ -467,12 +351,6 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 }
 
-/// Returns the action with every variable its command will see, wherever it comes from: what a tool is asked through the
-/// environment is merged with what stands there.
-fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
-    Action { environment: environment.as_text(), ..action.clone() }
-}
-
 fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
         // The start of a service is bounded by whoever waits for it; then it goes on as long as the checks, which are bounded.
@@ -484,13 +362,7 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     }
 }
 
-/// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
-fn shorten(captured: &mut Captured) {
-    captured.stdout = captured.stdout.shortened();
-    captured.stderr = captured.stderr.shortened();
-}
-
 /// Notes that an action is not run.
-fn skipped(action: &Action, reason: SkipReason) -> Performed {
+pub(crate) fn skipped(action: &Action, reason: SkipReason) -> Performed {
     Performed::untouched(ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) })
 }

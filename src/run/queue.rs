@@ -70,6 +70,19 @@ pub(crate) fn take_turn(
     Ok(Answer { turn, waited })
 }
 
+/// Takes a turn that can be had at once; none: all are taken, or others wait for those that are free.
+pub(crate) fn turn_at_once(
+    store: &Store,
+    ambient: &BTreeMap<OsString, OsString>,
+    settings: QueueSettings,
+) -> Result<Option<Turn>, RunError> {
+    if is_inside_action(store, ambient) {
+        return Ok(Some(Turn::Given(None)));
+    }
+    let slot = store.take_slot(settings.max_parallel, &mut |_| Waiting::GiveUp).map_err(RunError::Evidence)?;
+    Ok(slot.map(|slot| Turn::Given(Some(slot))))
+}
+
 /// Returns whether this process is a part of an action of the same store that is under way: then that action holds a slot already.
 fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
     ambient.get(OsStr::new("PROCTOR_OUT")).is_some_and(|output| store.is_output_directory(Path::new(output)))
@@ -119,6 +132,17 @@ mod tests {
         let (answer, shown) = take(&store, NO_WAIT, None);
         assert!(matches!(answer, Err(RunError::Queue { under_way: 1, .. })), "{answer:?}");
         assert!(shown.is_empty(), "who does not wait says nothing of waiting");
+    }
+
+    #[test]
+    fn a_turn_at_once_is_had_or_not_and_leaves_nobody_in_line() {
+        let (store, _directory) = store();
+        let two = QueueSettings { max_parallel: 2, ..NO_WAIT };
+        let at_once = || turn_at_once(&store, &BTreeMap::new(), two).expect("the store can be asked");
+        let held = (at_once(), at_once());
+        assert!(held.0.is_some() && held.1.is_some() && at_once().is_none());
+        drop(held.0);
+        assert!(take(&store, two, None).0.is_ok(), "who did not get one does not stand before others");
     }
 
     #[test]

@@ -303,7 +303,7 @@ impl<'c> Resolver<'c> {
             debt: None,
             notes: self.notes,
             order: Vec::new(),
-            parallel: false,
+            parallel: self.configuration.run.parallel,
             timeout: None,
         })
     }

@@ -101,6 +101,16 @@ fn t23_an_honest_runner_keeps_its_verdict_and_its_tree() {
 }
 
 #[test]
+fn t22_a_control_is_heeded_where_checks_go_on_side_by_side() {
+    let beside = "[[check]]\nname = \"beside\"\ncommand = [\"true\"]\n[run]\nparallel = true\n";
+    let project = pytest(CONTROL, beside).file("tests/test_a.py", PASSING);
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(control(&report)["held"], true, "{}", control(&report));
+    project.save("conftest.py", REWRITING);
+    is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
+}
+
+#[test]
 fn t23_the_control_works_where_tests_run_in_several_processes() {
     let python = python_parallel();
     let command = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"-n\", \"2\"]", python.to_string_lossy());

@@ -8,19 +8,21 @@ use crate::run::perform::reviewing::ReviewUnderWay;
 use crate::run::perform::{Performed, Performer};
 use crate::run::progress::Progress;
 
-/// The attempts of the action under way.
+/// The attempts of an action that is not over.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(crate) struct Attempts {
     /// Those that are over. None of them succeeded.
     earlier: Vec<AttemptFacts>,
+    /// What was kept of them.
+    before: Vec<Performed>,
     /// Set where the action is a review.
     review: Option<ReviewUnderWay>,
 }
 
 impl Attempts {
     /// Returns the number of the attempt under way, from 1.
-    pub(super) fn number(&self) -> u32 {
-        u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
+    pub(crate) fn number(&self) -> u32 {
+        u32::try_from(self.before.len()).unwrap_or(u32::MAX - 1) + 1
     }
 
     /// Returns how often the action may be carried out again as things stand: as often as its plan says, a review once where its output
@@ -52,30 +54,42 @@ impl Attempts {
 }
 
 impl Performer<'_, '_> {
+    /// Begins the attempts of an action, before its first one.
+    pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
+        Attempts { review: ReviewUnderWay::begin(action, &self.course.request.scope.root), ..Attempts::default() }
+    }
+
     /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
     pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
-        let mut before = Vec::new();
-        self.attempts.review = ReviewUnderWay::begin(action, &self.course.request.scope.root);
+        let mut attempts = self.begin_attempts(action);
         loop {
-            let mut one = self.perform_once(action)?;
-            let number = u32::try_from(before.len()).unwrap_or(u32::MAX - 1) + 1;
-            let retries = self.attempts.retries(action);
-            if number > retries || !self.is_worth_another(action, &one) {
-                let one = merge(before, one);
-                self.tell(&one.facts);
+            let one = self.perform_once(action, &mut attempts)?;
+            if let Some(one) = self.note_attempt(action, &mut attempts, one) {
                 return Ok(one);
             }
-            let ActionDisposition::Executed(executed) = &mut one.facts.disposition else { return Ok(merge(before, one)) };
+        }
+    }
+
+    /// Notes that an attempt is over. Returns what became of the action, which is told; none: it is carried out once more.
+    pub(crate) fn note_attempt(&mut self, action: &Action, attempts: &mut Attempts, mut one: Performed) -> Option<Performed> {
+        let number = attempts.number();
+        let retries = attempts.retries(action);
+        let is_last = number > retries || !self.is_worth_another(action, &one);
+        if !is_last && let ActionDisposition::Executed(executed) = &mut one.facts.disposition {
             let reason = executed.classification.reason.clone();
-            let note = match &self.attempts.review {
+            let note = match &attempts.review {
                 Some(_) => format!("{}: {reason}", action.name),
                 None => format!("{}: attempt {number} of {} did not succeed: {reason}", action.name, retries + 1),
             };
             (self.show)(Progress::Note(note));
-            self.attempts.earlier = std::mem::take(&mut executed.earlier);
-            self.attempts.earlier.push(facts_of(executed, &one.files));
-            before.push(one);
+            attempts.earlier = std::mem::take(&mut executed.earlier);
+            attempts.earlier.push(facts_of(executed, &one.files));
+            attempts.before.push(one);
+            return None;
         }
+        let one = merge(std::mem::take(&mut attempts.before), one);
+        self.tell(&one.facts);
+        Some(one)
     }
 
     /// Returns whether an attempt may be followed by another: its result blocks, and neither it nor the run was stopped.

@@ -1,11 +1,15 @@
 //! The control of a check: the same command, once more and beforehand, with tests that must fail. Judged in `tools/`.
+//!
+//! It goes through the run's own launcher, in the run's own thread, also where checks are carried out side by side: those that go on then
+//! go on, but the next one starts, and the end of one is told, when the control is over.
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
 use crate::report::ActionFiles;
 use crate::run::error::RunError;
+use crate::run::perform::process::seen_by_the_tool;
 use crate::run::perform::reports::take_report;
-use crate::run::perform::{Allowed, Performer, limits_of, seen_by_the_tool};
+use crate::run::perform::{Allowed, Attempts, Performer, limits_of};
 use crate::tools::{self, ReportRequest};
 
 /// What came of a control, and its files.
@@ -16,11 +20,16 @@ pub(super) struct Controlled {
 
 impl Performer<'_, '_> {
     /// Carries out the control of an action; none where it has none.
-    pub(super) fn perform_control(&mut self, action: &Action, allowed: Allowed) -> Result<Option<Controlled>, RunError> {
+    pub(super) fn perform_control(
+        &mut self,
+        action: &Action,
+        allowed: Allowed,
+        attempts: &Attempts,
+    ) -> Result<Option<Controlled>, RunError> {
         if !action.control {
             return Ok(None);
         }
-        let attempt = self.attempts.number();
+        let attempt = attempts.number();
         let names = ActionFiles::of_control(action, attempt);
         let nonce = mint_nonce().map_err(RunError::Evidence)?;
         let output = OutputDirectory::create_for_control(self.lock, &self.course.run_id, &action.id, attempt);
@@ -32,11 +41,12 @@ impl Performer<'_, '_> {
         output.put(plugin, text.as_bytes()).map_err(RunError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, allowed.timeout);
-        let supervised = self.supervise(action, limits, prepared.argv, &environment, (&names, &output))?;
+        let launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
+        let ended = self.supervise(action, &launch)?;
         let request = ReportRequest::Ours { path: prepared.report, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action));
-        let seen = tools::interpret_control(&supervised.ended.end, &report, &nonce);
-        let mut files = self.keep_streams(action, &supervised.ended, &names)?;
+        let seen = tools::interpret_control(&ended.end, &report, &nonce);
+        let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         Ok(Some(Controlled { seen, files }))
     }

@@ -4,7 +4,7 @@ use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, SpawnFailure,
 use crate::process::clock;
 
 /// An action whose program was not found: nothing was started, nothing captured.
-pub(super) fn not_started(failure: SpawnFailure) -> Ended {
+pub(crate) fn not_started(failure: SpawnFailure) -> Ended {
     not_a_process(ActionEnd::NotStarted(failure))
 }
 

@@ -15,7 +15,7 @@ use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
 use crate::run::error::RunError;
 use crate::run::http_client::{Patience, send};
-use crate::run::perform::{Judged, Performed, Performer, not_a_process, skipped};
+use crate::run::perform::{Attempts, Judged, Performed, Performer, not_a_process, skipped};
 use crate::run::progress::Progress;
 use crate::tools::{interpret_exchange, interpret_file};
 
@@ -24,7 +24,7 @@ const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
     /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
-    pub(super) fn perform_look(&mut self, action: &Action) -> Result<Performed, RunError> {
+    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<Performed, RunError> {
         if self.stop_of(action).is_some() {
             return Ok(skipped(action, skip_reason(self.course.request.control)));
         }
@@ -39,10 +39,10 @@ impl Performer<'_, '_> {
         };
         let ended = ended(&interpretation, self.stop_of(action), started, begun);
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
-        let attempt = self.attempts.number();
-        let files = self.keep_look(action, attempt, &ended, &interpretation, &observed)?;
+        let files = self.keep_look(action, attempts.number(), &ended, &interpretation, &observed)?;
         self.directory.begin_sync();
-        let judged = Judged { observed: without_bytes(action, observed), interpretation, ready_after: None };
+        let observed = without_bytes(action, observed);
+        let judged = Judged { observed, interpretation, earlier: attempts.take(), ready_after: None };
         let facts = self.over(action, ended, judged, &mut outcome);
         let environment_names = BTreeSet::new();
         let notes = Vec::new();

@@ -14,7 +14,8 @@ use crate::review::{
     Decision, Fault, Gate, OUTPUT_CAP, Output, Reading, SplitEmphasis, Step, announcement, read_review, retry_warning,
 };
 use crate::run::error::RunError;
-use crate::run::perform::{Performer, take_project_report};
+use crate::run::perform::reports::take_project_report;
+use crate::run::perform::{Attempts, Performer};
 use crate::run::review::count_rejections;
 
 /// The review of the action under way.
@@ -108,10 +109,11 @@ impl Performer<'_, '_> {
         action: &Action,
         observed: &mut Observed,
         names: &ActionFiles,
+        attempts: &Attempts,
     ) -> Result<Vec<EvidenceFile>, RunError> {
         let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
         count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
-        let prompt = self.attempts.input().ok().flatten().filter(|_| self.attempts.number() == 1);
+        let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
         let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
         let mut files = Vec::with_capacity(kept.len());
         for (name, bytes) in kept {

@@ -20,7 +20,7 @@ use crate::run::carry_out::{heeded, skip_reason};
 use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
-use crate::run::perform::{Allowed, Judged, Performed, Performer, limits_of, not_started};
+use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
@@ -42,8 +42,7 @@ pub(crate) enum Started {
 impl Performer<'_, '_> {
     /// Starts a service when its turn has come, and returns when it is ready or over.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
-        let Answer { turn, waited } = self.take_turn(action)?;
-        self.clock.note_wait(waited);
+        let Answer { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
             Turn::Given(slot) => slot,
             Turn::Stopped => {
@@ -60,7 +59,9 @@ impl Performer<'_, '_> {
         let sinks = self.sinks_of(&scene)?;
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
-            None => self.launch_request(action, action.command.argv.clone(), &scene.environment, &output)?,
+            None => {
+                self.launch_request(action, (action.command.argv.clone(), &Attempts::default()), &scene.environment, &output)?
+            }
         };
         let request = match request {
             Ok(request) => request,
@@ -166,10 +167,11 @@ impl Performer<'_, '_> {
         output: &OutputDirectory,
     ) -> Result<Health, RunError> {
         let name = &scene.action.name;
-        let request = match self.launch_request(&scene.action, command.argv.clone(), &scene.environment, output)? {
-            Ok(request) => request,
-            Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
-        };
+        let request =
+            match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
+                Ok(request) => request,
+                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
+            };
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| RunError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
@@ -216,12 +218,12 @@ impl Performer<'_, '_> {
         let allowed = Allowed { timeout: action.timeout, of_the_run: None };
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         let mut files = self.keep_streams(action, &ended, names)?;
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, names)?);
+        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, (names, 1))?);
         self.directory.begin_sync();
         let has_served = outcome.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
         let observed = if has_served { Observed::Nothing } else { observed(service, life, &ended, port) };
-        let judged = Judged { observed, interpretation, ready_after };
+        let judged = Judged { observed, interpretation, earlier: Vec::new(), ready_after };
         let facts = self.over(action, ended, judged, &mut outcome);
         // That it was ready was told when it was.
         if outcome.classification.code != CategoryCode::Served {

@@ -1,0 +1,130 @@
+//! Which step starts next beside those that go on. Pure: a step is its place in the order of execution.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Action, ActionId};
+
+/// What a step must not go on beside, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Needs<T> {
+    /// The steps it comes after, by place.
+    pub(crate) after: Vec<usize>,
+    /// What no other step may use while it goes on.
+    pub(crate) alone_with: Vec<T>,
+}
+
+/// How far the steps are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Stand {
+    /// Those that have a result.
+    pub(crate) over: BTreeSet<usize>,
+    /// Those that were started and have none yet.
+    pub(crate) open: BTreeSet<usize>,
+}
+
+/// Returns the places of the steps that an action comes after. A need that is no step of the run holds nobody up.
+pub(crate) fn places_after(order: &[&Action], action: &Action) -> Vec<usize> {
+    let place = |id: &ActionId| order.iter().position(|other| other.id == *id);
+    action.after.iter().filter_map(place).collect()
+}
+
+/// Returns the step that starts next; none while nothing may. `limit` of them go on at once, 0 counts as 1.
+///
+/// It is the first in the order of execution that waits for no other and shares nothing with one that goes on. Where nothing goes on
+/// there always is one: steps that wait for each other start in their order, as they do one after the other.
+pub(crate) fn next<T: PartialEq>(steps: &[Needs<T>], stand: &Stand, limit: usize) -> Option<usize> {
+    if stand.open.len() >= limit.max(1) {
+        return None;
+    }
+    let is_left = |place: &usize| !stand.over.contains(place) && !stand.open.contains(place);
+    let is_shared = |one: &T| stand.open.iter().any(|open| steps[*open].alone_with.contains(one));
+    let may_start = |place: &usize| {
+        let step = &steps[*place];
+        step.after.iter().all(|needed| stand.over.contains(needed)) && !step.alone_with.iter().any(is_shared)
+    };
+    let mut left = (0..steps.len()).filter(is_left);
+    let first = left.clone().next().filter(|_| stand.open.is_empty());
+    left.find(may_start).or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    fn needs(after: &[usize], alone_with: &[u8]) -> Needs<u8> {
+        Needs { after: after.to_vec(), alone_with: alone_with.to_vec() }
+    }
+
+    fn stand(over: &[usize], open: &[usize]) -> Stand {
+        Stand { over: over.iter().copied().collect(), open: open.iter().copied().collect() }
+    }
+
+    #[test]
+    fn the_first_that_waits_for_nobody_starts_and_no_more_than_the_limit_go_on() {
+        let steps = [needs(&[], &[]), needs(&[0], &[]), needs(&[], &[7]), needs(&[], &[7]), needs(&[], &[])];
+        for (over, open, limit, expected) in [
+            (&[][..], &[][..], 2, Some(0)),
+            (&[], &[0], 2, Some(2)),
+            (&[], &[0], 1, None),
+            (&[], &[], 0, Some(0)),
+            (&[], &[0, 2], 3, Some(4)),
+            (&[0], &[2], 2, Some(1)),
+            (&[0, 1, 2, 4], &[], 9, Some(3)),
+            (&[0, 1, 2, 3, 4], &[], 9, None),
+        ] {
+            assert_eq!(next(&steps, &stand(over, open), limit), expected, "{over:?} {open:?} {limit}");
+        }
+    }
+
+    #[test]
+    fn steps_that_wait_for_each_other_start_when_nothing_else_goes_on() {
+        let steps = [needs(&[1], &[]), needs(&[0], &[]), needs(&[], &[])];
+        assert_eq!(next(&steps, &stand(&[], &[]), 2), Some(2));
+        assert_eq!(next(&steps, &stand(&[], &[2]), 2), None);
+        assert_eq!(next(&steps, &stand(&[2], &[]), 2), Some(0));
+    }
+
+    /// Steps of which each comes after some of those before it, as the order of execution has them.
+    fn ordered() -> impl Strategy<Value = Vec<Needs<u8>>> {
+        vec((vec(any::<usize>(), 0..3), vec(0_u8..4, 0..2)), 0..12).prop_map(|drawn| {
+            let of = |(place, (after, alone_with)): (usize, (Vec<usize>, Vec<u8>))| Needs {
+                after: after.into_iter().filter(|_| place > 0).map(|any| any % place.max(1)).collect(),
+                alone_with,
+            };
+            drawn.into_iter().enumerate().map(of).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_step_starts_once_after_its_needs_and_alone_with_what_is_its_own(
+            steps in ordered(),
+            limit in 0_usize..5,
+            ends in vec(any::<usize>(), 12),
+        ) {
+            let (mut stand, mut started, mut ends) = (Stand::default(), Vec::new(), ends.into_iter());
+            loop {
+                while let Some(place) = next(&steps, &stand, limit) {
+                    prop_assert!(steps[place].after.iter().all(|needed| stand.over.contains(needed)));
+                    for open in &stand.open {
+                        prop_assert!(!steps[*open].alone_with.iter().any(|one| steps[place].alone_with.contains(one)));
+                    }
+                    stand.open.insert(place);
+                    started.push(place);
+                    prop_assert!(stand.open.len() <= limit.max(1));
+                }
+                let Some(place) = stand.open.iter().nth(ends.next().unwrap_or(0) % stand.open.len().max(1)).copied() else { break };
+                stand.open.remove(&place);
+                stand.over.insert(place);
+            }
+            if limit < 2 {
+                prop_assert!(started.is_sorted(), "one at a time they keep their order: {started:?}");
+            }
+            started.sort_unstable();
+            prop_assert_eq!(started, (0..steps.len()).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Carries steps out side by side: `schedule` says which starts next, lanes supervise, and everything else happens here, in one thread.
+//!
+//! What becomes of the steps is told as it comes and returned in the order of execution. The first turn in the machine-wide queue is
+//! waited for; further ones are taken where they are free, so that nobody waits for others while holding what they wait for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use crate::config::HomeAccess;
+use crate::evidence::Slot;
+use crate::model::{Action, ActionPhase, DurationMs, Ended, StopReason};
+use crate::process::{LauncherHandle, SuperviseError};
+use crate::run::carry_out::{heeded, is_stopped, skip_reason};
+use crate::run::error::RunError;
+use crate::run::flow::Flow;
+use crate::run::perform::{Attempts, Lane, LaneOrder, LaneOver, Performed, Prepared, not_started, skipped};
+use crate::run::queue::{Answer, Turn};
+use crate::run::schedule::{Needs, Stand, next, places_after};
+use crate::run::steps::{Steps, note};
+
+/// So long nobody looks whether the run was stopped, or a turn has become free.
+const SLICE: Duration = Duration::from_millis(20);
+
+/// Steps that are carried out side by side.
+pub(crate) struct SideBySide<'s, 'w, 'c> {
+    steps: Steps<'s, 'w, 'c>,
+    limit: usize,
+    needs: Vec<Needs<PathBuf>>,
+    flow: Flow,
+    /// Those that go on. Dropped before anything else: nothing of them is alive when the run goes on to its end.
+    open: BTreeMap<usize, Open>,
+    /// Those that are to be carried out once more.
+    again: BTreeSet<usize>,
+    attempts: BTreeMap<usize, Attempts>,
+    results: BTreeMap<usize, Performed>,
+    /// Launchers of lanes on which nothing goes on.
+    idle: Vec<LauncherHandle>,
+    tell: Sender<LaneOver>,
+    told: Receiver<LaneOver>,
+}
+
+/// An attempt that goes on. The lane is the first to be dropped: what was put aside comes back when nothing is alive.
+struct Open {
+    lane: Lane,
+    prepared: Prepared,
+    _slot: Option<Slot>,
+    waited: Option<DurationMs>,
+    /// Whether it was asked to stop.
+    is_asked: bool,
+    /// Whether a launcher was gone before it could start it.
+    is_second_launcher: bool,
+}
+
+/// What came of trying to start a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tried {
+    /// It goes on, or is over already.
+    Done,
+    /// All turns are taken.
+    NoTurn,
+}
+
+impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
+    pub(crate) fn new(steps: Steps<'s, 'w, 'c>) -> Self {
+        let course = steps.course;
+        let settings = course.request.settings;
+        // Its changes lie in one directory that the kernel allows one mount at a time (`overlayfs`).
+        let home = (settings.sandbox.home == HomeAccess::Overlay).then(|| PathBuf::from("/"));
+        let needs = |action: &&Action| Needs {
+            after: places_after(&course.order, action),
+            alone_with: steps.performer.reports_in_the_project(action).into_iter().chain(home.clone()).collect(),
+        };
+        let needs = course.order.iter().map(needs).collect();
+        let limit = usize::try_from(settings.queue.max_parallel).unwrap_or(usize::MAX);
+        let (tell, told) = channel();
+        let (open, again, attempts) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let (results, idle, flow) = (BTreeMap::new(), Vec::new(), Flow::default());
+        Self { steps, limit, needs, flow, open, again, attempts, results, idle, tell, told }
+    }
+
+    /// Carries all of them out, and returns what became of them in the order of execution.
+    pub(crate) fn carry_out(mut self) -> Result<Vec<Performed>, RunError> {
+        while self.results.len() < self.needs.len() {
+            self.pass_stops_on();
+            self.start_what_may()?;
+            if self.open.is_empty() {
+                continue;
+            }
+            match self.told.recv_timeout(SLICE) {
+                Ok(over) => self.take(over)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => unreachable!("a sender is held here"),
+            }
+        }
+        Ok(self.results.into_values().collect())
+    }
+
+    fn action(&self, place: usize) -> &'s Action {
+        self.steps.course.order[place]
+    }
+
+    /// Asks what goes on to stop where the run is asked to. Each request is passed on: a second one kills.
+    fn pass_stops_on(&mut self) {
+        let control = self.steps.course.request.control;
+        let is_heeded = |reason: &StopReason| heeded(ActionPhase::Step).contains(reason);
+        let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
+        // Somebody else may have taken the request while something was about to start.
+        let in_force = control.in_force().filter(is_heeded);
+        for open in self.open.values_mut() {
+            let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);
+            requests.iter().copied().chain(missed).for_each(|reason| open.lane.stop(reason));
+            open.is_asked |= in_force.is_some();
+        }
+    }
+
+    fn start_what_may(&mut self) -> Result<(), RunError> {
+        loop {
+            let stand = Stand {
+                over: self.results.keys().copied().collect(),
+                open: self.open.keys().chain(&self.again).copied().collect(),
+            };
+            let again = self.again.first().copied();
+            let Some(place) = again.or_else(|| next(&self.needs, &stand, self.limit)) else { return Ok(()) };
+            if again.is_none()
+                && let Some(one) = self.steps.settle(self.action(place), &self.flow)
+            {
+                self.finish(place, one);
+            } else if self.try_to_start(place)? == Tried::NoTurn {
+                return Ok(());
+            }
+        }
+    }
+
+    fn try_to_start(&mut self, place: usize) -> Result<Tried, RunError> {
+        let action = self.action(place);
+        if !action.kind.starts_a_process() {
+            let one = self.steps.performer.perform(action)?;
+            self.finish(place, one);
+            return Ok(Tried::Done);
+        }
+        self.attempts.entry(place).or_insert_with(|| self.steps.performer.begin_attempts(action));
+        let control = self.steps.course.request.control;
+        let answer = if is_stopped(self.steps.course, action) {
+            Answer { turn: Turn::Stopped, waited: None }
+        } else if self.open.is_empty() {
+            self.steps.performer.next_turn(action)?
+        } else {
+            let Some(turn) = self.steps.performer.turn_at_once()? else { return Ok(Tried::NoTurn) };
+            Answer { turn, waited: None }
+        };
+        self.again.remove(&place);
+        let waited = answer.waited;
+        match answer.turn {
+            Turn::Given(slot) => self.start(place, slot, waited)?,
+            Turn::Stopped => self.note_attempt(place, Performed { waited, ..skipped(action, skip_reason(control)) }),
+        }
+        Ok(Tried::Done)
+    }
+
+    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), RunError> {
+        let action = self.action(place);
+        let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
+        if let Err(failure) = &prepared.launch.request {
+            let ended = not_started(failure.clone());
+            drop(slot);
+            return self.judge(place, prepared, ended, waited);
+        }
+        let lane = self.lane(place, &prepared)?;
+        let open = Open { lane, prepared, _slot: slot, waited, is_asked: false, is_second_launcher: false };
+        self.open.insert(place, open);
+        Ok(())
+    }
+
+    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, RunError> {
+        let action = self.action(place);
+        let request = prepared.launch.request.clone().expect("whoever has no program is not started");
+        let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
+        let launcher = match self.idle.pop() {
+            Some(launcher) => launcher,
+            None => self.steps.performer.lane_launcher()?,
+        };
+        Lane::start(action, order, launcher, self.tell.clone())
+    }
+
+    /// Takes what a lane has told.
+    fn take(&mut self, over: LaneOver) -> Result<(), RunError> {
+        let LaneOver { place, launcher, outcome } = over;
+        let mut open = self.open.remove(&place).expect("only what goes on ends");
+        if !launcher.is_lost() {
+            self.idle.push(launcher);
+        }
+        match outcome {
+            // Nothing was started, so a new one is asked.
+            Err(SuperviseError::LauncherGone) if !open.is_second_launcher => {
+                tracing::warn!("the launcher of a lane was gone and is started anew");
+                open.lane = self.lane(place, &open.prepared)?;
+                self.open.insert(place, Open { is_asked: false, is_second_launcher: true, ..open });
+                Ok(())
+            }
+            Err(source) => Err(RunError::Supervise { action: self.action(place).name.clone(), source }),
+            Ok(ended) => {
+                let Open { lane, prepared, _slot, waited, .. } = open;
+                // Nothing of it is alive any more: another action may start while this one is judged.
+                drop((lane, _slot));
+                self.judge(place, prepared, ended, waited)
+            }
+        }
+    }
+
+    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
+        let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
+        let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
+        self.note_attempt(place, Performed { waited, ..one });
+        Ok(())
+    }
+
+    fn note_attempt(&mut self, place: usize, one: Performed) {
+        let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
+        match self.steps.performer.note_attempt(action, attempts, one) {
+            Some(one) => self.finish(place, one),
+            None => {
+                self.again.insert(place);
+            }
+        }
+    }
+
+    fn finish(&mut self, place: usize, one: Performed) {
+        let action = self.action(place);
+        note(&mut self.flow, action, &one);
+        self.results.insert(place, one);
+    }
+}
+
+fn attempts_at(attempts: &mut BTreeMap<usize, Attempts>, place: usize) -> &mut Attempts {
+    attempts.get_mut(&place).expect("they begin when a step is tried to be started")
+}

@@ -1,0 +1,69 @@
+//! The steps of a run: which are carried out and which are settled without that; one after the other, or side by side.
+
+use crate::model::Action;
+use crate::report::SkipReason;
+use crate::run::carry_out::{Course, Prerequisites, is_stopped, skip_reason};
+use crate::run::error::RunError;
+use crate::run::flow::Flow;
+use crate::run::perform::{Performed, Performer};
+use crate::run::reuse::ReusableInputs;
+use crate::run::side_by_side::SideBySide;
+
+/// What steps are carried out with.
+pub(crate) struct Steps<'s, 'w, 'c> {
+    pub(crate) course: &'s Course<'s>,
+    pub(crate) performer: &'s mut Performer<'w, 'c>,
+    pub(crate) prerequisites: Prerequisites,
+    pub(crate) known: Option<&'s ReusableInputs>,
+}
+
+/// Carries the steps out, and returns what became of them in the order of execution.
+pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<Performed>, RunError> {
+    if steps.course.request.plan.parallel {
+        return SideBySide::new(steps).carry_out();
+    }
+    let mut flow = Flow::default();
+    let mut performed = Vec::with_capacity(steps.course.order.len());
+    for action in steps.course.order.iter().copied() {
+        let one = match steps.settle(action, &flow) {
+            Some(one) => one,
+            None => steps.performer.perform(action)?,
+        };
+        note(&mut flow, action, &one);
+        performed.push(one);
+    }
+    Ok(performed)
+}
+
+impl Steps<'_, '_, '_> {
+    /// Says what becomes of a step whose turn it is and which is not carried out; none: it is.
+    pub(crate) fn settle(&mut self, action: &Action, flow: &Flow) -> Option<Performed> {
+        let reason = if self.performer.is_out_of_time() {
+            SkipReason::RunTimedOut
+        } else if self.prerequisites == Prerequisites::Failed {
+            SkipReason::PrerequisiteFailed
+        } else if let Some(verdict) =
+            self.performer.earlier_verdict(action, self.known).filter(|_| !is_stopped(self.course, action))
+        {
+            // Also where the change does not trigger the check: then the run says something about it nevertheless.
+            return Some(self.performer.reuse(action, verdict));
+        } else if !self.course.selected.holds(&action.name) {
+            SkipReason::NotSelected
+        } else if let Some(reason) = flow.obstacle(action) {
+            reason
+        } else if is_stopped(self.course, action) {
+            skip_reason(self.course.request.control)
+        } else {
+            return None;
+        };
+        Some(self.performer.skip(action, reason))
+    }
+}
+
+/// Notes what became of a step.
+pub(crate) fn note(flow: &mut Flow, action: &Action, one: &Performed) {
+    match one.skipped() {
+        Some(reason) => flow.note_skipped(action, reason),
+        None => flow.note(action, one.outcome.as_ref()),
+    }
+}
