@@ -89,8 +89,14 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let report = run(&other, 1);
     let judged = &report["validationCriteriaEvaluation"]["expectedFailure"];
     assert_eq!(judged["reason"], "Declared as failing, and did not fail: `test_totals.py::test_gone`", "{judged}");
-    // A declaration is of the red phase: in GREEN of a started cycle the same test is to pass.
+    // What passed before is no new failure, whoever declares it.
     project.save("test_totals.py", TWO);
+    let report = run(&project, 1);
+    let reason = &report["stepExecution"]["results"][0]["classification"]["reason"];
+    let reason = reason.as_str().expect("it says why");
+    assert!(reason.contains("declared as failing, and passed before: `test_totals::test_half_even` in exec-"), "{reason}");
+    // A declaration is of the red phase: in GREEN of a started cycle the same test is to pass.
+    let project = Project::new().file(FILE, &declared).file("test_totals.py", TWO);
     project.proctor(["tdd", "start", "T117"]).success();
     let report = run(&project, 0);
     assert_eq!(
@@ -102,6 +108,45 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let report = run(&project, 1);
     assert_eq!(report["validationCriteriaEvaluation"].get("expectedFailure"), None, "{report}");
     assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
+}
+
+/// A command that names what was deleted is refused by pytest; that is no error of the command.
+#[test]
+fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
+    const BOTH: &str = "def test_total():\n    assert True\n\ndef test_sum():\n    assert True\n";
+    let rows: [(&str, &str, Option<&str>, &[&str]); 4] = [
+        ("tests/test_totals.py", "the file", None, &["tests.test_totals::test_total", "tests.test_totals::test_sum"]),
+        (
+            "tests/test_totals.py::test_sum",
+            "the test",
+            Some("def test_total():\n    assert True\n"),
+            &["tests.test_totals::test_sum"],
+        ),
+        ("tests", "the tests of the directory", Some(""), &["tests.test_totals::test_total", "tests.test_totals::test_sum"]),
+        ("-q --no-such-option", "nothing, and the command is wrong", Some(BOTH), &[]),
+    ];
+    for (arguments, what, left, missing) in rows {
+        let command = format!("{} -m pytest -q {arguments}", python_plain().display());
+        let project = Project::new().file("tests/test_totals.py", BOTH);
+        let project = project.file(FILE, &specification(&command, json!({}), Value::Null));
+        if !missing.is_empty() {
+            run(&project, 0);
+        }
+        match left {
+            Some(text) => project.save("tests/test_totals.py", text),
+            None => std::fs::remove_file(project.path().join("tests/test_totals.py")).expect("it is there"),
+        }
+        let report = run(&project, 1);
+        let result = &report["stepExecution"]["results"][0];
+        let names = result["classification"].get("missingTests").cloned().unwrap_or_else(|| json!([]));
+        let debt = &result["debtGeneration"]["shouldGenerate"];
+        let status = if missing.is_empty() { "EXECUTION_ERROR" } else { "TEST_FAILURE" };
+        assert_eq!(
+            (&result["status"], debt, names),
+            (&json!(status), &json!(!missing.is_empty()), json!(missing)),
+            "{what}: {result}"
+        );
+    }
 }
 
 /// A program of the bundled TypeScript and ESLint.

@@ -96,6 +96,8 @@ pub enum CategoryCode {
     ReviewRejected,
     /// A review has no verdict, and its retry has none either.
     NoVerdict,
+    /// The command names tests that passed before and are not there any more.
+    TestsMissing,
 }
 
 /// How one test ended.

@@ -120,6 +120,9 @@ pub struct Classification {
     /// How bad it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
+    /// Tests that passed in the last green run and are not there any more (addition, C07).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing_tests: Vec<String>,
     /// Whether it keeps the code from being compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compilation: Option<bool>,
@@ -296,6 +299,7 @@ impl Classification {
             is_tdd_red_phase: None,
             issue_type: None,
             severity: None,
+            missing_tests: Vec::new(),
             blocks_compilation: None,
             validation_tool: None,
             policy_applied: None,

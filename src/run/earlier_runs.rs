@@ -3,61 +3,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-
-use crate::evidence;
 use crate::model::{Digest, OverallResult, PlanNote, RunId, TestOutcome};
-use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, parse};
+use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts};
 use crate::run::request::RunRequest;
+use crate::run::test_history::{EarlierTest, RUNS};
 use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 
-/// So many runs back are looked at.
-const RUNS: u32 = 50;
-
 /// How many names a note lists before it only counts them.
 const NAMED: usize = 5;
-
-/// What is read of a record of tests; what else is in it is none of our business here.
-#[derive(Debug, Deserialize)]
-struct TestsRead {
-    results: ResultsRead,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultsRead {
-    test_results: Vec<TestRead>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TestRead {
-    full_name: String,
-    status: TestOutcome,
-}
 
 impl Workspace {
     /// Returns what earlier runs of the task show. What cannot be read of them shows nothing: it is no part of this run's verdict.
     pub(crate) fn notes_on_earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> Vec<PlanNote> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
-        let report = |run: &IndexedRun| {
-            let bytes = evidence::read_report(&self.store, project, task, &run.run_id).ok()?;
-            parse(&bytes).ok()
-        };
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
-        if let Some(last) = counted.first().and_then(|run| report(run)) {
+        if let Some(last) = counted.first().and_then(|run| self.report_of(request, run)) {
             notes.extend(other_programs(facts, &last));
         }
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed));
-        if let Some((run, green)) = green.and_then(|run| Some((*run, report(run)?))) {
-            let tests = |name: &str| {
-                let bytes = evidence::read_file(&self.store, project, task, &run.run_id, name).ok()??;
-                serde_json::from_slice::<TestsRead>(&bytes).ok()
-            };
-            notes.extend(facts.actions.iter().flat_map(|action| missing_tests(action, &green, &run.run_id, &tests)));
+        if let Some((run, green)) = green.and_then(|run| Some((*run, self.report_of(request, run)?))) {
+            let before = |action: &ActionFacts| self.tests_of(request, run, &green, &action.action.name);
+            notes.extend(facts.actions.iter().flat_map(|action| missing_tests(action, &run.run_id, || before(action))));
         }
         notes
     }
@@ -103,19 +72,12 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
 }
 
 /// Says which tests that passed in the last green run are gone, or do not run any more.
-fn missing_tests(
-    facts: &ActionFacts,
-    green: &ExecutionReportV2,
-    run: &RunId,
-    tests: &dyn Fn(&str) -> Option<TestsRead>,
-) -> Vec<PlanNote> {
+fn missing_tests(facts: &ActionFacts, run: &RunId, before: impl FnOnce() -> Option<Vec<EarlierTest>>) -> Vec<PlanNote> {
     let ActionDisposition::Executed(executed) = &facts.disposition else { return Vec::new() };
     let cases = &executed.interpretation.cases;
-    let earlier = green.step_execution.results.iter().find(|result| result.name == facts.action.name);
-    let record = earlier.and_then(|result| result.evidence_files.iter().rfind(|name| name.ends_with("-test-results.json")));
-    let (false, Some(before)) = (cases.is_empty(), record.and_then(|name| tests(name))) else { return Vec::new() };
+    let Some(before) = before().filter(|_| !cases.is_empty()) else { return Vec::new() };
     let now: BTreeMap<String, TestOutcome> = cases.iter().map(|case| (case.full_name.clone(), case.status)).collect();
-    let passed = before.results.test_results.into_iter().filter(|test| test.status == TestOutcome::Passed);
+    let passed = before.into_iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());
     for test in passed {
         match now.get(&test.full_name) {

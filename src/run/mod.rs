@@ -62,6 +62,7 @@ mod steps;
 mod surroundings;
 mod task_list;
 mod test_facts;
+mod test_history;
 #[cfg(test)]
 mod testing;
 mod tool_version;

@@ -288,6 +288,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> verdict::Outcome {
+        let expected_failure = self.course.expected_failure();
+        let history = self.workspace.test_history(self.course.request, expected_failure, action, ended, interpretation);
         verdict::classify(&verdict::ActionFacts {
             action,
             end: &ended.end,
@@ -296,7 +298,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             phase: self.course.phase(),
             cycle_started: self.course.in_cycle(),
             run_timeout: allowed.of_the_run,
-            expected_failure: self.course.expected_failure(),
+            expected_failure,
+            history: &history,
         })
     }
 

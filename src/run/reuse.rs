@@ -106,6 +106,7 @@ pub(crate) fn is_settled(code: CategoryCode) -> bool {
         | CategoryCode::ExpectedExit
         | CategoryCode::UnexpectedExit => true,
         CategoryCode::CollectionError
+        | CategoryCode::TestsMissing
         | CategoryCode::ConftestError
         | CategoryCode::Interrupted
         | CategoryCode::InternalError

@@ -35,7 +35,7 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
-pub use pytest::{ControlPreparation, interpret_control, may_have_control, prepare_control};
+pub use pytest::{ControlPreparation, interpret_control, may_have_control, not_found, prepare_control};
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 

@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
+use crate::verdict::history::TestHistory;
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::red::mark_red;
@@ -37,6 +38,8 @@ pub struct ActionFacts<'a> {
     pub run_timeout: Option<Duration>,
     /// The failure that is expected of the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
+    /// What earlier runs show about its tests.
+    pub history: &'a TestHistory,
 }
 
 /// What one action amounts to.
@@ -58,8 +61,14 @@ pub struct Outcome {
 
 /// Judges one action.
 pub fn classify(facts: &ActionFacts<'_>) -> Outcome {
-    let (code, doubt) = proven_category(facts);
+    let (mut code, mut doubt) = proven_category(facts);
+    let mut missing_tests = Vec::new();
+    if let Some((missing, words)) = facts.history.category(code) {
+        (code, doubt) = (missing, Some(words));
+        missing_tests = facts.history.missing_tests();
+    }
     let mut outcome = if code == CategoryCode::Findings { of_findings(facts) } else { of_row(row_of(code), doubt, facts) };
+    outcome.classification.missing_tests = missing_tests;
     if facts.action.phase == ActionPhase::Prerequisite && outcome.classification.category != ResultType::Success {
         rewrite_prerequisite(&mut outcome, facts.action);
     }

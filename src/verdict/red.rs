@@ -64,7 +64,7 @@ fn declared(facts: &ActionFacts<'_>) -> Declared {
     if results.failures.is_empty() || results.counts.failed != results.failures.len() as u64 {
         return Declared::More(format!("{} failed, and {} are named", results.counts.failed, results.failures.len()));
     }
-    Declared::All
+    facts.history.no_new_failure().map_or(Declared::All, Declared::More)
 }
 
 /// Returns names for a sentence: the first few, and how many more there are.

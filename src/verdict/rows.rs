@@ -97,7 +97,7 @@ const FILE_FAILURE: Row =
 const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 44] = [
+const ROWS: [Row; 45] = [
     Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
@@ -374,11 +374,18 @@ const ROWS: [Row; 44] = [
         recoverable: Some("Look at the reviewer's output and run the review again by hand"),
         ..EXECUTION_ERROR
     },
+    Row {
+        code: CategoryCode::TestsMissing,
+        title: "Tests Are Missing",
+        message: "Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.",
+        recoverable: Some("Bring back the tests the reason names"),
+        ..TEST_FAILURE
+    },
 ];
 
 /// [`row_of`] indexes by the code's place in its enum.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::NoVerdict as usize + 1);
+    assert!(ROWS.len() == CategoryCode::TestsMissing as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -428,9 +435,9 @@ mod tests {
             C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
             C::FileValid | C::FileMissing | C::FileInvalid => {}
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
-            C::ReviewApproved | C::ReviewRejected | C::NoVerdict => {}
+            C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing => {}
         }
-        C::NoVerdict
+        C::TestsMissing
     }
 
     #[test]
@@ -459,6 +466,7 @@ mod tests {
         let untested = Some((DebtCategory::ValidationMissing, Severity::High));
         assert_eq!(debt(CategoryCode::NoTestsCollected), untested);
         assert_eq!(debt(CategoryCode::NoTestsExecuted), untested);
+        assert_eq!(debt(CategoryCode::TestsMissing), untested);
         assert_eq!(debt(CategoryCode::CollectionError), untested);
         assert_eq!(debt(CategoryCode::CoverageBelowTarget), Some((DebtCategory::ValidationMissing, Severity::Medium)));
         assert_eq!(debt(CategoryCode::TestsFailed), Some((DebtCategory::BusinessLogicError, Severity::High)));

@@ -185,6 +185,7 @@ fn code_words(result: &ActionResultV2) -> String {
         | CategoryCode::Interrupted
         | CategoryCode::InternalError
         | CategoryCode::UsageError
+        | CategoryCode::TestsMissing
         | CategoryCode::ToolNotFound
         | CategoryCode::NotStarted
         | CategoryCode::ReportMissing
@@ -291,6 +292,7 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::CoverageBelowTarget
         | CategoryCode::NoTestsCollected
         | CategoryCode::NoTestsExecuted
+        | CategoryCode::TestsMissing
         | CategoryCode::MaxWarnings
         | CategoryCode::ToolNotFound
         | CategoryCode::NotStarted

@@ -19,6 +19,7 @@ use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
+pub use seen::not_found;
 use seen::{Seen, Tally};
 
 /// Judges a pytest run that ended by itself.

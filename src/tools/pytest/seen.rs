@@ -127,6 +127,13 @@ fn complaint(stderr: &str) -> Option<String> {
     refusal.or_else(error).or_else(|| lines().next_back()).map(str::to_owned)
 }
 
+/// Returns the paths and node ids that pytest says it did not find, as they were written, in its standard error.
+pub fn not_found(stderr: &str) -> Vec<String> {
+    // An id is told by its absolute path.
+    let said = |line: &str| Some(line.trim().strip_prefix("ERROR: ")?.split_once("not found: ")?.1.trim().to_owned());
+    stderr.lines().filter_map(said).filter(|path| !path.is_empty()).collect()
+}
+
 impl Tally {
     /// Counts a report's tests.
     pub(super) fn of(document: Document) -> Self {

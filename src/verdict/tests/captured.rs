@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    ActionEnd, ActionPhase, Blocking, CategoryCode, DebtCategory, Interpretation, ResultType, Severity, SpawnFailure, Tool,
-    ToolClass,
+    Action, ActionEnd, ActionPhase, Blocking, CategoryCode, DebtCategory, Interpretation, ResultType, RunId, Severity,
+    SpawnFailure, Tool, ToolClass,
 };
 use crate::tools::captured;
-use crate::verdict::Outcome;
-use crate::verdict::tests::{action, exited, judge, plain, policy};
+use crate::verdict::tests::{action, exited, judge, judge_after, plain, policy};
+use crate::verdict::{Outcome, TestHistory, VanishedTests};
 
 /// Judges a captured output under the default policy of its tool.
 fn outcome(path: &str) -> Outcome {
@@ -17,10 +17,18 @@ fn outcome(path: &str) -> Outcome {
     of(tool, &exited(code), &interpretation)
 }
 
+/// The same, with runs before it.
+fn outcome_after(history: &TestHistory, path: &str) -> Outcome {
+    let (tool, code, interpretation) = captured(path);
+    judge_after(history, &step(tool), &exited(code), &interpretation)
+}
+
 fn of(tool: Tool, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
-    let mut step = action(tool, ActionPhase::Step);
-    step.policy = tool.default_strategy().map(policy);
-    judge(&step, end, interpretation)
+    judge(&step(tool), end, interpretation)
+}
+
+fn step(tool: Tool) -> Action {
+    Action { policy: tool.default_strategy().map(policy), ..action(tool, ActionPhase::Step) }
 }
 
 /// Returns what a table of this file compares: type, code, and category of the debt.
@@ -91,6 +99,35 @@ fn c07_only_tests_that_ran_and_failed_say_so() {
     }
     let killed = of(Tool::Pytest, &ActionEnd::Signalled { signal: 11 }, &captured("pytest/9.2.0/pass.txt").2);
     assert_eq!(seen(&killed), (ExecutionError, C::Signalled, Some(IntegrationFailure)));
+}
+
+/// Whoever deletes a test does not make its failure an error of the command, which is no debt.
+#[test]
+fn c07_tests_that_were_there_and_vanished_are_missing_tests() {
+    use CategoryCode as C;
+    let run: RunId = RunId::try_from("exec-20260304T093000.120Z-000042".to_owned()).expect("a run id");
+    let vanished = VanishedTests { run, tests: vec!["tests.test_a::test_x".to_owned()] };
+    let history = TestHistory { vanished: Some(vanished), ..TestHistory::default() };
+    for (path, code, before) in [
+        ("pytest/9.2.0/unknown-option.txt", C::TestsMissing, C::UsageError),
+        ("pytest/9.2.0/no-tests.txt", C::NoTestsCollected, C::NoTestsCollected),
+        // What says something of tests that ran, or of a tool that could not, stays what it is.
+        ("pytest/9.2.0/fail.txt", C::TestsFailed, C::TestsFailed),
+        ("pytest/9.2.0/syntax-error.txt", C::CollectionError, C::CollectionError),
+        ("pytest/9.2.0/internal-error.txt", C::InternalError, C::InternalError),
+    ] {
+        let outcome = outcome_after(&history, path);
+        assert_eq!((outcome.classification.code, self::outcome(path).classification.code), (code, before), "{path}");
+        let is_about_it = matches!(before, C::UsageError | C::NoTestsCollected);
+        assert_eq!(!outcome.classification.missing_tests.is_empty(), is_about_it, "{path}");
+        if is_about_it {
+            let reason =
+                "What passed in exec-20260304T093000.120Z-000042 is not there any more: `tests.test_a::test_x`; bring it back";
+            assert_eq!((outcome.classification.category, outcome.blocking), (ResultType::TestFailure, Blocking::Blocks));
+            assert_eq!((outcome.classification.reason.as_str(), outcome.debt.should_generate), (reason, true));
+            assert_eq!(outcome.classification.missing_tests, ["tests.test_a::test_x"]);
+        }
+    }
 }
 
 /// As E4 amends it: a usage error is an EXECUTION_ERROR whose cure is the specification, and no debt.

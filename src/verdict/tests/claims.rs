@@ -7,7 +7,7 @@ use crate::model::{
     FindingLevel, HttpRequest, Interpretation, Phase, ResultType, Tool,
 };
 use crate::verdict::tests::{action, diagnostic, exited, judge, plain, policy, service, timed_out, with_policy};
-use crate::verdict::{ActionFacts, classify};
+use crate::verdict::{ActionFacts, TestHistory, classify};
 
 fn look_at_a_file() -> Action {
     let kind = ActionKind::FileValidation(FileValidation { path: "dist/app.js".to_owned(), check: FileCheck::Exists });
@@ -57,6 +57,7 @@ fn a_time_out_of_the_run_as_a_whole_is_named_and_an_actions_own_is_not_taken_for
             cycle_started: false,
             run_timeout,
             expected_failure: None,
+            history: &TestHistory::default(),
         };
         classify(&facts).classification.reason
     };

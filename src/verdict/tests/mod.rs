@@ -21,7 +21,7 @@ use crate::model::{
     EvidenceCapture, FindingLevel, Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Reuse, Service,
     StopReason, StopStage, TestFailure, TestResults, Tool, ToolPolicy,
 };
-use crate::verdict::{ActionFacts, Outcome, classify};
+use crate::verdict::{ActionFacts, Outcome, TestHistory, classify};
 
 fn action(tool: Tool, phase: ActionPhase) -> Action {
     Action {
@@ -92,9 +92,26 @@ fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> O
 }
 
 fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
+    judge_with(&TestHistory::default(), action, end, interpretation, (phase, cycle_started))
+}
+
+/// Judges an action of which earlier runs show something.
+fn judge_after(history: &TestHistory, action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
+    judge_with(history, action, end, interpretation, (Phase::Green, false))
+}
+
+fn judge_with(
+    history: &TestHistory,
+    action: &Action,
+    end: &ActionEnd,
+    interpretation: &Interpretation,
+    (phase, cycle_started): (Phase, bool),
+) -> Outcome {
     let duration = DurationMs(10_050);
     let (run_timeout, expected_failure) = (None, None);
-    classify(&ActionFacts { action, end, duration, interpretation, phase, cycle_started, run_timeout, expected_failure })
+    let facts =
+        ActionFacts { action, end, duration, interpretation, phase, cycle_started, run_timeout, expected_failure, history };
+    classify(&facts)
 }
 
 fn plain(category: CategoryCode) -> Interpretation {

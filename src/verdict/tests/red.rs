@@ -2,13 +2,13 @@
 
 use crate::model::{
     ActionEnd, ActionPhase, ActionType, Blocking, CategoryCode, CommandExit, CompletionStatus, CriteriaEvaluation, DurationMs,
-    ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase, ResultType, TaskCondition, TaskCriteria,
-    TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
+    ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase, ResultType, RunId, TaskCondition,
+    TaskCriteria, TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
 };
 use crate::verdict::tests::{action, exited, plain, tests, timed_out};
 use crate::verdict::{
-    ActionFacts, CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, SeenAction, classify, command_exit,
-    judge_criteria, judge_run,
+    ActionFacts, CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, SeenAction, TestHistory, classify,
+    command_exit, judge_criteria, judge_run,
 };
 
 /// The names that [`tests`] gives its failures.
@@ -18,6 +18,16 @@ fn declared(names: &[usize]) -> ExpectedFailure {
 
 /// Judges a run of one step, and the declaration with it.
 fn run(
+    expected: &ExpectedFailure,
+    end: &ActionEnd,
+    interpretation: &Interpretation,
+) -> (Outcome, RunVerdict, CriteriaEvaluation) {
+    run_after(&TestHistory::default(), expected, end, interpretation)
+}
+
+/// The same, with runs before it.
+fn run_after(
+    history: &TestHistory,
     expected: &ExpectedFailure,
     end: &ActionEnd,
     interpretation: &Interpretation,
@@ -32,6 +42,7 @@ fn run(
         cycle_started: true,
         run_timeout: None,
         expected_failure: Some(expected),
+        history,
     });
     let result = RunResult { phase: ActionPhase::Step, disposition: Disposition::Executed(&outcome) };
     let mut verdict = judge_run(&[result], &RunFlow::Finished);
@@ -123,6 +134,28 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork, "{what}");
         let succeeded = outcome.classification.category == ResultType::Success;
         assert_eq!(outcome.debt.should_generate, !succeeded, "{what}: what is not as declared keeps its debt");
+    }
+}
+
+#[test]
+fn c06_a_test_that_passed_before_is_no_new_failure() {
+    let passed_before = |names: &[usize]| {
+        let run: RunId = RunId::try_from("exec-20260304T093000.120Z-000042".to_owned()).expect("a run id");
+        let passed_before = declared(names).tests.into_iter().map(|name| (name, run.clone())).collect();
+        TestHistory { passed_before, vanished: None }
+    };
+    let both = declared(&[0, 1]);
+    for (names, says) in [
+        (&[0][..], "declared as failing, and passed before: `tests.test_quote.test_0` in exec-20260304T093000.120Z-000042"),
+        (&[0, 1][..], "in exec-20260304T093000.120Z-000042, and 1 more did"),
+    ] {
+        let (outcome, verdict, evaluation) =
+            run_after(&passed_before(names), &both, &exited(1), &tests(CategoryCode::TestsFailed, 3, 2));
+        assert!(outcome.classification.reason.contains(says), "{}", outcome.classification.reason);
+        assert_eq!(outcome.classification.is_expected_failure, Some(false));
+        assert_eq!((outcome.blocking, outcome.debt.should_generate), (Blocking::Blocks, true));
+        assert!(!evaluation.expected_failure.expect("one was declared").met);
+        assert_eq!(verdict.overall_result, Some(OverallResult::Failed));
     }
 }
 

@@ -1,0 +1,84 @@
+//! What a task of 1,000 actions costs: `proctor plan` from its start to its end, and `proctor run` of 1,000 times `true`, each isolated and
+//! with evidence of its own: `cargo bench --bench many_actions`. Fails above 100 ms for the plan and 4 ms for an action.
+//!
+//! `PROCTOR_BENCH_ROUNDS` says how often each is done.
+
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const ACTIONS: usize = 1000;
+const ROUNDS: usize = 3;
+const MOST_FOR_THE_PLAN: Duration = Duration::from_millis(100);
+const MOST_FOR_AN_ACTION: Duration = Duration::from_millis(4);
+
+fn main() -> ExitCode {
+    let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
+    // Beside the build, not in the temporary directory, which may be in memory.
+    let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+    let (project, home) = (root.path().join("project"), root.path().join("home"));
+    for directory in [&project, &home] {
+        fs::create_dir_all(directory).expect("the directory is ours");
+    }
+    let specification = serde_json::to_string_pretty(&specification(&project)).expect("it is JSON");
+    fs::write(project.join("proctor.spec.json"), specification).expect("the directory is ours");
+    let median_of = |arguments: &[&str]| {
+        let mut times: Vec<Duration> = (0..rounds).map(|_| time(&project, &home, arguments)).collect();
+        times.sort();
+        times[times.len() / 2]
+    };
+    // The first run registers the project and fills caches.
+    time(&project, &home, &["run", "--task", "T001"]);
+    let plan = median_of(&["plan", "--task", "T001", "--json"]);
+    let run = median_of(&["run", "--task", "T001"]);
+    let each = run / u32::try_from(ACTIONS).expect("it is 1000");
+    println!(
+        "{ACTIONS} actions, median of {rounds}: plan {} ms, run {} ms, {} µs each",
+        plan.as_millis(),
+        run.as_millis(),
+        each.as_micros()
+    );
+    if plan <= MOST_FOR_THE_PLAN && each <= MOST_FOR_AN_ACTION { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Carries one command out, which must succeed.
+fn time(project: &Path, home: &Path, arguments: &[&str]) -> Duration {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proctor"));
+    command.args(arguments).current_dir(project).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home);
+    let start = Instant::now();
+    let output = command.output().expect("proctor can be started");
+    let time = start.elapsed();
+    assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    time
+}
+
+fn specification(project: &Path) -> Value {
+    let numbers = || 1..=ACTIONS;
+    let step = |number: usize| {
+        json!({
+            "actionId": format!("STEP.{number}"), "type": "TERMINAL_COMMAND", "description": "one of a thousand",
+            "parameters": { "command": "/bin/true" }, "timeout": 60_000,
+        })
+    };
+    let order: Vec<String> = numbers().map(|number| format!("STEP.{number}")).collect();
+    json!({
+        "schemaVersion": "2.0.0",
+        "metadata": { "projectName": "parts", "sprintId": "SPRINT_1", "generatedAt": "2026-02-11T08:00:00.000Z", "generatedBy": "bench" },
+        "globalConfiguration": { "workspaceRoot": project, "evidenceDirectory": "evidence" },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND"] },
+        "tasks": { "T001": {
+            "taskId": "T001", "title": "Every part is right", "description": "Starts one program a thousand times, each time by itself.",
+            "testExecution": { "steps": numbers().map(step).collect::<Vec<Value>>() },
+            "validationCriteria": { "successConditions": [
+                { "condition": format!("STEP.{ACTIONS}.exitCode === 0"), "description": "the last one ran" },
+            ] },
+            "completionCriteria": { "allStepsMustPass": true },
+            "executionWorkflow": { "executionOrder": order },
+        } },
+    })
+}
