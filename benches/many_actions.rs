@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         fs::create_dir_all(directory).expect("the directory is ours");
     }
     let specification = serde_json::to_string_pretty(&specification(&project)).expect("it is JSON");
-    fs::write(project.join("proctor.spec.json"), specification).expect("the directory is ours");
+    fs::write(project.join("test-specification.json"), specification).expect("the directory is ours");
     let median_of = |arguments: &[&str]| {
         let mut times: Vec<Duration> = (0..rounds).map(|_| time(&project, &home, arguments)).collect();
         times.sort();
@@ -62,7 +62,7 @@ fn specification(project: &Path) -> Value {
     let step = |number: usize| {
         json!({
             "actionId": format!("STEP.{number}"), "type": "TERMINAL_COMMAND", "description": "one of a thousand",
-            "parameters": { "command": "/bin/true" }, "timeout": 60_000,
+            "parameters": { "command": "/bin/true", "workingDirectory": project }, "timeout": 60_000,
         })
     };
     let order: Vec<String> = numbers().map(|number| format!("STEP.{number}")).collect();

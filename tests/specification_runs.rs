@@ -186,10 +186,18 @@ fn c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top() {
     let checked = project.proctor(["check", "--json"]).status(4).json();
     assert_eq!(checked["errors"], errors.len(), "`check` says as many");
     let summary = &report["executionSummary"];
-    assert_eq!((&summary["overallStatus"], &summary["actionCounts"]["total"]), (&json!("SPECIFICATION_ERROR"), &json!(0)));
+    assert_eq!((&summary["overallStatus"], &summary["actionCounts"]["total"]), (&json!("SPECIFICATION_ERROR"), &json!(3)));
+    assert_eq!((&summary["actionCounts"]["executed"], &summary["actionResults"]["SPECIFICATION_ERROR"]), (&json!(0), &json!(3)));
+    for list in ["prerequisiteExecution", "stepExecution", "cleanupExecution"] {
+        let entries = report[list]["results"].as_array().expect("a list");
+        assert!(
+            matches!(&entries[..], [entry] if entry["disposition"] == "INVALID" && entry["status"] == "SPECIFICATION_ERROR"),
+            "{list}"
+        );
+    }
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
-    assert_eq!((&report["stepExecution"]["results"], &report["testSpecification"]["file"]), (&json!([]), &json!(FILE)));
+    assert_eq!(report["testSpecification"]["file"], FILE);
 
     let said = project.proctor(["run", "--task", "T117"]).status(4);
     assert!(said.stdout.starts_with("SPECIFICATION ERROR · evidence/T117/execution-report.json"), "{}", said.snapshot());

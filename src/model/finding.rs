@@ -98,6 +98,8 @@ pub enum CategoryCode {
     NoVerdict,
     /// The command names tests that passed before and are not there any more.
     TestsMissing,
+    /// The specification of the action is wrong; nothing was run.
+    SpecificationInvalid,
 }
 
 /// How one test ended.

@@ -120,6 +120,9 @@ pub struct Classification {
     /// How bad it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
+    /// What is wrong with the action's specification.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub validation_errors: Vec<String>,
     /// Tests that passed in the last green run and are not there any more (addition, C07).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
@@ -299,6 +302,7 @@ impl Classification {
             is_tdd_red_phase: None,
             issue_type: None,
             severity: None,
+            validation_errors: Vec::new(),
             missing_tests: Vec::new(),
             blocks_compilation: None,
             validation_tool: None,

@@ -13,7 +13,8 @@ use crate::report::redact::redact_cut_start;
 use crate::report::wire::names;
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, AttemptV2, DiagnosticsV2, DispositionV2,
-    ExecutedFacts, ImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text, redact_document,
+    ExecutedFacts, ImpactV2, PrerequisiteImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
+    redact_document,
 };
 
 /// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
@@ -254,9 +255,10 @@ fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) 
     }
     let steps = || all.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
     let skipped = steps().filter(|facts| facts.disposition == ActionDisposition::Skipped(SkipReason::PrerequisiteFailed)).count();
-    (skipped > 0).then(|| ImpactV2 {
+    let impact = || PrerequisiteImpactV2 {
         subsequent_steps_skipped: skipped as u64,
         test_execution_aborted: skipped == steps().count(),
         reason: format!("the checks need `{}`, which did not succeed", action.name),
-    })
+    };
+    (skipped > 0).then(|| ImpactV2::Prerequisite(impact()))
 }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, AgentAction, Blocking, Classification, CompletionStatus, CriteriaEvaluation, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, KilledBy, NextNode, Observed,
-    OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType, RouteEntry, RunId,
-    TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, ActionId, ActionPhase, ActionType, AgentAction, Blocking, Classification, CompletionStatus, CriteriaEvaluation,
+    DebtGeneration, Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel,
+    KilledBy, NextNode, Observed, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
+    ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
     ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason, SpecificationErrorV2,
@@ -84,6 +84,8 @@ pub struct RefusalFacts {
     pub file: String,
     /// What is wrong with it, in the order of the file.
     pub errors: Vec<SpecificationErrorV2>,
+    /// The actions of the task that errors stand in, as far as they can be read.
+    pub invalid: Vec<InvalidFacts>,
     /// The tree it was read in.
     pub tree: TreeDigest,
     /// What could not take part in the tree's digest.
@@ -100,6 +102,36 @@ pub struct RefusalFacts {
     pub reason: String,
     /// Whether the task may be ticked off.
     pub completion: CompletionFacts,
+}
+
+/// An action that was not run, because its specification is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidFacts {
+    /// Its phase.
+    pub phase: ActionPhase,
+    /// Its id, or the one that its place gives it.
+    pub id: ActionId,
+    /// Its type.
+    pub action_type: ActionType,
+    /// What it says of itself.
+    pub description: String,
+    /// The command, request or file it is about.
+    pub subject: String,
+    /// What is wrong; places are counted from the action.
+    pub errors: Vec<SpecificationErrorV2>,
+    /// What that amounts to.
+    pub outcome: InvalidOutcome,
+}
+
+/// What an action amounts to whose specification is wrong, judged elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidOutcome {
+    /// Why it is what it is.
+    pub classification: Classification,
+    /// Whether it becomes a debt item.
+    pub debt: DebtGeneration,
+    /// What to do about it.
+    pub agent_action: AgentAction,
 }
 
 /// What became of one action.

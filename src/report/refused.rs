@@ -1,11 +1,11 @@
 //! The report of a run that was refused: the task's specification has errors, so nothing was run (C10, C78).
 
-use crate::model::{OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
+use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION, build_issue, unsealed};
 use crate::report::{
-    ActionCountsV2, ActionResultsV2, CleanupExecutionV2, CompletionV2, CustodyV2, ExecutionReportV2, ExecutionSummaryV2,
-    PrerequisiteExecutionV2, ProjectV2, RefusalFacts, RunStartDetailsV1, StepExecutionV2, TestSpecificationV2, TreeV2,
-    ValidationCriteriaV2,
+    ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionResultV2, ActionResultsV2, CleanupExecutionV2, CompletionV2,
+    CustodyV2, DispositionV2, ExecutionReportV2, ExecutionSummaryV2, ImpactV2, InvalidFacts, PrerequisiteExecutionV2, ProjectV2,
+    RefusalFacts, RunStartDetailsV1, SchemaValidationV2, StepExecutionV2, TestSpecificationV2, TreeV2, ValidationCriteriaV2,
 };
 
 /// Returns what the start record of such a run says.
@@ -23,10 +23,11 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 
 /// Returns the report of a run that carried nothing out, because the specification of its task is wrong.
 ///
-/// It has no entries of actions: of a specification that cannot be read nobody knows what they are. Where each error stands, its
-/// entry in `specificationErrors` says, in the prerequisites and the cleanup too (C78). The tree was looked at once, before: no
+/// Of its actions those have entries that errors stand in and whose type can be read; every error is in `specificationErrors`, with
+/// its place, also those of the prerequisites and the cleanup (C78). The tree was looked at once, before: no
 /// process ran that could have changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
+    let of = |phase| facts.invalid.iter().filter(|action| action.phase == phase).map(build_invalid).collect();
     ExecutionReportV2 {
         report_version: REPORT_VERSION.to_owned(),
         generated_at: ended,
@@ -41,13 +42,16 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
             start_time: facts.started,
             end_time: Some(ended),
             total_duration: Some(facts.duration),
-            action_counts: Some(ActionCountsV2::default()),
-            action_results: Some(ActionResultsV2::default()),
+            action_counts: Some(counts(&facts.invalid)),
+            action_results: Some(ActionResultsV2 {
+                specification_error: facts.invalid.len() as u64,
+                ..ActionResultsV2::default()
+            }),
             test_results: None,
         },
-        prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: Vec::new() },
-        step_execution: StepExecutionV2 { results: Vec::new() },
-        cleanup_execution: CleanupExecutionV2 { executed: Some(false), results: Vec::new() },
+        prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: of(ActionPhase::Prerequisite) },
+        step_execution: StepExecutionV2 { results: of(ActionPhase::Step) },
+        cleanup_execution: CleanupExecutionV2 { executed: Some(false), results: of(ActionPhase::Cleanup) },
         validation_criteria_evaluation: ValidationCriteriaV2 {
             success_conditions: None,
             failure_conditions: None,
@@ -89,6 +93,56 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
         notes: Vec::new(),
         evidence_files: Vec::new(),
         authenticity: unsealed(run_id.clone(), Some(facts.process_id)),
+    }
+}
+
+/// None of them was run, so none is among the executed ones (C62).
+fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
+    let in_phase = |phase| invalid.iter().filter(|action| action.phase == phase).count() as u64;
+    ActionCountsV2 {
+        total: invalid.len() as u64,
+        prerequisites: in_phase(ActionPhase::Prerequisite),
+        steps: in_phase(ActionPhase::Step),
+        cleanup: in_phase(ActionPhase::Cleanup),
+        ..ActionCountsV2::default()
+    }
+}
+
+/// The entry of an action that was not run, because its specification is wrong (seed 004, example 6).
+fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
+    let errors = facts.errors.clone();
+    ActionResultV2 {
+        action_id: facts.id.clone(),
+        name: facts.id.to_string(),
+        action_type: facts.action_type,
+        // No output was read.
+        tool: String::new(),
+        disposition: DispositionV2::Invalid,
+        skip_reason: None,
+        status: Some(facts.outcome.classification.category),
+        blocking: Some(true),
+        description: facts.description.clone(),
+        command: facts.subject.clone(),
+        duration: None,
+        evidence: None,
+        evidence_files: Vec::new(),
+        reused: None,
+        attempts: None,
+        flaky: None,
+        earlier_attempts: Vec::new(),
+        result: Some(ActionOutcomeV2 {
+            executed: Some(false),
+            schema_validation: Some(SchemaValidationV2 { valid: false, errors }),
+            ..ActionOutcomeV2::default()
+        }),
+        classification: Some(facts.outcome.classification.clone()),
+        root_cause: None,
+        impact: Some(ImpactV2::Action(ActionImpactV2 {
+            action_skipped: true,
+            reason: "Cannot execute invalid specification".to_owned(),
+        })),
+        debt_generation: Some(facts.outcome.debt.clone()),
+        agent_action: Some(facts.outcome.agent_action.clone()),
     }
 }
 

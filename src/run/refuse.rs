@@ -7,17 +7,17 @@ use crate::evidence::{DurableStep, RunDirectory, Sealing};
 use crate::model::{CommandExit, OverallStatus, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
 use crate::report::{
-    CompletionFacts, EXECUTION_REPORT_FILE, RefusalFacts, SpecificationErrorV2, attested, refused_report, refused_start,
-    seal_hash, to_bytes,
+    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, InvalidOutcome, RefusalFacts, SpecificationErrorV2, attested,
+    refused_report, refused_start, seal_hash, to_bytes,
 };
 use crate::run::error::RunError;
 use crate::run::progress::Progress;
 use crate::run::request::{Scope, Sealed, Settings};
 use crate::run::specifications::TaskError;
 use crate::run::workspace::Workspace;
-use crate::spec::specification::SpecificationFault;
+use crate::spec::specification::{InvalidAction, SpecificationFault};
 use crate::tree::Hints;
-use crate::verdict::{RunFlow, judge_run};
+use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
 /// A run that is asked for of a task whose specification has errors.
 pub struct Refusal<'a> {
@@ -47,13 +47,14 @@ impl Workspace {
         let (tree, issues) = self.tree_digest(settings, scope, &Hints::Everything)?;
         // Said of the tree that the report names, whatever was read before.
         let plan = self.plan_of_task((settings, configuration), scope, task, &Hints::Only(BTreeSet::new()))?;
-        let Err(TaskError::Wrong { file, faults }) = plan else { return Ok(None) };
+        let Err(TaskError::Wrong { file, faults, invalid }) = plan else { return Ok(None) };
         let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
         let facts = RefusalFacts {
             project_id: scope.project.clone(),
             task: (*task).clone(),
             file,
             errors: faults.iter().map(to_wire).collect(),
+            invalid: invalid.into_iter().map(|action| invalid_facts(action, &faults)).collect(),
             tree,
             issues,
             trigger: trigger.clone(),
@@ -98,6 +99,16 @@ impl Workspace {
             exit: CommandExit::SpecificationWrong,
         }))
     }
+}
+
+fn invalid_facts(action: InvalidAction, faults: &[SpecificationFault]) -> InvalidFacts {
+    let errors = faults.iter().filter(|fault| action.has(&fault.instance_path)).map(to_wire);
+    let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
+    let outcome = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
+    let outcome =
+        InvalidOutcome { classification: outcome.classification, debt: outcome.debt, agent_action: outcome.agent_action };
+    let InvalidAction { phase, id, action_type, description, subject, .. } = action;
+    InvalidFacts { phase, id, action_type, description, subject, errors, outcome }
 }
 
 fn to_wire(fault: &SpecificationFault) -> SpecificationErrorV2 {

@@ -107,6 +107,7 @@ pub(crate) fn is_settled(code: CategoryCode) -> bool {
         | CategoryCode::UnexpectedExit => true,
         CategoryCode::CollectionError
         | CategoryCode::TestsMissing
+        | CategoryCode::SpecificationInvalid
         | CategoryCode::ConftestError
         | CategoryCode::Interrupted
         | CategoryCode::InternalError

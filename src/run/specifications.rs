@@ -13,7 +13,9 @@ use nix::fcntl::OFlag;
 
 use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, TaskId};
-use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
+use crate::spec::specification::{
+    InvalidAction, Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification,
+};
 use crate::spec::{DiskFiles, TaskSurroundings, hold_to_project, resolve_task};
 use crate::tree::Index;
 
@@ -48,6 +50,8 @@ pub enum TaskError {
         file: String,
         /// The errors, each with its place; none where it cannot be read.
         faults: Vec<SpecificationFault>,
+        /// The actions of the task that they stand in, as far as these can be read.
+        invalid: Vec<InvalidAction>,
     },
 }
 
@@ -102,7 +106,9 @@ impl Specifications {
         let (name, reading) = match found[..] {
             [] => return Err(self.unknown(task)),
             [(name, Known { reading: Some(reading), .. })] => (name, reading),
-            [(name, Known { reading: None, .. })] => return Err(TaskError::Wrong { file: name.clone(), faults: Vec::new() }),
+            [(name, Known { reading: None, .. })] => {
+                return Err(TaskError::Wrong { file: name.clone(), faults: Vec::new(), invalid: Vec::new() });
+            }
             [..] => {
                 let files = found.iter().map(|(name, _)| (*name).clone()).collect();
                 return Err(TaskError::Twice { task: task.clone(), files });
@@ -113,7 +119,8 @@ impl Specifications {
         let reading = hold_to_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
             let faults = reading.faults.iter().filter(|fault| fault.is_hard()).cloned().collect();
-            return Err(TaskError::Wrong { file: name.clone(), faults });
+            let invalid = reading.invalid.iter().filter(|action| action.task == task.as_str()).cloned().collect();
+            return Err(TaskError::Wrong { file: name.clone(), faults, invalid });
         };
         let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
         resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))

@@ -12,6 +12,7 @@ mod criteria;
 mod debt;
 mod exit;
 mod history;
+mod invalid;
 mod limits;
 mod policy;
 mod red;
@@ -26,3 +27,4 @@ pub use completion::{ActionCounts, Disposition, RunFlow, RunResult, RunVerdict, 
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};
 pub use history::{TestHistory, VanishedTests};
+pub use invalid::judge_invalid;

@@ -97,7 +97,7 @@ const FILE_FAILURE: Row =
 const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 45] = [
+const ROWS: [Row; 46] = [
     Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
@@ -381,11 +381,21 @@ const ROWS: [Row; 45] = [
         recoverable: Some("Bring back the tests the reason names"),
         ..TEST_FAILURE
     },
+    Row {
+        code: CategoryCode::SpecificationInvalid,
+        result: ResultType::SpecificationError,
+        work: ToolWork::Unknown,
+        debt: Err("This is a specification bug, not a code issue"),
+        title: "Specification Error",
+        agent: AgentWord::FixSpecification,
+        message: "Test specification has errors. Fix and regenerate.",
+        ..SUCCESS
+    },
 ];
 
 /// [`row_of`] indexes by the code's place in its enum.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::TestsMissing as usize + 1);
+    assert!(ROWS.len() == CategoryCode::SpecificationInvalid as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -417,7 +427,11 @@ mod tests {
                     let excused = matches!(code, CategoryCode::UsageError | CategoryCode::Stopped | CategoryCode::NoVerdict);
                     assert_eq!(row.debt.is_err(), excused, "{code:?}");
                 }
-                ResultType::PrerequisiteFailure | ResultType::SpecificationError => panic!("{code:?}: no code alone means that"),
+                ResultType::SpecificationError => {
+                    assert_eq!((row.agent, row.error_type), (AgentWord::FixSpecification, None), "{code:?}");
+                    assert!(row.debt.is_err(), "{code:?}: a wrong specification is nobody's debt");
+                }
+                ResultType::PrerequisiteFailure => panic!("{code:?}: no code alone means that"),
             }
         }
     }
@@ -435,9 +449,9 @@ mod tests {
             C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
             C::FileValid | C::FileMissing | C::FileInvalid => {}
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
-            C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing => {}
+            C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing | C::SpecificationInvalid => {}
         }
-        C::TestsMissing
+        C::SpecificationInvalid
     }
 
     #[test]

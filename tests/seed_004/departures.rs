@@ -44,8 +44,6 @@ const NO_HASH: &str = "hashes are SHA-256 in 64 hexadecimal digits (G3), and the
 const TEXTS: &str = "what was expected and received are texts: the tools print them (the item of the debt file, C50)";
 const SELF_CLAIM: &str = "a file cannot attest to its own later state (C75, E13)";
 const ONE_SHAPE: &str = "one shape for the findings of all tools (C69)";
-const NO_ENTRY: &str =
-    "a wrong specification is refused whole (C10): its errors are the report's `specificationErrors`, not one action's (C78)";
 const ERROR_OBJECT: &str = "the detailed example 2 has the error as an object with this key, and so has ours (C69)";
 const POLICY_SOURCE: &str = "{\"kind\": \"default\"}";
 const SHOWN: &str = "{\"totalBytes\": 0, \"ranges\": []}";
@@ -64,7 +62,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("example-3", "classification.code", "\"FINDINGS\""),
     added("example-4", "classification.code", "\"PORT_HELD\""),
     added("example-5", "classification.code", "\"TIMED_OUT\""),
-    added("example-6", "classification.code", "\"USAGE_ERROR\""),
+    added("example-6", "classification.code", "\"SPECIFICATION_INVALID\""),
     added("example-3", "classification.policyApplied.policySource", POLICY_SOURCE),
     // 1: tests.
     added("example-1", "result.testResults.skipped", "0"),
@@ -82,10 +80,10 @@ pub(super) const DEPARTURES: &[Departure] = &[
     not_seen("example-4", "result.serverOutput", "a service whose port is held is not started (C08)"),
     not_seen("example-4", "result.healthCheck.duration", "a service whose port is held is not waited for (C08)"),
     // 6: a specification that is wrong.
-    absent("example-6", "classification.validationErrors", NO_ENTRY),
-    absent("example-6", "result.executed", NO_ENTRY),
-    absent("example-6", "result.schemaValidation", NO_ENTRY),
-    absent("example-6", "impact", NO_ENTRY),
+    added("example-6", "result.schemaValidation.errors[].code", "\"SCHEMA\""),
+    added("example-6", "result.schemaValidation.errors[].file", "\"T117-test-specification.json\""),
+    added("example-6", "result.schemaValidation.errors[].line", "1"),
+    added("example-6", "result.schemaValidation.errors[].column", "1"),
     // Evidence of a command.
     added("evidence-", "schema", "\"proctor-v1\""),
     added("evidence-", "runId", "\"exec-20250930T143000.000Z-000001\""),

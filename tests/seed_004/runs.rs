@@ -168,11 +168,12 @@ fn a_time_out_is_written_as_example_5() {
     assert_eq!(entry["result"]["partialOutput"], "Starting long-running operation...\n");
 }
 
-/// Nothing runs, so there is no result to compare; each fault is in the form the example gives it.
+/// Nothing runs; each fault is in the form the example gives it, and in a registered project its action has the example's entry.
 #[test]
 fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     let text = std::fs::read_to_string(crate::common::repository().join("fixtures/specifications/rounding.json"))
         .expect("the fixture is part of the repository");
+    let right = text.clone();
     let mut document: Value = serde_json::from_str(&text).expect("it is JSON");
     let parameters = "/tasks/T117/testExecution/prerequisites/0/parameters";
     let file = document.pointer_mut(parameters).and_then(Value::as_object_mut).expect("it looks at a file");
@@ -192,4 +193,27 @@ fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     assert_eq!((&missing["params"]["missingProperty"], &missing["instancePath"]), (&"filePath".into(), &parameters.into()));
     project.proctor(["run", "--task", "T117"]).status(4);
     assert!(!project.path().join("evidence").exists(), "nothing was run");
+
+    let project =
+        Project::new().file("T117-test-specification.json", &right).toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    project.proctor(["run"]).success();
+    project.save("T117-test-specification.json", &document.to_string());
+    let report = project.proctor(["run", "--task", "T117", "--json"]).status(4).json();
+    let entry = &report["prerequisiteExecution"]["results"][0];
+    // The example lists one of its two errors there.
+    let mut listed = entry.clone();
+    let errors = listed["result"]["schemaValidation"]["errors"].as_array_mut().expect("a list");
+    errors.retain(|error| error["keyword"] == "enum");
+    assert_like("example-6-specification-error", &listed);
+    let example = example("example-6-specification-error");
+    assert_eq!((&entry["status"], &entry["disposition"]), (&example["status"], &"INVALID".into()));
+    for part in ["impact", "debtGeneration", "agentAction"] {
+        assert_eq!(entry[part], example[part], "{part}");
+    }
+    let errors = entry["result"]["schemaValidation"]["errors"].as_array().expect("a list");
+    let found = errors.iter().find(|error| error["keyword"] == "enum").unwrap_or_else(|| panic!("{entry:#}"));
+    assert_eq!(found["instancePath"], wanted["instancePath"], "counted from the action, as in the example");
+    assert_eq!(entry["classification"]["validationErrors"].as_array().map(Vec::len), Some(errors.len()));
+    assert_eq!(report["executionSummary"]["actionResults"]["SPECIFICATION_ERROR"], 1);
+    project.proctor(["verify", "--all"]).success();
 }

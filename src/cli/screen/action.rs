@@ -108,7 +108,10 @@ fn remark(result: &ActionResultV2) -> String {
 
 /// Returns the few words that say how an action ended.
 fn summary(result: &ActionResultV2) -> String {
-    if matches!(result.disposition, DispositionV2::Skipped | DispositionV2::Invalid) {
+    if result.disposition == DispositionV2::Invalid {
+        return "not run: its specification is wrong".to_owned();
+    }
+    if result.disposition == DispositionV2::Skipped {
         return match result.skip_reason {
             Some(SkipReason::Unchanged) => "unchanged".to_owned(),
             Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),
@@ -186,6 +189,7 @@ fn code_words(result: &ActionResultV2) -> String {
         | CategoryCode::InternalError
         | CategoryCode::UsageError
         | CategoryCode::TestsMissing
+        | CategoryCode::SpecificationInvalid
         | CategoryCode::ToolNotFound
         | CategoryCode::NotStarted
         | CategoryCode::ReportMissing
@@ -293,6 +297,7 @@ fn explained_by_output(code: CategoryCode) -> bool {
         | CategoryCode::NoTestsCollected
         | CategoryCode::NoTestsExecuted
         | CategoryCode::TestsMissing
+        | CategoryCode::SpecificationInvalid
         | CategoryCode::MaxWarnings
         | CategoryCode::ToolNotFound
         | CategoryCode::NotStarted

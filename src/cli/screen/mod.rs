@@ -33,11 +33,9 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     match report.execution_summary.overall_status {
         OverallStatus::Moved => parts.push(moved(report)),
         OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
-        OverallStatus::Success
-        | OverallStatus::PartialSuccess
-        | OverallStatus::Failed
-        | OverallStatus::SpecificationError
-        | OverallStatus::Superseded => {
+        // The errors are told one by one, and nothing was run that could block.
+        OverallStatus::SpecificationError => {}
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
             let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
             if blocking > 0 {
                 parts.push(format!("{blocking} blocking"));

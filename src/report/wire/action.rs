@@ -8,6 +8,7 @@ use crate::model::{
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
+use super::report::SpecificationErrorV2;
 
 /// Whether an action was carried out, apart from how it ended (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -195,6 +196,12 @@ pub struct ActionOutcomeV2 {
     /// Counts over all diagnostics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<DiagnosticSummary>,
+    /// Set to false where the specification of the action is wrong, so that nothing was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executed: Option<bool>,
+    /// What is wrong with it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema_validation: Option<SchemaValidationV2>,
     /// The coverage that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
@@ -269,16 +276,46 @@ pub struct SpawnErrorV2 {
     pub message: String,
 }
 
+/// What a failure kept from running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ImpactV2 {
+    /// That of a prerequisite.
+    Prerequisite(PrerequisiteImpactV2),
+    /// That of an action whose specification is wrong.
+    Action(ActionImpactV2),
+}
+
 /// What a failed prerequisite kept from running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ImpactV2 {
+pub struct PrerequisiteImpactV2 {
     /// How many checks did not run because of it.
     pub subsequent_steps_skipped: u64,
     /// Whether that were all of them.
     pub test_execution_aborted: bool,
     /// Why.
     pub reason: String,
+}
+
+/// That an action was not run itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionImpactV2 {
+    /// That it was not run.
+    pub action_skipped: bool,
+    /// Why.
+    pub reason: String,
+}
+
+/// What holding an action to the schema came to; of one whose specification is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SchemaValidationV2 {
+    /// Whether it is as the schema and the lint want it.
+    pub valid: bool,
+    /// What is not; places are counted from the action.
+    pub errors: Vec<SpecificationErrorV2>,
 }
 
 impl SpawnErrorV2 {

@@ -13,7 +13,8 @@ mod record;
 mod report;
 
 pub use action::{
-    ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, ReusedV2, ShownV2, SkipReason, SpawnErrorV2,
+    ActionImpactV2, ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, PrerequisiteImpactV2, ReusedV2,
+    SchemaValidationV2, ShownV2, SkipReason, SpawnErrorV2,
 };
 pub use context::{
     ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,

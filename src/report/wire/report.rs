@@ -150,6 +150,14 @@ pub struct SpecificationErrorV2 {
     pub hint: Option<String>,
 }
 
+impl SpecificationErrorV2 {
+    /// Returns the same error with its place counted from an action, as seed 004 has it in the entry of the action.
+    pub fn within(self, pointer: &str) -> Self {
+        let instance_path = self.instance_path.strip_prefix(pointer).unwrap_or(&self.instance_path).to_owned();
+        Self { instance_path, ..self }
+    }
+}
+
 /// What happened, in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -7,6 +7,7 @@
 
 mod change;
 mod fault;
+mod invalid;
 mod lint;
 mod raw;
 mod read;
@@ -20,6 +21,7 @@ pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
 pub use fault::{Gravity, SpecificationFault};
+pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
 pub use raw::{
     RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::Place;
 use crate::spec::specification::fault::{Gravity, SpecificationFault};
+use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
 use crate::spec::specification::lint::{Subject, lint};
 use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
@@ -52,6 +53,14 @@ pub struct Reading {
     pub tasks: Vec<String>,
     /// What is wrong with it, in the order of the file.
     pub faults: Vec<SpecificationFault>,
+    /// The actions that hard faults stand in, as far as they can be read.
+    pub invalid: Vec<InvalidAction>,
+}
+
+impl Reading {
+    fn nothing(fault: SpecificationFault) -> Self {
+        Self { specification: None, tasks: Vec::new(), faults: vec![fault], invalid: Vec::new() }
+    }
 }
 
 /// A text and its places.
@@ -65,11 +74,11 @@ struct Text<'t> {
 pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>) -> Reading {
     let mut document = match parse(text, file) {
         Ok(document) => document,
-        Err(fault) => return Reading { specification: None, tasks: Vec::new(), faults: vec![*fault] },
+        Err(fault) => return Reading::nothing(*fault),
     };
     let text = Text { file, text, places: scan(text) };
     if document.get(OLD_FAMILY).is_some() {
-        return Reading { specification: None, tasks: Vec::new(), faults: vec![text.old_family()] };
+        return Reading::nothing(text.old_family());
     }
     let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
     let mut faults = text.duplicates();
@@ -106,7 +115,8 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
     faults.truncate(MOST_FAULTS);
     let runs = !faults.iter().any(SpecificationFault::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
-    Reading { specification, tasks, faults }
+    let invalid = invalid_actions(&document, &faults);
+    Reading { specification, tasks, faults, invalid }
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {

@@ -40,15 +40,15 @@ type Look = Result<Strictness, String>;
 
 /// Compares what a specification says of strictness with the project's files.
 pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
-    let Reading { specification, tasks, faults } = reading;
-    let Some(specification) = specification else { return Reading { specification, tasks, faults } };
+    let Reading { specification, tasks, faults, invalid } = reading;
+    let Some(specification) = specification else { return Reading { specification, tasks, faults, invalid } };
     let compare = |fault: SpecificationFault| match fault.code.as_str() {
         STRICTNESS_UNCHECKED => compared(fault, &specification, files),
         _ => Some(fault),
     };
     let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
     let runs = !faults.iter().any(SpecificationFault::is_hard);
-    Reading { specification: Some(specification).filter(|_| runs), tasks, faults }
+    Reading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
 /// Returns what is left of a note that a setting is not compared.

@@ -1,0 +1,135 @@
+//! The actions that errors of a specification stand in, as far as they can be read: each is an entry of the refused run's report.
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::model::{ActionId, ActionPhase, ActionType};
+use crate::spec::specification::fault::SpecificationFault;
+
+/// Where the actions of a task are, by phase.
+const LISTS: [(&str, ActionPhase); 3] =
+    [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
+
+/// The parameters that say what an action of a type would have done; the first that is there.
+const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
+
+/// An action that has errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidAction {
+    /// The key of its task.
+    pub task: String,
+    /// JSON pointer to it.
+    pub pointer: String,
+    /// Its phase.
+    pub phase: ActionPhase,
+    /// Its id, or the one that its place gives it.
+    pub id: ActionId,
+    /// Its type.
+    pub action_type: ActionType,
+    /// What it says of itself; empty where it does not.
+    pub description: String,
+    /// The command, request or file it is about; empty where that is not there.
+    pub subject: String,
+}
+
+impl InvalidAction {
+    /// Returns whether an error is about it or something in it.
+    pub fn has(&self, instance_path: &str) -> bool {
+        instance_path.strip_prefix(self.pointer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+/// Returns the actions of a document that hard faults stand in, in the order of the file. Those whose type cannot be read are none:
+/// their faults stand at the top of the report alone.
+pub(super) fn invalid_actions(document: &Value, faults: &[SpecificationFault]) -> Vec<InvalidAction> {
+    let hard = || faults.iter().filter(|fault| fault.is_hard());
+    let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (task, value) in tasks {
+        for (list, phase) in LISTS {
+            let actions = value.pointer(&format!("/testExecution/{list}")).and_then(Value::as_array);
+            for (index, action) in actions.into_iter().flatten().enumerate() {
+                let pointer = format!("/tasks/{}/testExecution/{list}/{index}", task.replace('~', "~0").replace('/', "~1"));
+                if let Some(action) = read(task, pointer, (phase, index + 1), action)
+                    && hard().any(|fault| action.has(&fault.instance_path))
+                {
+                    found.push(action);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn read(task: &str, pointer: String, (phase, number): (ActionPhase, usize), action: &Value) -> Option<InvalidAction> {
+    let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let parameters = action.get("parameters");
+    let said = SAYS_WHAT.iter().find_map(|key| parameters?.get(key)?.as_str());
+    Some(InvalidAction {
+        task: task.to_owned(),
+        pointer,
+        phase,
+        id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
+        action_type: ActionType::deserialize(action.get("type")?).ok()?,
+        description: text("description"),
+        subject: said.unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::spec::specification::fault::Gravity;
+
+    fn fault(instance_path: &str, gravity: Gravity) -> SpecificationFault {
+        SpecificationFault {
+            gravity,
+            code: "SCHEMA".to_owned(),
+            file: "a.json".to_owned(),
+            line: 1,
+            column: 1,
+            instance_path: instance_path.to_owned(),
+            schema_path: String::new(),
+            keyword: "enum".to_owned(),
+            params: json!({}),
+            message: "wrong".to_owned(),
+            nearest: None,
+            hint: None,
+        }
+    }
+
+    #[test]
+    fn an_action_is_invalid_where_a_hard_fault_stands_in_it_and_it_can_be_read() {
+        let step = |id: &str, kind: &str| json!({ "actionId": id, "type": kind, "parameters": { "command": "make" } });
+        let mut steps: Vec<Value> = (1..=11).map(|number| step(&format!("STEP.{number}"), "TERMINAL_COMMAND")).collect();
+        steps[3] = step("..", "TERMINAL_COMMAND");
+        steps[4] = step("STEP.5", "NO_SUCH_TYPE");
+        let document =
+            json!({ "tasks": { "T/1": { "testExecution": { "steps": steps, "cleanup": [step("CLEAN.1", "HTTP_REQUEST")] } } } });
+        let at = |rest: &str| format!("/tasks/T~11/testExecution/{rest}");
+        let faults = [
+            fault(&at("steps/0/parameters/command"), Gravity::Hard),
+            fault(&at("steps/1"), Gravity::Soft),
+            fault(&at("steps/3/actionId"), Gravity::Hard),
+            fault(&at("steps/4/type"), Gravity::Hard),
+            fault(&at("steps/10"), Gravity::Hard),
+            fault(&at("cleanup/0/timeout"), Gravity::Hard),
+            fault("", Gravity::Hard),
+        ];
+        let invalid = invalid_actions(&document, &faults);
+        let seen: Vec<_> = invalid.iter().map(|action| (action.id.as_str(), action.phase, action.subject.as_str())).collect();
+        assert_eq!(
+            seen,
+            [
+                ("STEP.1", ActionPhase::Step, "make"),
+                ("STEP.4", ActionPhase::Step, "make"),
+                ("STEP.11", ActionPhase::Step, "make"),
+                (invalid[3].id.as_str(), ActionPhase::Cleanup, "make"),
+            ]
+        );
+        assert_eq!(invalid[3].action_type, ActionType::HttpRequest);
+        assert!(invalid_actions(&json!([1]), &faults).is_empty() && invalid_actions(&document, &[]).is_empty());
+    }
+}
