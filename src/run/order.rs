@@ -1,7 +1,9 @@
 //! In which order the checks of a run are carried out. Ids and reports keep the plan's numbers; the order is when, not which.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::evidence;
-use crate::model::{Action, CheckOrder, Plan, ResultType};
+use crate::model::{Action, ActionId, CheckOrder, Plan, ResultType};
 use crate::report::parse;
 use crate::run::request::RunRequest;
 use crate::run::selection::Checks;
@@ -16,8 +18,8 @@ pub(crate) fn in_order<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String])
         CheckOrder::FailedFirst => wanted.sort_by_key(|step| !failed.contains(&step.name)),
     }
     // Whoever writes an order of execution means it, also where checks that failed come first.
-    let named = |step: &Action| plan.order.iter().position(|id| *id == step.id);
-    wanted.sort_by_key(|step| named(step).unwrap_or(usize::MAX));
+    let places: BTreeMap<&ActionId, usize> = plan.order.iter().enumerate().rev().map(|(place, id)| (id, place)).collect();
+    wanted.sort_by_key(|step| places.get(&step.id).copied().unwrap_or(usize::MAX));
     topological(wanted)
 }
 
@@ -25,11 +27,12 @@ pub(crate) fn in_order<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String])
 ///
 /// Steps that wait for each other keep their order at the end: what they need has not succeeded when it is their turn.
 fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
+    let mut open: BTreeSet<&ActionId> = wanted.iter().map(|step| &step.id).collect();
     let (mut left, mut ordered) = (wanted, Vec::new());
-    loop {
-        let waits = |step: &Action| step.after.iter().any(|needed| left.iter().any(|other| other.id == *needed));
-        let Some(next) = left.iter().position(|step| !waits(step)) else { break };
-        ordered.push(left.remove(next));
+    while let Some(next) = left.iter().position(|step| !step.after.iter().any(|needed| open.contains(needed))) {
+        let step = left.remove(next);
+        open.remove(&step.id);
+        ordered.push(step);
     }
     ordered.extend(left);
     ordered
@@ -57,7 +60,7 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ActionId, ActionPhase};
+    use crate::model::ActionPhase;
     use crate::run::testing;
 
     /// A plan of steps of these names, `STEP.1` and so on.

@@ -68,6 +68,8 @@ struct Text<'t> {
     file: &'t str,
     text: &'t str,
     places: Places,
+    /// Where each line begins.
+    lines: Vec<usize>,
 }
 
 /// Reads the text of a specification; `file` is how faults name it.
@@ -76,7 +78,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
         Ok(document) => document,
         Err(fault) => return Reading::nothing(*fault),
     };
-    let text = Text { file, text, places: scan(text) };
+    let text = Text { file, text, places: scan(text), lines: line_starts(text) };
     if document.get(OLD_FAMILY).is_some() {
         return Reading::nothing(text.old_family());
     }
@@ -121,7 +123,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {
     let whole = |code: &str, message: String, hint: &str| {
-        let text = Text { file, text: "", places: Places::default() };
+        let text = Text { file, text: "", places: Places::default(), lines: vec![0] };
         let fault = text.fault(code, Gravity::Hard, "", message);
         Box::new(SpecificationFault { line: 0, column: 0, hint: Some(hint.to_owned()), ..fault })
     };
@@ -155,9 +157,22 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
+/// Returns where each line begins, in bytes; the first begins at 0.
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect()
+}
+
 impl Text<'_> {
+    /// Returns the place of a byte offset, without counting the lines before it each time.
+    fn place(&self, offset: usize) -> Place {
+        let line = self.lines.partition_point(|start| *start <= offset) - 1;
+        let start = self.lines[line];
+        let within = Place::of(&self.text[start..], offset - start);
+        Place { line: line + within.line, column: within.column }
+    }
+
     fn fault(&self, code: &str, gravity: Gravity, pointer: &str, message: String) -> SpecificationFault {
-        let place = Place::of(self.text, self.places.of_value(pointer));
+        let place = self.place(self.places.of_value(pointer));
         SpecificationFault {
             gravity,
             code: code.to_owned(),
@@ -176,7 +191,7 @@ impl Text<'_> {
 
     fn of_shape(&self, shape: ShapeFault) -> SpecificationFault {
         let fault = self.fault("SCHEMA", Gravity::Hard, &shape.instance_path, shape.message);
-        let place = shape.unknown.map(|pointer| Place::of(self.text, self.places.of_key(&pointer)));
+        let place = shape.unknown.map(|pointer| self.place(self.places.of_key(&pointer)));
         SpecificationFault {
             line: place.map_or(fault.line, |place| place.line),
             column: place.map_or(fault.column, |place| place.column),
@@ -191,7 +206,7 @@ impl Text<'_> {
 
     fn duplicates(&self) -> Vec<SpecificationFault> {
         let faults = self.places.duplicates.iter().map(|(pointer, offset)| {
-            let place = Place::of(self.text, *offset);
+            let place = self.place(*offset);
             let message = "the key is written twice in its object, and readers differ in which one they take".to_owned();
             SpecificationFault {
                 line: place.line,
@@ -216,6 +231,21 @@ impl Text<'_> {
                     .to_owned(),
             ),
             ..self.fault("FORMAT_VERSION", Gravity::Hard, &pointer, message)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_the_one_that_counting_from_the_top_gives() {
+        for text in ["", "\n", "a", "a\n\nbä\nc", "ü\nü\n", "{\n  \"a\": [\n1,\n2]}\n"] {
+            let read = Text { file: "a.json", text, places: Places::default(), lines: line_starts(text) };
+            for offset in 0..=text.len() + 1 {
+                assert_eq!(read.place(offset), Place::of(text, offset), "{text:?} {offset}");
+            }
         }
     }
 }

@@ -122,11 +122,7 @@ impl Resolver<'_> {
     pub(super) fn name(&self, description: &str, id: &str) -> String {
         let words: Vec<&str> = description.split_whitespace().collect();
         let line: String = words.join(" ").chars().filter(|character| !character.is_control()).take(LONGEST_NAME).collect();
-        let execution = &self.task.test_execution;
-        let actions = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
-        let checks = self.task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
-        let others = actions.map(|action| &action.description).chain(checks.map(|check| &check.description));
-        let same = others.filter(|other| other.split_whitespace().collect::<Vec<_>>() == words).count();
+        let same = self.described.get(&words).copied().unwrap_or_default();
         if same > 1 || words.is_empty() || words.join(" ").chars().count() > LONGEST_NAME {
             return format!("{line} ({id})").trim().to_owned();
         }

@@ -15,6 +15,7 @@ mod tests;
 
 pub(in crate::spec) use kind::plain_command;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::Configuration;
@@ -47,7 +48,7 @@ pub fn resolve_task(
 ) -> Option<Plan> {
     let raw = specification.raw.tasks.get(task.as_str())?;
     let notes = faults.iter().filter(|fault| is_about(fault, task)).map(note).collect();
-    let mut resolver = Resolver { specification, task: raw, around, notes };
+    let mut resolver = Resolver { specification, task: raw, around, notes, described: described(raw) };
     Some(resolver.plan(task))
 }
 
@@ -57,6 +58,8 @@ struct Resolver<'s> {
     task: &'s RawTask,
     around: TaskSurroundings<'s>,
     notes: Vec<PlanNote>,
+    /// How many actions of the task have a description, in single words.
+    described: BTreeMap<Vec<&'s str>, usize>,
 }
 
 impl Resolver<'_> {
@@ -68,7 +71,8 @@ impl Resolver<'_> {
         prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
         let mut steps = self.actions(ActionPhase::Step, &execution.steps.iter().collect::<Vec<_>>());
         let cleanup = self.actions(ActionPhase::Cleanup, &in_order(self.task, &execution.cleanup));
-        let ordered = order_of(self.task).iter().filter(|id| execution.steps.iter().any(|step| step.action_id == **id));
+        let steps_there: BTreeSet<&str> = execution.steps.iter().map(|step| step.action_id.as_str()).collect();
+        let ordered = order_of(self.task).iter().filter(|id| steps_there.contains(id.as_str()));
         let order: Vec<ActionId> = ordered.map(|id| action_id(id)).collect();
         let parallel = self.task.execution_workflow.as_ref().and_then(|workflow| workflow.parallel_execution) == Some(true);
         // Of steps that may go on at the same time, those come after a review that say so.
@@ -121,10 +125,22 @@ impl Resolver<'_> {
 
 /// Returns the actions of a phase that is carried out in the order of its list: as `executionOrder` has them, the others behind.
 fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
-    let order = order_of(task);
+    // An id that stands twice has its first place.
+    let places: BTreeMap<&str, usize> = order_of(task).iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
     let mut actions: Vec<&RawAction> = actions.iter().collect();
-    actions.sort_by_key(|action| order.iter().position(|id| *id == action.action_id).unwrap_or(usize::MAX));
+    actions.sort_by_key(|action| places.get(action.action_id.as_str()).copied().unwrap_or(usize::MAX));
     actions
+}
+
+fn described(task: &RawTask) -> BTreeMap<Vec<&str>, usize> {
+    let execution = &task.test_execution;
+    let actions = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
+    let checks = task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
+    let mut described = BTreeMap::new();
+    for description in actions.map(|action| &action.description).chain(checks.map(|check| &check.description)) {
+        *described.entry(description.split_whitespace().collect()).or_default() += 1;
+    }
+    described
 }
 
 fn order_of(task: &RawTask) -> &[String] {
