@@ -10,6 +10,7 @@
 
 mod adversaries;
 mod agent;
+mod anchor;
 mod approval;
 mod architecture;
 mod attacks;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Verify(VerifyOptions),
     Export(ExportOptions),
     Key(KeyOptions),
+    Checkpoint(CheckpointOptions),
+    Anchor(AnchorOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Tasks(TasksOptions),
@@ -365,6 +368,8 @@ impl Command {
             | Self::Log(_)
             | Self::Export(_)
             | Self::Key(_)
+            | Self::Checkpoint(_)
+            | Self::Anchor(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)

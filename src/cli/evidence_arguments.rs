@@ -10,6 +10,9 @@ use clap::{Args, Subcommand};
 /// or a directory: a copied run directory or what `proctor export` made, for which a public key is all that is needed. Nothing is
 /// changed and nothing is mended.
 ///
+/// With `--anchor` or `--git` the ledger must also go on from a checkpoint that was kept elsewhere (`proctor anchor`, `proctor checkpoint`): that
+/// alone shows a store that was written anew with its own key. WHAT may then be a proof of progress (`proctor checkpoint --since`), too.
+///
 /// Exit codes: 0 if nothing is wrong, 6 if something is.
 ///
 /// Examples:
@@ -17,6 +20,9 @@ use clap::{Args, Subcommand};
 ///   proctor verify 42
 ///   proctor verify --all --json
 ///   proctor verify ./run-42 --key proctor.pub
+///   proctor verify --git
+///   proctor verify --anchor /mnt/backup/quotes.checkpoint
+///   proctor verify progress --anchor kept.checkpoint --key proctor.pub
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct VerifyOptions {
@@ -26,9 +32,16 @@ pub(crate) struct VerifyOptions {
     /// Every project of the store
     #[arg(long)]
     pub(crate) all: bool,
-    /// The public key a directory must be signed with (PEM, an OpenSSH line or an allowed_signers file); your own keys otherwise
+    /// The public key a directory and anchors must be signed with (PEM, an OpenSSH line or an allowed_signers file); your own keys
+    /// otherwise
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// A file with a checkpoint that the ledger must go on from; can be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) anchor: Vec<PathBuf>,
+    /// The ledger must go on from every checkpoint that is a git note: those of `proctor anchor --git`, or of another reference
+    #[arg(long, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "all")]
+    pub(crate) git: Option<String>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
@@ -40,7 +53,8 @@ pub(crate) struct VerifyOptions {
 /// Write a run out, to be verified by somebody else
 ///
 /// A new directory gets the run's files, its line of the ledger, the public key, an allowed_signers file, and a README.md with the
-/// commands that check it. Nothing of it is secret but what the checks printed.
+/// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
+/// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
 /// Examples:
 ///   proctor export 42
@@ -51,6 +65,9 @@ pub(crate) struct ExportOptions {
     /// The run, by id or number; the newest sealed one otherwise
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
+    /// A file with the checkpoint that whoever verifies it has
+    #[arg(long, value_name = "FILE")]
+    pub(crate) anchor: Option<PathBuf>,
     /// The directory to make; the run's id in the current one otherwise
     #[arg(long, value_name = "DIR")]
     pub(crate) to: Option<PathBuf>,

@@ -3,6 +3,7 @@
 //! Owns the only places that read the environment (`environment`), print (`render`) and touch the terminal (`terminal`).
 //! What a command does is elsewhere; a command here parses, calls and shows.
 
+mod anchor_arguments;
 mod arguments;
 mod commands;
 mod doctor_findings;
@@ -71,6 +72,8 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Verify(options) => commands::verify::execute(&options, environment),
         Command::Export(options) => commands::export::execute(&options, environment),
         Command::Key(options) => commands::key::execute(&options, environment),
+        Command::Checkpoint(options) => commands::checkpoint::execute(&options, environment),
+        Command::Anchor(options) => commands::anchor::execute(&options, environment),
         Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Status(options) => commands::status::execute(&options, environment),

@@ -133,6 +133,22 @@ pub enum EvidenceError {
         /// The run.
         run_id: RunId,
     },
+    /// The ledger does not begin with what a checkpoint was made of.
+    #[error("the ledger of project `{project}` does not begin with the {size} lines that were anchored")]
+    NotAnchored {
+        /// The project.
+        project: ProjectId,
+        /// How many lines the checkpoint is of.
+        size: u64,
+    },
+    /// A run is later than a checkpoint.
+    #[error("run {run_id} is later than the {size} lines of the checkpoint")]
+    AnchoredEarlier {
+        /// The run.
+        run_id: RunId,
+        /// How many lines the checkpoint is of.
+        size: u64,
+    },
     /// Something in a run directory is no regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign {
@@ -189,6 +205,8 @@ impl EvidenceError {
             Self::Key { .. } => "put it back from a backup; where it is lost, `proctor key rotate --lost` begins with a new one",
             Self::NotSigned { .. } => "export a newer run, or copy its directory as it is",
             Self::NotInLedger { .. } => "`proctor verify` says what is wrong with it",
+            Self::NotAnchored { .. } => "`proctor verify --anchor FILE` says what is wrong",
+            Self::AnchoredEarlier { .. } => "anchor the ledger again, or export the run without `--anchor`",
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",
         }
     }

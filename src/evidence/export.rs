@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, create_directory, list, read_plain, write_new};
-use crate::evidence::keys::read_key_ring;
+use crate::evidence::files::{create_directories, create_directory, if_there, list, read_plain, write_new};
+use crate::evidence::keys::{read_key_ring, read_signer};
 use crate::evidence::ledger_tail::parse_line;
-use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_RUN, statements_name};
+use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
-use crate::evidence::{EvidenceError, FileOperation, Store};
+use crate::evidence::{Checkpoint, EvidenceError, FileOperation, KnownKey, LogProof, Store, read_log};
 use crate::model::{LedgerBody, ProjectId, RunId, TaskId};
 
 /// Where an export has the public key, for OpenSSL and libraries.
@@ -23,15 +23,20 @@ pub fn allowed_signers(key: &PublicKey) -> String {
 }
 
 /// Writes a sealed run to a directory that must not exist yet. Returns the key that signed it.
+///
+/// The proof that comes with it is about the ledger as it was anchored, or as it is now.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,
     (task, run_id): (&TaskId, &RunId),
     to: &Path,
+    anchored: Option<&Checkpoint>,
 ) -> Result<PublicKey, EvidenceError> {
     let (line, sequence) = find_line(store, project, run_id)?;
     let ring = read_key_ring(store)?;
-    let key = ring.key_of(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?.public().clone();
+    let known = ring.key_of(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
+    let key = known.public().clone();
+    let proof = prove(store, project, (run_id, known), anchored)?;
     if let Some(parent) = to.parent() {
         create_directories(parent)?;
     }
@@ -52,10 +57,28 @@ pub fn export_run(
         (EXPORTED_SIGNERS, allowed_signers(&key).into_bytes()),
         ("README.md", readme.into_bytes()),
     ];
-    for (name, bytes) in files {
+    for (name, bytes) in files.into_iter().chain(proof.map(|proof| (EXPORTED_PROOF, proof.to_text().into_bytes()))) {
         write_new(&to.join(name), &bytes)?;
     }
     Ok(key)
+}
+
+/// Shows that a run's line is in the log, signed with the key that signed the run; none where that key's private half is gone.
+fn prove(
+    store: &Store,
+    project: &ProjectId,
+    (run_id, key): (&RunId, &KnownKey),
+    anchored: Option<&Checkpoint>,
+) -> Result<Option<LogProof>, EvidenceError> {
+    let log = read_log(store, project)?;
+    if let Some(anchored) = anchored.filter(|anchored| !log.goes_on_from(anchored)) {
+        return Err(EvidenceError::NotAnchored { project: project.clone(), size: anchored.size });
+    }
+    let Some(signer) = if_there(read_signer(store, key))? else { return Ok(None) };
+    let checkpoint = anchored.cloned().unwrap_or_else(|| log.head()).sign(&signer);
+    let proof = log.index_of(run_id).and_then(|index| log.prove_line(index, &checkpoint));
+    let too_early = || EvidenceError::AnchoredEarlier { run_id: run_id.clone(), size: checkpoint.checkpoint().size };
+    proof.ok_or_else(too_early).map(Some)
 }
 
 /// Finds the line about a run, as it stands in the ledger.

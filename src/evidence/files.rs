@@ -19,6 +19,8 @@ pub(super) const DIRECTORY_MODE: u32 = 0o700;
 pub(super) const FILE_MODE: u32 = 0o600;
 /// Files of ours once they are sealed.
 const SEALED_MODE: u32 = 0o400;
+/// Files outside the store that others may read; the user's mask applies.
+const OPEN_MODE: u32 = 0o666;
 /// Concurrent syncs share one commit of the file system's journal; more threads than this gain nothing.
 const SYNC_THREADS: usize = 4;
 
@@ -57,6 +59,24 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<File, EvidenceError
     let mut file = create_file(path)?;
     file.write_all(bytes).map_err(failed(FileOperation::Write, path))?;
     Ok(file)
+}
+
+/// Creates a directory outside the store, and its parents, where they are missing; the user's mask applies.
+pub(super) fn create_open_directories(path: &Path) -> Result<(), EvidenceError> {
+    DirBuilder::new().recursive(true).create(path).map_err(failed(FileOperation::Create, path))
+}
+
+/// Puts a file that others may read outside the store, in the place of the one there: whoever reads it sees the one or the other, whole.
+pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
+    let name = format!(".{}.{}.new", path.file_name().unwrap_or_default().to_string_lossy(), std::process::id());
+    let new = path.with_file_name(name);
+    // What a dead process of the same id left.
+    remove_file(&new)?;
+    let created = OpenOptions::new().write(true).create_new(true).mode(OPEN_MODE).open(&new);
+    let mut file = created.map_err(failed(FileOperation::Create, &new))?;
+    file.write_all(bytes).map_err(failed(FileOperation::Write, &new))?;
+    file.sync_all().map_err(failed(FileOperation::Sync, &new))?;
+    rename(&new, path)
 }
 
 /// Opens a file for reading; a link in its last component is refused.

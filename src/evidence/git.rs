@@ -41,12 +41,21 @@ pub enum ExcludeOutcome {
 
 /// Finds the repository a project is in, by looking for `.git` in its root and the directories above it.
 pub fn find_git_place(project_root: &Path) -> Option<GitPlace> {
+    find(project_root).map(|(place, _)| place)
+}
+
+/// Returns the git directory of the working tree that a project is in, which has its `HEAD`, and the common one.
+pub(super) fn find_git_directories(project_root: &Path) -> Option<(PathBuf, PathBuf)> {
+    find(project_root).map(|(place, git_directory)| (git_directory, place.common_directory))
+}
+
+fn find(project_root: &Path) -> Option<(GitPlace, PathBuf)> {
     project_root.ancestors().find_map(|directory| {
         let git_directory = read_git_entry(directory)?;
         let common_directory = read_common_directory(&git_directory);
         common_directory.join("HEAD").symlink_metadata().ok()?;
         let common_directory = common_directory.canonicalize().ok()?;
-        Some(GitPlace { work_tree: directory.to_owned(), common_directory })
+        Some((GitPlace { work_tree: directory.to_owned(), common_directory }, git_directory))
     })
 }
 

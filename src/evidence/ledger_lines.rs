@@ -35,6 +35,11 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
 }
 
 impl LedgerLines {
+    /// Returns the hash of the line that was yielded last; of nothing before the first.
+    pub(super) fn last_hash(&self) -> Digest {
+        self.end.hash
+    }
+
     fn read_next(&mut self) -> Result<Option<(u64, LedgerLine)>, EvidenceError> {
         let Some(reader) = &mut self.reader else { return Ok(None) };
         let mut bytes = Vec::new();

@@ -16,8 +16,9 @@
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
 //! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `verification` whether it is what
-//! it was.
+//! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere.
 
+mod anchor;
 mod artifact;
 mod background;
 mod durable;
@@ -52,11 +53,16 @@ mod seal;
 mod signing;
 mod slot;
 mod store;
+mod transparency;
 mod verification;
 
 #[cfg(test)]
 mod testing;
 
+pub use anchor::{
+    Anchor, AnchorFileError, GitAnchorError, GitAnchored, Refusal, notes_reference, read_anchor, read_git_anchors, write_anchor,
+    write_git_anchor,
+};
 pub use artifact::{Artifact, Refused, take_artifact};
 pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
@@ -88,4 +94,10 @@ pub use seal::{SealedRun, Sealing, drop_superseded, seal};
 pub use signing::{KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
 pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;
-pub use verification::{Checked, Fault, FaultKind, Subject, verify_directory, verify_keys, verify_project};
+pub use transparency::{
+    Checkpoint, CheckpointError, LedgerLog, LogDirectoryError, LogProof, Progress, ProofError, SignedCheckpoint, read_log,
+    verifier_key, write_log_directory,
+};
+pub use verification::{
+    Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, verify_directory, verify_keys, verify_project,
+};

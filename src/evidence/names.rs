@@ -19,6 +19,8 @@ pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
 pub(super) const EXPORTED_RUN: &str = "run";
 /// Where an export has the run's line of the ledger.
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
+/// Where an export has the proof that the line is in the ledger's log.
+pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
 /// What a half-written file is renamed to begins so.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 

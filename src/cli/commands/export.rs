@@ -1,5 +1,7 @@
 //! `proctor export`: a run written out, to be verified by somebody else.
 
+use std::path::Path;
+
 use crate::cli::commands::key::of_evidence;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -7,7 +9,7 @@ use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{Store, export_run};
+use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
 use crate::model::CommandExit;
 
 /// Carries the command out.
@@ -24,7 +26,16 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
             .hint("name a directory that is not there: `--to DIR`"));
     }
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
-    let key = export_run(&store, &project, (&run.task, &run.run_id), &to).map_err(|error| of_evidence(&error))?;
+    let anchored = options.anchor.as_deref().map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;
+    let checkpoint = anchored.as_ref().map(SignedCheckpoint::checkpoint);
+    let key = export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| of_evidence(&error))?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
     Ok(CommandExit::Proceed)
+}
+
+fn checkpoint_in(file: &Path) -> Result<SignedCheckpoint, CommandError> {
+    const HINT: &str = "name the file with the checkpoint that whoever verifies the run has";
+    let wrong = |why: &str| CommandError::new(CommandExit::Usage, format!("`{}` {why}", file.display())).hint(HINT);
+    let anchor = read_anchor(file).map_err(|error| of_evidence(&error))?.ok_or_else(|| wrong("is not there"))?;
+    anchor.found.map_err(|error| wrong(&format!("is no checkpoint: {error}")))
 }

@@ -1,9 +1,12 @@
 //! One file per command, and what several of them begin or end with.
 
 pub(crate) mod add;
+pub(crate) mod anchor;
+mod anchored;
 pub(crate) mod api;
 pub(crate) mod approve;
 pub(crate) mod check;
+pub(crate) mod checkpoint;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod export;

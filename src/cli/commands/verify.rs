@@ -1,9 +1,12 @@
 //! `proctor verify`: hashes evidence again and names every fault. It changes nothing, so it opens neither ledger nor index for writing.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::cli::commands::anchored::{self, HeldV1};
 use crate::cli::commands::key::of_evidence;
 use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
@@ -11,8 +14,8 @@ use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{
-    Checked, Fault, FaultKind, MANIFEST_NAME, PublicKey, Store, Subject, find_evidence, find_registered, list_projects,
-    read_key_ring, signing_key_of, verify_directory, verify_keys, verify_project,
+    Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, check_progress,
+    find_evidence, find_registered, list_projects, read_key_ring, signing_key_of, verify_directory, verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
@@ -27,14 +30,18 @@ struct Total {
     lines: u64,
     unsigned: Vec<RunId>,
     faults: Vec<Fault>,
+    /// The ledgers as logs, where they are compared with anchors.
+    logs: Vec<LedgerLog>,
+    held: Vec<HeldV1>,
 }
 
 /// Carries the command out.
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let directory = options.what.as_deref().map(|what| environment.absolute(Path::new(what))).filter(|path| is_run(path));
-    let total = match directory {
-        Some(directory) => verify_copy(&directory, options, environment)?,
-        None => verify_store(options, environment)?,
+    let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
+    let total = match named {
+        Some(path) if is_run(&path) => verify_copy(&path, options, environment)?,
+        Some(path) if is_progress(&path) => verify_progress(&path, options, environment)?,
+        Some(_) | None => verify_store(options, environment)?,
     };
     if options.json {
         render::document(&VerificationV1::of(&total));
@@ -49,14 +56,44 @@ fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir()
 }
 
+/// Returns whether a path is a file with a proof of progress. Runs and tasks may have the names of other files.
+fn is_progress(path: &Path) -> bool {
+    let mut start = [0; Progress::START.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *Progress::START.as_bytes()
+}
+
 fn verify_copy(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+    anchored::refuse_notes(options)?;
     let key = match &options.key {
         Some(file) => read_key(&environment.absolute(file))?,
         None => own_key(directory, environment)?,
     };
-    let checked = verify_directory(directory, &key).map_err(|error| of_evidence(&error))?;
     let mut total = Total::default();
+    let anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    let checked = verify_directory(directory, &key, &anchors).map_err(|error| of_evidence(&error))?;
     total.add(checked);
+    total.hold(&anchors);
+    Ok(total)
+}
+
+/// Verifies that a log went on, for somebody who has an earlier checkpoint and not the ledger.
+fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+    anchored::refuse_notes(options)?;
+    let Some(file) = &options.key else {
+        return Err(CommandError::new(CommandExit::Usage, format!("`{}` is a file, and no key is named", path.display()))
+            .hint("name the public key of whoever made it: `--key FILE`"));
+    };
+    let key = read_key(&environment.absolute(file))?;
+    let mut total = Total::default();
+    let anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error)
+            .hint("name a file that `proctor checkpoint --since` wrote")
+    })?;
+    let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
+    total.faults.extend(check_progress(shown, &bytes, &key, &anchors));
+    total.hold(&anchors);
     Ok(total)
 }
 
@@ -91,11 +128,19 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     } else {
         vec![project(&store, index.as_ref(), options, environment)?]
     };
+    let key = options.key.as_deref().map(|file| read_key(&environment.absolute(file))).transpose()?;
+    let mut anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    if let (Some(_), [project]) = (&options.git, total.projects.as_slice()) {
+        let root = setup::project_root(environment, &options.project)?;
+        anchors.extend(anchored::read_notes(&root, project, options, &mut total.faults)?);
+    }
+    let is_compared = !anchors.is_empty();
     let threads = environment::processors() as usize;
     for project in total.projects.clone() {
         let subject = options.what.as_deref().map_or(Ok(Subject::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
+        total.logs.extend(is_compared.then(|| LedgerLog::of(project.clone(), checked.line_hashes.clone())));
         total.add(checked);
         match differences {
             Some(Ok(differences)) => total.faults.extend(differences.iter().map(of_difference)),
@@ -103,6 +148,8 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
             None => {}
         }
     }
+    let notary = key.as_ref().map_or(Notary::Ring(&keys), Notary::Key);
+    total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.faults);
     Ok(total)
 }
 
@@ -175,6 +222,13 @@ impl Total {
         self.faults.extend(checked.faults);
     }
 
+    /// Says that the anchors hold, unless something is wrong.
+    fn hold(&mut self, anchors: &[Anchor]) {
+        if self.faults.is_empty() {
+            self.held = anchors.iter().filter_map(anchored::of_held).collect();
+        }
+    }
+
     fn look_at_index(&mut self, store: &Store) -> Option<IndexLook> {
         match IndexLook::open(&store.index_path()) {
             Ok(index) => index,
@@ -187,7 +241,7 @@ impl Total {
 }
 
 fn lines(total: &Total) -> Vec<String> {
-    let Total { runs, files, bytes, lines, unsigned, faults, .. } = total;
+    let Total { runs, files, bytes, lines, unsigned, faults, held, .. } = total;
     let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
     let mut text = Vec::new();
     for fault in faults {
@@ -196,6 +250,7 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  next: {}", fault.kind.next()));
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    text.extend(anchored::lines(held));
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
 }
@@ -212,6 +267,7 @@ struct VerificationV1<'a> {
     bytes: u64,
     lines: u64,
     unsigned: &'a [RunId],
+    anchors: &'a [HeldV1],
     faults: Vec<FaultV1<'a>>,
 }
 
@@ -244,6 +300,7 @@ impl<'a> VerificationV1<'a> {
             bytes: total.bytes,
             lines: total.lines,
             unsigned: &total.unsigned,
+            anchors: &total.held,
             faults: total.faults.iter().map(fault).collect(),
         }
     }

@@ -104,7 +104,8 @@ fn record_path(store: &Store, number: u32) -> PathBuf {
     keys_directory(store).join(record_name(number))
 }
 
-fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {
+/// Reads the private half of a key.
+pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {
     let path = private_path(store, key.id());
     let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
     let bytes = read_plain(&path)?;

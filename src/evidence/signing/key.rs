@@ -104,6 +104,11 @@ impl PublicKey {
         self.id
     }
 
+    /// Returns the 32 bytes of the key.
+    pub(in crate::evidence) fn as_bytes(&self) -> &[u8; 32] {
+        self.key.as_bytes()
+    }
+
     /// Returns the key as PEM, for OpenSSL and most libraries.
     pub fn to_pem(&self) -> String {
         encode_pem(PUBLIC_LABEL, &[PUBLIC_PREFIX.as_slice(), self.key.as_bytes()].concat())

@@ -17,6 +17,8 @@ pub(super) struct ReadLedger {
     pub(super) lines: Vec<(u64, LedgerLine)>,
     /// The hash of every line by its sequence.
     pub(super) hashes: BTreeMap<u64, Digest>,
+    /// The hash of every whole line in the order of the file, whether it could be read or not.
+    pub(super) in_order: Vec<Digest>,
 }
 
 /// Checks a ledger's bytes.
@@ -37,6 +39,7 @@ pub(super) fn check_ledger(
         let mut fault = |kind, detail: String| faults.push(Fault::of(kind, path, format!("line {}: {detail}", number + 1)));
         offset += line.len() as u64 + 1;
         let hash = Digest::of(line);
+        read.in_order.push(hash);
         let Judged { line, signature } = match judged {
             Ok(judged) => judged,
             Err(problem) => {

@@ -51,6 +51,9 @@ const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand 
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
+const ANCHOR: &str = "put back the ledger of a backup that has what was anchored; what the ledger says now is no evidence";
+const PLACE: &str = "look where else the checkpoint was kept; who could write there could take it away";
+const PROOF: &str = "ask for the run again: `proctor export RUN --anchor FILE` proves it against the checkpoint in the file";
 const INDEX: &str = "delete `state.db`: it is rebuilt from the ledgers";
 
 fault_kinds! {
@@ -96,6 +99,15 @@ fault_kinds! {
     KeyUnproven "keyUnproven" "the key did not sign its own record" KEY;
     KeyNotEndorsed "keyNotEndorsed" "the key before it did not sign the handing-over" KEY;
     KeyPosition "keyPosition" "the ledger is not the one the key took over" LEDGER;
+    AnchorMissing "anchorMissing" "no checkpoint of the project is kept there" PLACE;
+    AnchorUnreadable "anchorUnreadable" "it is no checkpoint as proctor writes it" PLACE;
+    AnchorSignature "anchorSignature" "the checkpoint is not signed by the key that should have" KEY;
+    AnchorAhead "anchorAhead" "the ledger has fewer lines than were anchored: it was cut or put back" ANCHOR;
+    AnchorDiffers "anchorDiffers" "the ledger is not the one that was anchored: it was written anew" ANCHOR;
+    ProofMissing "proofMissing" "there is no proof that the run is in the ledger" PROOF;
+    ProofUnreadable "proofUnreadable" "it is no proof as proctor writes it" PROOF;
+    ProofWrong "proofWrong" "what should be proven does not follow from it" PROOF;
+    ProofElsewhere "proofElsewhere" "it says nothing about what is to be proven" PROOF;
     IndexAhead "indexAhead" "the index knows lines that the ledger does not have: the ledger was cut or put back" LEDGER;
     IndexDiffers "indexDiffers" "the index says something else than the ledger" INDEX;
     IndexDamaged "indexDamaged" "the index cannot be read" INDEX;

@@ -11,6 +11,7 @@
 //! Change anything, take a lock, mend a fault, or stop at the first one.
 
 mod alone;
+mod check_anchor;
 mod check_keys;
 mod check_ledger;
 mod check_report;
@@ -23,5 +24,6 @@ mod parallel;
 mod whole;
 
 pub use alone::verify_directory;
+pub use check_anchor::{Notary, check_anchor, check_progress};
 pub use fault::{Fault, FaultKind};
 pub use whole::{Checked, Subject, verify_keys, verify_project};

@@ -15,7 +15,7 @@ use crate::evidence::verification::look::{
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{Fault, FaultKind};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs};
-use crate::model::{LedgerBody, LedgerLine, ProjectId, RunId, RunRecord, TaskId};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, RunId, RunRecord, TaskId};
 
 const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -46,6 +46,8 @@ pub struct Checked {
     pub unsigned: Vec<RunId>,
     /// The lines of the ledger that can be read, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
+    /// The hash of every line of the ledger in the order of the file, to be compared with an anchor.
+    pub line_hashes: Vec<Digest>,
 }
 
 /// Verifies the keys of a store; with what can be read of them everything else is verified.
@@ -117,6 +119,7 @@ pub fn verify_project(
     checked.faults.sort();
     checked.unsigned.sort();
     checked.lines = read.lines;
+    checked.line_hashes = read.in_order;
     Ok(checked)
 }
 

@@ -1,0 +1,66 @@
+//! `proctor anchor`: keeps the head of the ledger in another place.
+
+use crate::cli::anchor_arguments::AnchorOptions;
+use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::evidence::{AnchorFileError, GitAnchorError, Refusal, Store, read_log, write_anchor, write_git_anchor};
+use crate::model::CommandExit;
+use crate::process::clock;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let (_, project) = opening::open_registered(environment, &root)?;
+    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let log = read_log(&store, &project).map_err(|error| of_evidence(&error))?;
+    let head = log.sign_head(&store).map_err(|error| of_evidence(&error))?.ok_or_else(no_key)?;
+    if let Some(file) = &options.file {
+        write_anchor(&environment.absolute(file), &log, &head).map_err(|error| of_file(&error))?;
+        render::line(&format!("{} lines anchored · {}", log.size(), file.display()));
+    }
+    if options.git {
+        let anchored = write_git_anchor(&root, &log, &head, clock::now()).map_err(|error| of_git(&error))?;
+        render::line(&format!("{} lines anchored · {} · a note of {}", log.size(), anchored.reference, anchored.commit));
+    }
+    Ok(CommandExit::Proceed)
+}
+
+/// Says that nothing can be signed.
+pub(super) fn no_key() -> CommandError {
+    CommandError::new(CommandExit::Usage, "there is no key yet").hint("the first `proctor run` makes it")
+}
+
+/// Makes the command's error of a checkpoint that is not put in the place of another.
+pub(super) fn of_refusal(refusal: &Refusal, what: String) -> CommandError {
+    let exit = match refusal {
+        Refusal::NotOurs(_) | Refusal::OtherProject(_) => CommandExit::Usage,
+        Refusal::Rewritten(_) => CommandExit::EvidenceWrong,
+    };
+    CommandError::caused(exit, what, refusal).hint(refusal.hint())
+}
+
+/// Makes the command's error of one about a repository.
+pub(super) fn of_git(error: &GitAnchorError) -> CommandError {
+    let exit = match error {
+        GitAnchorError::Refused { source, .. } => return of_refusal(source, error.to_string()),
+        GitAnchorError::Evidence(error) => return of_evidence(error),
+        GitAnchorError::Object { .. } => CommandExit::EvidenceWrong,
+        GitAnchorError::NoRepository { .. }
+        | GitAnchorError::NothingCommitted { .. }
+        | GitAnchorError::Format { .. }
+        | GitAnchorError::Name(_)
+        | GitAnchorError::Locked { .. } => CommandExit::Usage,
+    };
+    CommandError::of(exit, error).hint(error.hint())
+}
+
+fn of_file(error: &AnchorFileError) -> CommandError {
+    match error {
+        AnchorFileError::Refused { source, .. } => of_refusal(source, error.to_string()),
+        AnchorFileError::Evidence(error) => of_evidence(error),
+    }
+}

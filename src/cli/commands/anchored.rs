@@ -1,0 +1,121 @@
+//! What `proctor verify` is given to compare the ledger with: checkpoints that were kept elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::commands::anchor::of_git;
+use crate::cli::commands::key::of_evidence;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::evidence_arguments::VerifyOptions;
+use crate::evidence::{
+    Anchor, Fault, FaultKind, GitAnchorError, LedgerLog, Notary, check_anchor, notes_reference, read_anchor, read_git_anchors,
+};
+use crate::model::{CommandExit, Digest, ProjectId};
+
+/// More anchors than these are not told one by one.
+const MOST_LINES: usize = 4;
+
+/// An anchor that holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HeldV1 {
+    pub(super) place: String,
+    pub(super) project: ProjectId,
+    /// How many lines were anchored.
+    pub(super) lines: u64,
+    pub(super) root: Digest,
+}
+
+/// Reads the anchors that were named. One that is not there is a fault: it was there when it was made.
+pub(super) fn read_named(
+    options: &VerifyOptions,
+    environment: &Environment,
+    faults: &mut Vec<Fault>,
+) -> Result<Vec<Anchor>, CommandError> {
+    let mut anchors = Vec::new();
+    for file in &options.anchor {
+        match read_anchor(&environment.absolute(file)).map_err(|error| of_evidence(&error))? {
+            Some(anchor) => anchors.push(Anchor { place: file.clone(), ..anchor }),
+            None => faults.push(missing(file)),
+        }
+    }
+    Ok(anchors)
+}
+
+/// Reads the notes that a project's ledger was anchored in. That there are none is a fault, too.
+pub(super) fn read_notes(
+    root: &Path,
+    project: &ProjectId,
+    options: &VerifyOptions,
+    faults: &mut Vec<Fault>,
+) -> Result<Vec<Anchor>, CommandError> {
+    let reference = match options.git.as_deref() {
+        None => return Ok(Vec::new()),
+        Some("") => notes_reference(project),
+        Some(reference) => reference.to_owned(),
+    };
+    match read_git_anchors(root, &reference) {
+        Ok(Some(anchors)) if !anchors.is_empty() => Ok(anchors),
+        Ok(_) => {
+            faults.push(Fault::of(FaultKind::AnchorMissing, reference, "the repository has no such notes"));
+            Ok(Vec::new())
+        }
+        Err(error @ GitAnchorError::Object { .. }) => {
+            faults.push(Fault::of(FaultKind::AnchorUnreadable, reference, error.to_string()));
+            Ok(Vec::new())
+        }
+        Err(error) => Err(of_git(&error)),
+    }
+}
+
+/// Refuses notes where something is verified that says itself whose it is.
+pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> {
+    if options.git.is_none() {
+        return Ok(());
+    }
+    Err(CommandError::new(CommandExit::Usage, "`--git` compares the ledger of a project, and a copy is verified").hint(
+        "name the checkpoint as a file: `git notes --ref=proctor/PROJECT-ID show COMMIT >checkpoint`, then `--anchor checkpoint`",
+    ))
+}
+
+/// Returns what is said of anchors that hold.
+pub(super) fn lines(held: &[HeldV1]) -> Vec<String> {
+    let of_held =
+        |held: &HeldV1| format!("{}: holds: the first {} lines of {} are those anchored", held.place, held.lines, held.project);
+    match held.iter().max_by_key(|held| held.lines) {
+        Some(last) if held.len() > MOST_LINES => {
+            vec![format!("{} checkpoints hold, the last of them:", held.len()), of_held(last)]
+        }
+        _ => held.iter().map(of_held).collect(),
+    }
+}
+
+/// Compares anchors with the log of each project that was verified; returns those that hold.
+pub(super) fn compare(anchors: &[Anchor], logs: &[LedgerLog], notary: Notary<'_>, faults: &mut Vec<Fault>) -> Vec<HeldV1> {
+    let mut held = Vec::new();
+    for anchor in anchors {
+        let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
+        let of_project = logs.iter().find(|log| Some(log.project()) == project);
+        // Where there are several, one that is of none of them is as wrong for each.
+        let found = match of_project.or(logs.first()) {
+            Some(log) => check_anchor(anchor, log, notary),
+            None => vec![Fault::of(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
+        };
+        held.extend(found.is_empty().then(|| of_held(anchor)).flatten());
+        faults.extend(found);
+    }
+    held
+}
+
+/// Returns what an anchor of these says, where it is a checkpoint.
+pub(super) fn of_held(anchor: &Anchor) -> Option<HeldV1> {
+    let checkpoint = anchor.found.as_ref().ok()?.checkpoint();
+    let place = anchor.place.to_string_lossy().into_owned();
+    Some(HeldV1 { place, project: checkpoint.project.clone(), lines: checkpoint.size, root: checkpoint.root })
+}
+
+fn missing(file: &Path) -> Fault {
+    Fault::of(FaultKind::AnchorMissing, PathBuf::from(file), "there is no such file")
+}

@@ -1,0 +1,80 @@
+//! `proctor checkpoint`: the head of the ledger, and proofs about it, for somebody who does not have the ledger.
+
+use std::path::Path;
+
+use crate::cli::anchor_arguments::CheckpointOptions;
+use crate::cli::commands::anchor::{no_key, of_refusal};
+use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::evidence::{
+    LedgerLog, LogDirectoryError, SignedCheckpoint, Store, read_anchor, read_key_ring, read_log, verifier_key,
+    write_log_directory,
+};
+use crate::model::{CommandExit, ProjectId};
+use crate::run::Archive;
+
+/// Carries the command out.
+pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let (archive, project) = opening::open_registered(environment, &root)?;
+    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    if options.verifier_key {
+        let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
+        let key = ring.current().ok_or_else(no_key)?;
+        render::line(&verifier_key(&project, key.public()));
+        return Ok(CommandExit::Proceed);
+    }
+    let log = read_log(&store, &project).map_err(|error| of_evidence(&error))?;
+    let head = log.sign_head(&store).map_err(|error| of_evidence(&error))?.ok_or_else(no_key)?;
+    if let Some(run) = &options.proof {
+        render::bytes(proof(&archive, &project, &log, &head, run)?.as_bytes());
+    } else if let Some(file) = &options.since {
+        render::bytes(progress(&log, &head, &environment.absolute(file))?.as_bytes());
+    } else if let Some(directory) = &options.log {
+        let written = write_log_directory(&environment.absolute(directory), &log, &head).map_err(|error| of_directory(&error))?;
+        render::line(&format!("{} · {} lines · {written} files written", directory.display(), log.size()));
+    } else {
+        render::bytes(head.to_text().as_bytes());
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn proof(
+    archive: &Archive,
+    project: &ProjectId,
+    log: &LedgerLog,
+    head: &SignedCheckpoint,
+    run: &str,
+) -> Result<String, CommandError> {
+    let found = archive.find(project, Some(run)).map_err(|error| super::of_run(&error))?;
+    let index = found.and_then(|run| log.index_of(&run.run_id));
+    let proof = index.and_then(|index| log.prove_line(index, head));
+    proof.map(|proof| proof.to_text()).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("there is no sealed run `{run}`")).hint("`proctor log` lists the runs")
+    })
+}
+
+fn progress(log: &LedgerLog, head: &SignedCheckpoint, file: &Path) -> Result<String, CommandError> {
+    let anchor = read_anchor(file).map_err(|error| of_evidence(&error))?.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("there is no file `{}`", file.display()))
+            .hint("name the file with the checkpoint that somebody has")
+    })?;
+    let earlier = anchor
+        .replaceable_by(log)
+        .map_err(|refusal| of_refusal(&refusal, format!("nothing follows from `{}`", file.display())))?;
+    let progress = log.prove_progress(earlier.size, head).expect("the ledger goes on from it");
+    Ok(progress.to_text())
+}
+
+fn of_directory(error: &LogDirectoryError) -> CommandError {
+    let exit = match error {
+        LogDirectoryError::Differs { .. } => CommandExit::EvidenceWrong,
+        LogDirectoryError::NotACheckpoint { .. } => CommandExit::Usage,
+        LogDirectoryError::Evidence(error) => return of_evidence(error),
+    };
+    CommandError::of(exit, error).hint(error.hint())
+}

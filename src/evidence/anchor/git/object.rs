@@ -1,0 +1,207 @@
+//! What objects are made of, as bytes (gitformat-pack(5), git-mktree(1), git-commit-tree(1)). Pure.
+
+use std::fmt;
+
+use sha1::{Digest as _, Sha1};
+
+/// How many bytes the name of an object has.
+pub(super) const ID_BYTES: usize = 20;
+/// A file that is not executable, and a directory, in a tree.
+const FILE_MODE: &[u8] = b"100644";
+const TREE_MODE: &[u8] = b"40000";
+/// Who commits notes: no person.
+const AUTHOR: &str = "proctor <proctor@localhost>";
+
+/// The name of an object: the SHA-1 of its kind, length and content.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ObjectId([u8; ID_BYTES]);
+
+/// A kind of object that is of use here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectKind {
+    Blob,
+    Tree,
+    Commit,
+}
+
+/// An object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) kind: ObjectKind,
+    pub(super) content: Vec<u8>,
+}
+
+/// An entry of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TreeEntry {
+    mode: Vec<u8>,
+    pub(super) name: Vec<u8>,
+    pub(super) id: ObjectId,
+}
+
+impl ObjectId {
+    pub(super) fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads 40 lower-case hexadecimal digits.
+    pub(super) fn parse(hex: &str) -> Option<Self> {
+        let digits = hex.as_bytes();
+        let is_digit = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
+        if digits.len() != 2 * ID_BYTES || !digits.iter().all(is_digit) {
+            return None;
+        }
+        let mut bytes = [0; ID_BYTES];
+        for (position, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * position..2 * position + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8; ID_BYTES] {
+        &self.0
+    }
+
+    pub(super) fn hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.hex())
+    }
+}
+
+impl ObjectKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Blob => "blob",
+            Self::Tree => "tree",
+            Self::Commit => "commit",
+        }
+    }
+}
+
+impl Object {
+    /// Returns the object as it is kept on its own, before it is compressed: its kind and length stand before its content.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let head = format!("{} {}\0", self.kind.word(), self.content.len());
+        [head.as_bytes(), &self.content].concat()
+    }
+
+    /// Reads an object as it is kept on its own; none where it is damaged, or a tag.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let end = bytes.iter().position(|byte| *byte == 0)?;
+        let (word, length) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?;
+        let kind = [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit].into_iter().find(|kind| kind.word() == word)?;
+        let content = bytes[end + 1..].to_vec();
+        (length.parse() == Ok(content.len())).then_some(Self { kind, content })
+    }
+
+    pub(super) fn id(&self) -> ObjectId {
+        ObjectId(Sha1::digest(self.to_bytes()).into())
+    }
+
+    /// Makes the object of a file's bytes.
+    pub(super) fn blob(content: Vec<u8>) -> Self {
+        Self { kind: ObjectKind::Blob, content }
+    }
+
+    /// Makes a tree; its entries are sorted as git sorts them: a directory as if its name ended with a slash.
+    pub(super) fn tree(mut entries: Vec<TreeEntry>) -> Self {
+        let key = |entry: &TreeEntry| [entry.name.as_slice(), if entry.is_tree() { b"/" } else { b"" }].concat();
+        entries.sort_by_key(key);
+        let bytes = |entry: &TreeEntry| [entry.mode.as_slice(), b" ", &entry.name, b"\0", entry.id.as_bytes()].concat();
+        Self { kind: ObjectKind::Tree, content: entries.iter().flat_map(bytes).collect() }
+    }
+
+    /// Makes a commit; the time is in seconds since 1970.
+    pub(super) fn commit(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Self {
+        let parent = parent.map_or(String::new(), |parent| format!("parent {}\n", parent.hex()));
+        let who = format!("author {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000");
+        let text = format!("tree {}\n{parent}{who}\n\n{message}\n", tree.hex());
+        Self { kind: ObjectKind::Commit, content: text.into_bytes() }
+    }
+
+    /// Returns the entries of a tree; none where it is no tree or damaged.
+    pub(super) fn entries(&self) -> Option<Vec<TreeEntry>> {
+        let (mut rest, mut entries) = (self.of_kind(ObjectKind::Tree)?, Vec::new());
+        while !rest.is_empty() {
+            let space = rest.iter().position(|byte| *byte == b' ')?;
+            let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space)?;
+            let id = rest.get(end + 1..end + 1 + ID_BYTES)?;
+            let id = ObjectId(id.try_into().ok()?);
+            entries.push(TreeEntry { mode: rest[..space].to_vec(), name: rest[space + 1..end].to_vec(), id });
+            rest = &rest[end + 1 + ID_BYTES..];
+        }
+        Some(entries)
+    }
+
+    /// Returns the tree of a commit; none where it is no commit.
+    pub(super) fn tree_of_commit(&self) -> Option<ObjectId> {
+        let first = self.of_kind(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
+        ObjectId::parse(std::str::from_utf8(first).ok()?.strip_prefix("tree ")?)
+    }
+
+    fn of_kind(&self, kind: ObjectKind) -> Option<&[u8]> {
+        (self.kind == kind).then_some(self.content.as_slice())
+    }
+}
+
+impl TreeEntry {
+    /// Makes the entry of a file.
+    pub(super) fn file(name: Vec<u8>, id: ObjectId) -> Self {
+        Self { mode: FILE_MODE.to_vec(), name, id }
+    }
+
+    pub(super) fn is_tree(&self) -> bool {
+        self.mode == TREE_MODE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_the_names_git_gives_them() {
+        // `git hash-object` and `git mktree` of nothing, and of `hello\n`.
+        assert_eq!(Object::blob(Vec::new()).id().hex(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        assert_eq!(Object::tree(Vec::new()).id().hex(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+        assert_eq!(Object::blob(b"hello\n".to_vec()).id().hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
+    }
+
+    #[test]
+    fn an_object_is_read_as_it_was_written_and_no_other_is() {
+        let blob = Object::blob(b"x".to_vec());
+        let directory = TreeEntry { mode: TREE_MODE.to_vec(), ..TreeEntry::file(b"ab".to_vec(), blob.id()) };
+        let tree = Object::tree(vec![
+            TreeEntry::file(b"ab.c".to_vec(), blob.id()),
+            directory,
+            TreeEntry::file(b"ab0".to_vec(), blob.id()),
+        ]);
+        let names: Vec<_> = tree.entries().unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(
+            names,
+            [b"ab.c".to_vec(), b"ab".to_vec(), b"ab0".to_vec()],
+            "a directory is sorted as if it ended with a slash"
+        );
+        let commit = Object::commit(tree.id(), Some(blob.id()), 1_772_616_600, "why");
+        assert_eq!(commit.tree_of_commit(), Some(tree.id()));
+        assert_eq!((tree.tree_of_commit(), commit.entries()), (None, None));
+        for object in [&blob, &tree, &commit] {
+            let bytes = object.to_bytes();
+            assert_eq!(Object::parse(&bytes).as_ref(), Some(object));
+            assert_eq!(Object::parse(&bytes[..bytes.len() - 1]), None);
+        }
+        let cut = Object { kind: ObjectKind::Tree, content: tree.content[..tree.content.len() - 1].to_vec() };
+        assert_eq!(cut.entries(), None);
+        assert_eq!(Object::parse(b"tag 0\0"), None);
+        for bad in
+            ["", "E69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "e69de29bb2d1d6434b8b29ae775ad8c2e48c539", "ref: refs/heads/main"]
+        {
+            assert_eq!(ObjectId::parse(bad), None, "{bad}");
+        }
+    }
+}

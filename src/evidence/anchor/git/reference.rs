@@ -1,0 +1,188 @@
+//! Names for commits: a file each, or lines of `packed-refs` (gitrepository-layout(5), `refs`).
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::FileOperation;
+use crate::evidence::anchor::git::error::GitAnchorError;
+use crate::evidence::anchor::git::object::ObjectId;
+use crate::evidence::error::failed;
+use crate::evidence::files::{create_open_directories, remove_file, rename, sync_directory};
+
+/// A reference's file holds a name; a longer one is none.
+const LONGEST_REFERENCE: u64 = 4096;
+/// References may lead to others; git follows as many.
+const MOST_STEPS: u32 = 5;
+/// The mode of a reference's file before the user's mask.
+const MODE: u32 = 0o666;
+
+/// A name that stays below `refs/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReferenceName(String);
+
+/// A reference that is being changed; nobody else changes it meanwhile.
+#[derive(Debug)]
+pub(super) struct LockedReference {
+    path: PathBuf,
+    lock: PathBuf,
+    file: File,
+}
+
+impl ReferenceName {
+    /// Checks a name (git-check-ref-format(1), as far as a path needs it).
+    pub(super) fn parse(name: &str) -> Result<Self, GitAnchorError> {
+        let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock") && !part.ends_with('.');
+        let is_odd = |character: char| character.is_control() || " ~^:?*[\\".contains(character);
+        let is_name = name.starts_with("refs/") && name.split('/').all(is_part) && !name.contains("..") && !name.contains(is_odd);
+        if is_name { Ok(Self(name.to_owned())) } else { Err(GitAnchorError::Name(name.to_owned())) }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Returns the commit that is checked out; none where there is none yet.
+pub(super) fn read_head(git_directory: &Path, common: &Path) -> Result<Option<ObjectId>, GitAnchorError> {
+    match read_file(&git_directory.join("HEAD")) {
+        Some(text) => follow(common, &text, MOST_STEPS),
+        None => Ok(None),
+    }
+}
+
+/// Returns what a reference names; none where it is not there.
+pub(super) fn read(common: &Path, name: &ReferenceName) -> Result<Option<ObjectId>, GitAnchorError> {
+    read_steps(common, name, MOST_STEPS)
+}
+
+fn read_steps(common: &Path, name: &ReferenceName, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
+    match read_file(&common.join(name.as_str())) {
+        Some(text) => follow(common, &text, steps),
+        None => Ok(read_packed(common, name)),
+    }
+}
+
+fn follow(common: &Path, text: &str, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
+    match (text.trim_end().strip_prefix("ref: "), steps.checked_sub(1)) {
+        (None, _) => Ok(ObjectId::parse(text.trim_end())),
+        (Some(next), Some(steps)) => read_steps(common, &ReferenceName::parse(next)?, steps),
+        (Some(next), None) => Err(GitAnchorError::Name(next.to_owned())),
+    }
+}
+
+fn read_file(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST_REFERENCE).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Looks a reference up in the list of those that have no file of their own.
+fn read_packed(common: &Path, name: &ReferenceName) -> Option<ObjectId> {
+    let text = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+    let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
+    let mut named = lines.filter_map(|line| line.split_once(' ')).filter(|(_, listed)| *listed == name.as_str());
+    named.next().and_then(|(id, _)| ObjectId::parse(id))
+}
+
+impl LockedReference {
+    /// Locks a reference as git does, by the file beside it that will take its place.
+    pub(super) fn lock(common: &Path, name: &ReferenceName) -> Result<Self, GitAnchorError> {
+        let path = common.join(name.as_str());
+        create_open_directories(path.parent().expect("a reference lies in a directory"))?;
+        let mut lock = path.clone().into_os_string();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
+        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&lock) {
+            Ok(file) => Ok(Self { path, lock, file }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(GitAnchorError::Locked { path: lock }),
+            Err(error) => Err(failed(FileOperation::Create, &lock)(error).into()),
+        }
+    }
+
+    /// Lets the reference name an object.
+    pub(super) fn set(mut self, id: ObjectId) -> Result<(), GitAnchorError> {
+        let written = self.file.write_all(format!("{}\n", id.hex()).as_bytes());
+        written.map_err(failed(FileOperation::Write, &self.lock))?;
+        self.file.sync_all().map_err(failed(FileOperation::Sync, &self.lock))?;
+        rename(&self.lock, &self.path)?;
+        Ok(sync_directory(self.path.parent().expect("a reference lies in a directory"))?)
+    }
+}
+
+impl Drop for LockedReference {
+    fn drop(&mut self) {
+        // Gone where the reference was set; where not, nothing may be left that keeps others from setting it.
+        let _ = remove_file(&self.lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::testing::put;
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn name(text: &str) -> ReferenceName {
+        ReferenceName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_name_stays_below_the_references() {
+        for bad in [
+            "",
+            "HEAD",
+            "refs",
+            "refs/",
+            "refs//x",
+            "refs/../HEAD",
+            "refs/a..b",
+            "refs/.x",
+            "refs/x.lock",
+            "refs/a b",
+            "refs/a\nb",
+        ] {
+            assert!(ReferenceName::parse(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(name("refs/notes/proctor/shop-00000001").as_str(), "refs/notes/proctor/shop-00000001");
+    }
+
+    #[test]
+    fn a_file_comes_before_the_list_and_heads_are_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let hex = |id: Option<ObjectId>| id.map(ObjectId::hex);
+        assert_eq!(read_head(root, root).unwrap(), None);
+        put(&root.join("HEAD"), b"ref: refs/heads/main\n");
+        assert_eq!(read_head(root, root).unwrap(), None, "nothing is committed yet");
+        put(
+            &root.join("packed-refs"),
+            format!("# pack-refs with: peeled\n{ONE} refs/heads/main\n^{TWO}\n{TWO} refs/x\n").as_bytes(),
+        );
+        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(ONE));
+        put(&root.join("refs/heads/main"), format!("{TWO}\n").as_bytes());
+        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(TWO));
+        put(&root.join("refs/heads/main"), b"ref: refs/heads/main\n");
+        assert!(read_head(root, root).is_err(), "in a circle");
+        put(&root.join("HEAD"), format!("{ONE}\n").as_bytes());
+        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(ONE));
+        put(&root.join("refs/heads/main"), b"ref: ../../elsewhere\n");
+        assert!(read(root, &name("refs/heads/main")).is_err());
+    }
+
+    #[test]
+    fn a_reference_is_set_by_one_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let name = name("refs/notes/proctor/shop-00000001");
+        let lock = LockedReference::lock(root, &name).unwrap();
+        assert!(matches!(LockedReference::lock(root, &name), Err(GitAnchorError::Locked { .. })));
+        drop(lock);
+        LockedReference::lock(root, &name).unwrap().set(ObjectId::parse(ONE).unwrap()).unwrap();
+        assert_eq!(read(root, &name).unwrap(), ObjectId::parse(ONE));
+        assert_eq!(std::fs::read_dir(root.join("refs/notes/proctor")).unwrap().count(), 1, "no lock is left");
+    }
+}

@@ -1,0 +1,170 @@
+//! The tree against the definitions of RFC 6962, section 2.1, written down as they stand there.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn entry(number: u64) -> Vec<u8> {
+    format!("entry {number}").into_bytes()
+}
+
+fn tree_of(size: u64) -> MerkleTree {
+    MerkleTree::of((0..size).map(|number| hash_entry(&entry(number))))
+}
+
+fn entries(size: u64) -> Vec<Vec<u8>> {
+    (0..size).map(entry).collect()
+}
+
+/// MTH(D[n]).
+fn reference_root(entries: &[Vec<u8>]) -> Digest {
+    match entries {
+        [] => Digest::of(b""),
+        [one] => Digest::of(&[vec![0], one.clone()].concat()),
+        several => {
+            let k = reference_split(several.len());
+            let (left, right) = (reference_root(&several[..k]), reference_root(&several[k..]));
+            Digest::of(&[&[1], left.as_bytes().as_slice(), right.as_bytes()].concat())
+        }
+    }
+}
+
+fn reference_split(n: usize) -> usize {
+    (0..).map(|power| 1 << power).take_while(|k| *k < n).last().expect("two or more")
+}
+
+/// PATH(m, D[n]).
+fn reference_path(m: usize, entries: &[Vec<u8>]) -> Vec<Digest> {
+    if entries.len() == 1 {
+        return Vec::new();
+    }
+    let k = reference_split(entries.len());
+    let (mut path, other) = if m < k {
+        (reference_path(m, &entries[..k]), reference_root(&entries[k..]))
+    } else {
+        (reference_path(m - k, &entries[k..]), reference_root(&entries[..k]))
+    };
+    path.push(other);
+    path
+}
+
+/// SUBPROOF(m, D[n], b).
+fn reference_subproof(m: usize, entries: &[Vec<u8>], is_whole: bool) -> Vec<Digest> {
+    if m == entries.len() {
+        return if is_whole { Vec::new() } else { vec![reference_root(entries)] };
+    }
+    let k = reference_split(entries.len());
+    let (mut proof, other) = if m <= k {
+        (reference_subproof(m, &entries[..k], is_whole), reference_root(&entries[k..]))
+    } else {
+        (reference_subproof(m - k, &entries[k..], false), reference_root(&entries[..k]))
+    };
+    proof.push(other);
+    proof
+}
+
+#[test]
+fn the_example_of_the_rfc_has_the_paths_it_shows() {
+    let tree = tree_of(7);
+    assert_eq!(tree.prove_inclusion(0, 7).unwrap().len(), 3);
+    assert_eq!(tree.prove_inclusion(3, 7).unwrap().len(), 3);
+    assert_eq!(tree.prove_inclusion(6, 7).unwrap().len(), 2);
+    assert_eq!(tree.prove_consistency(3, 7).unwrap().len(), 4);
+    assert_eq!(tree.prove_consistency(4, 7).unwrap(), [tree.hash_of(4, 7)]);
+    assert_eq!(tree.prove_consistency(6, 7).unwrap().len(), 3);
+}
+
+#[test]
+fn the_hashes_of_known_trees_are_theirs() {
+    // The test vectors of Certificate Transparency's reference implementation.
+    let inputs: [&[u8]; 8] = [
+        b"",
+        b"\x00",
+        b"\x10",
+        b"\x20\x21",
+        b"\x30\x31",
+        b"\x40\x41\x42\x43",
+        b"\x50\x51\x52\x53\x54\x55\x56\x57",
+        b"\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f",
+    ];
+    let tree = MerkleTree::of(inputs.iter().map(|input| hash_entry(input)));
+    for (size, root) in [
+        (1, "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"),
+        (2, "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"),
+        (3, "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77"),
+        (8, "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"),
+    ] {
+        assert_eq!(tree.root_at(size).unwrap().hex(), root, "{size}");
+    }
+}
+
+#[test]
+fn a_tree_of_nothing_has_the_root_of_nothing() {
+    let tree = MerkleTree::default();
+    assert_eq!(tree.root_at(0), Some(Digest::of(b"")));
+    assert_eq!((tree.root_at(1), tree.prove_inclusion(0, 0), tree.prove_consistency(1, 1)), (None, None, None));
+    assert_eq!(tree.prove_consistency(0, 0), Some(Vec::new()));
+    assert!(is_consistent((0, Digest::of(b"")), (5, Digest::of(b"any")), &[]));
+    assert!(!is_consistent((0, Digest::of(b"other")), (5, Digest::of(b"any")), &[]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn roots_and_proofs_are_those_of_the_definition(size in 1_u64..300, index in 0_u64..300, old in 0_u64..300) {
+        let (index, old) = (index % size, old % (size + 1));
+        let (tree, entries) = (tree_of(299), entries(size));
+        let root = reference_root(&entries);
+        prop_assert_eq!(tree.root_at(size), Some(root));
+        let path = tree.prove_inclusion(index, size).unwrap();
+        prop_assert_eq!(&path, &reference_path(index as usize, &entries));
+        prop_assert_eq!(root_of_path(hash_entry(&entry(index)), index, size, &path), Some(root));
+        let proof = tree.prove_consistency(old, size).unwrap();
+        let expected = if old == 0 { Vec::new() } else { reference_subproof(old as usize, &entries, true) };
+        prop_assert_eq!(&proof, &expected);
+        let old_root = reference_root(&entries[..old as usize]);
+        prop_assert!(is_consistent((old, old_root), (size, root), &proof));
+    }
+
+    #[test]
+    fn a_proof_that_is_changed_in_any_way_does_not_hold(
+        size in 2_u64..200, index in 0_u64..200, old in 1_u64..200, at in 0_usize..20, kind in 0_u8..4,
+    ) {
+        let (index, old) = (index % size, 1 + old % (size - 1).max(1));
+        let tree = tree_of(size);
+        let (root, old_root) = (tree.root_at(size).unwrap(), tree.root_at(old).unwrap());
+        let change = |mut path: Vec<Digest>| {
+            let at = at % (path.len() + 1);
+            match kind {
+                0 => path.insert(at, Digest::of(b"more")),
+                1 if at < path.len() => drop(path.remove(at)),
+                2 if at < path.len() => path[at] = Digest::of(b"other"),
+                3 if at + 1 < path.len() => path.swap(at, at + 1),
+                _ => path.push(Digest::of(b"more")),
+            }
+            path
+        };
+        let leaf = hash_entry(&entry(index));
+        prop_assert_ne!(root_of_path(leaf, index, size, &change(tree.prove_inclusion(index, size).unwrap())), Some(root));
+        prop_assert_ne!(root_of_path(hash_entry(b"other"), index, size, &tree.prove_inclusion(index, size).unwrap()), Some(root));
+        if old < size {
+            prop_assert!(!is_consistent((old, old_root), (size, root), &change(tree.prove_consistency(old, size).unwrap())));
+            let proof = tree.prove_consistency(old, size).unwrap();
+            prop_assert!(!is_consistent((old, Digest::of(b"other")), (size, root), &proof));
+            prop_assert!(!is_consistent((old, old_root), (size, Digest::of(b"other")), &proof));
+        }
+    }
+
+    #[test]
+    fn a_tree_with_one_other_entry_is_never_consistent(size in 2_u64..120, old in 1_u64..120, changed in 0_u64..120) {
+        let old = 1 + old % size;
+        let changed = changed % old;
+        let tree = tree_of(size);
+        let entries = (0..size).map(|number| if number == changed { hash_entry(b"rewritten") } else { hash_entry(&entry(number)) });
+        let rewritten = MerkleTree::of(entries);
+        prop_assert_ne!(rewritten.root_at(old), tree.root_at(old));
+        let proof = rewritten.prove_consistency(old, size).unwrap();
+        prop_assert!(!is_consistent((old, tree.root_at(old).unwrap()), (size, rewritten.root_at(size).unwrap()), &proof));
+    }
+}

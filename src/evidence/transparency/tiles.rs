@@ -1,0 +1,121 @@
+//! A log as files, as C2SP's tlog-tiles has it: tiles of 256 hashes, and bundles of the 256 entries below them. Pure.
+//!
+//! The content of a file of a name never changes: a tile that is not full has its width in its name.
+
+use crate::evidence::transparency::LedgerLog;
+
+/// How many hashes are in a full tile, and entries in a full bundle.
+const WIDTH: u64 = 256;
+/// A tile is so many levels of the tree high.
+const HEIGHT: usize = 8;
+
+/// A file of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogFile {
+    /// Its path below the log's directory.
+    pub(super) path: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Returns the files of a log but its checkpoint.
+pub(super) fn files(log: &LedgerLog) -> impl Iterator<Item = LogFile> {
+    let levels = (0..).map(|level| (level, log.tree().level(level * HEIGHT))).take_while(|(_, hashes)| !hashes.is_empty());
+    let tiles = levels.flat_map(|(level, hashes)| {
+        pieces(hashes.len() as u64).map(move |(number, start, end)| {
+            let range = usize::try_from(start).expect("a log in memory")..usize::try_from(end).expect("a log in memory");
+            let bytes = hashes[range].iter().flat_map(|hash| *hash.as_bytes()).collect();
+            LogFile { path: path(&level.to_string(), number, end - start), bytes }
+        })
+    });
+    let bundles = pieces(log.size()).map(|(number, start, end)| {
+        let bytes = log.entries(start, end).flat_map(bundled).collect();
+        LogFile { path: path("entries", number, end - start), bytes }
+    });
+    tiles.chain(bundles)
+}
+
+/// Divides so many into pieces of a tile's width; returns the number of each, where it begins and where it ends.
+fn pieces(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+    (0..count.div_ceil(WIDTH)).map(move |number| (number, number * WIDTH, count.min((number + 1) * WIDTH)))
+}
+
+/// Returns an entry with its length before it.
+fn bundled(entry: Vec<u8>) -> Vec<u8> {
+    let length = u16::try_from(entry.len()).expect("an entry is a digest");
+    [length.to_be_bytes().as_slice(), &entry].concat()
+}
+
+/// Returns `tile/<level>/x001/x234/067`, with `.p/<width>` behind it where it is not full.
+fn path(level: &str, number: u64, width: u64) -> String {
+    let mut groups = vec![format!("{:03}", number % 1000)];
+    let mut rest = number / 1000;
+    while rest > 0 {
+        groups.push(format!("x{:03}", rest % 1000));
+        rest /= 1000;
+    }
+    groups.reverse();
+    let partial = if width == WIDTH { String::new() } else { format!(".p/{width}") };
+    format!("tile/{level}/{}{partial}", groups.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::evidence::transparency::merkle::{MerkleTree, hash_entry};
+    use crate::model::{Digest, ProjectId};
+
+    fn log(size: u64) -> LedgerLog {
+        let lines = (0..size).map(|number| Digest::of(&number.to_be_bytes())).collect();
+        LedgerLog::of(ProjectId::try_from("shop-00000001").unwrap(), lines)
+    }
+
+    #[test]
+    fn paths_are_those_of_the_specification() {
+        assert_eq!(path("0", 1_234_067, 256), "tile/0/x001/x234/067");
+        assert_eq!(path("entries", 0, 256), "tile/entries/000");
+        assert_eq!(path("1", 273, 5), "tile/1/273.p/5");
+        assert_eq!(path("0", 1000, 256), "tile/0/x001/000");
+    }
+
+    #[test]
+    fn a_log_has_the_tiles_its_size_asks_for() {
+        let names = |size| files(&log(size)).map(|file| file.path).collect::<Vec<_>>();
+        assert_eq!(names(0), [] as [&str; 0]);
+        assert_eq!(names(5), ["tile/0/000.p/5", "tile/entries/000.p/5"]);
+        assert_eq!(names(256), ["tile/0/000", "tile/1/000.p/1", "tile/entries/000"]);
+        let of_600 = names(600);
+        let expected = ["tile/0/000", "tile/0/001", "tile/0/002.p/88", "tile/1/000.p/2"];
+        assert_eq!(of_600[..4], expected);
+        assert_eq!(of_600[4..], ["tile/entries/000", "tile/entries/001", "tile/entries/002.p/88"]);
+    }
+
+    #[test]
+    fn the_tree_follows_from_the_tiles_alone() {
+        for size in [1, 255, 256, 257, 600] {
+            let log = log(size);
+            let files: BTreeMap<_, _> = files(&log).map(|file| (file.path, file.bytes)).collect();
+            let hashes = |level: &str| -> Vec<Digest> {
+                let prefix = format!("tile/{level}/");
+                let tiles = files.iter().filter(|(path, _)| path.starts_with(&prefix)).flat_map(|(_, bytes)| bytes.chunks(32));
+                tiles.map(|hash| Digest::from_bytes(hash.try_into().unwrap())).collect()
+            };
+            let tree = MerkleTree::of(hashes("0"));
+            assert_eq!(tree.root_at(size), log.tree().root_at(size), "{size}");
+            let above: Vec<Digest> =
+                hashes("0").chunks_exact(256).map(|tile| MerkleTree::of(tile.iter().copied()).root_at(256).unwrap()).collect();
+            assert_eq!(hashes("1"), above, "{size}");
+            let bundles: Vec<u8> =
+                files.iter().filter(|(path, _)| path.contains("entries")).flat_map(|(_, bytes)| bytes.clone()).collect();
+            let entries: Vec<_> = bundles
+                .chunks(66)
+                .map(|entry| {
+                    assert_eq!(entry[..2], [0, 64]);
+                    hash_entry(&entry[2..])
+                })
+                .collect();
+            assert_eq!(entries, hashes("0"));
+        }
+    }
+}
