@@ -35,6 +35,7 @@ mod readme;
 mod real_tools;
 mod real_tools_judged;
 mod real_tools_specification;
+mod retention;
 mod review;
 mod rows;
 mod run;

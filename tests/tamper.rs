@@ -52,8 +52,9 @@ fn every_kind_of_fault_is_some_manipulation_s() {
     let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).collect();
     // A copy that is not signed at all, or has no ledger, is an export's: `signatures` and `verify` have those.
     let elsewhere = [FaultKind::SignatureMissing, FaultKind::RunSuperseded];
+    let of_pruning = [FaultKind::RunPruned, FaultKind::PruneWrong];
     // Faults of what is compared with checkpoints that were kept elsewhere.
-    let elsewhere = [elsewhere.as_slice(), crate::anchor::KINDS].concat();
+    let elsewhere = [elsewhere.as_slice(), crate::anchor::KINDS, &of_pruning].concat();
     let missing: Vec<_> = FaultKind::ALL.iter().filter(|kind| !shown.contains(kind) && !elsewhere.contains(kind)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
-use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, VerifyOptions};
+use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Key(KeyOptions),
     Checkpoint(CheckpointOptions),
     Anchor(AnchorOptions),
+    Prune(PruneOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Tasks(TasksOptions),
@@ -370,6 +371,7 @@ impl Command {
             | Self::Key(_)
             | Self::Checkpoint(_)
             | Self::Anchor(_)
+            | Self::Prune(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)

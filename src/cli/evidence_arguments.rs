@@ -106,3 +106,22 @@ pub(crate) enum KeyVerb {
         number: Option<u32>,
     },
 }
+
+/// Remove the runs that are over the limits of `[evidence]`
+///
+/// The ledger says first which runs are removed, with the hash of each manifest, and keeps every verdict. Never removed are the last run of
+/// each task, its last green one, and what waits for a person; those that failed go last. The same is done after every 16th run.
+///
+/// Examples:
+///   proctor prune --dry-run
+///   proctor prune
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PruneOptions {
+    /// The project's directory
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Only list what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

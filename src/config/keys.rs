@@ -130,7 +130,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "notify",
         ],
     },
-    KnownTable { name: "evidence", keys: &["link", "lock_wait"] },
+    KnownTable { name: "evidence", keys: &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes"] },
     KnownTable { name: "tasks", keys: &["file"] },
     KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
     KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },

@@ -15,8 +15,8 @@ use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
-use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, text, variable_name};
-use crate::model::{CollectionErrorPolicy, OnChange, RoutingSettings, TaskId};
+use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
+use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, RetentionLimits, RoutingSettings, TaskId};
 
 /// The file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
 pub const DEFAULT_TEXT: &str = include_str!("default.toml");
@@ -154,6 +154,12 @@ fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> Evidence
     EvidenceSettings {
         link: section.setting(document, "link", link_name).value,
         lock_wait: section.setting(document, "lock_wait", duration(Duration::ZERO..=longest, "\"60s\"")).value,
+        limits: RetentionLimits {
+            runs: Some(section.setting(document, "keep_runs", count(0..=1_000_000, "1000")).value).filter(|runs| *runs > 0),
+            days: Some(section.setting(document, "keep_days", count(0..=36_500, "90")).value).filter(|days| *days > 0),
+            bytes: Some(section.setting(document, "max_bytes", size(ByteSize(0)..=ByteSize(1 << 50), "\"10GiB\"")).value)
+                .filter(|bytes| bytes.0 > 0),
+        },
     }
 }
 

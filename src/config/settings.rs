@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::problem::Placed;
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory, Reuse,
-    RoutingSettings, Service, TaskId, Tool,
+    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory, RetentionLimits,
+    Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
@@ -196,6 +196,8 @@ pub struct EvidenceSettings {
     pub link: String,
     /// How long a run waits for the project's lock (S2).
     pub lock_wait: Duration,
+    /// How much is kept.
+    pub limits: RetentionLimits,
 }
 
 /// `[tasks]`: the list of tasks that is kept in the project.

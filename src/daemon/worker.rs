@@ -255,6 +255,7 @@ impl Bench {
             }
             // Nobody waits for this: the verdict is out.
             self.workspace.save_trees();
+            self.workspace.keep_to_limits();
         }
     }
 

@@ -15,7 +15,7 @@
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
-//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `verification` whether it is what
+//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `retention` what is removed · `verification` whether it is what
 //! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere.
 
 mod anchor;
@@ -47,6 +47,7 @@ mod publish;
 mod random;
 mod ready;
 mod recovery;
+mod retention;
 mod run_directory;
 mod scratch;
 mod seal;
@@ -88,6 +89,9 @@ pub use project_link::{FoundThere, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{FoundFile, InterruptedRun, recover};
+pub use retention::{
+    KeptRun, Pruning, RetentionSurvey, Sizes, Standing, Weight, finish_pruning, plan_prune, prune_runs, survey_runs,
+};
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch::Scratch;
 pub use seal::{SealedRun, Sealing, drop_superseded, seal};

@@ -111,6 +111,9 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             LedgerBody::Superseded(run) => {
                 committed.insert(run.run_id, (run.task, Committed::Dropped));
             }
+            LedgerBody::Pruned(record) => {
+                committed.extend(record.runs.into_iter().map(|run| (run.run_id, (run.task, Committed::Dropped))));
+            }
             LedgerBody::Registered(_)
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, RouteEntry, RunId, Sequence,
-    TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
+    ApprovalRecord, CommandExit, Digest, OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, PruneRecord, RouteEntry,
+    RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -74,6 +74,8 @@ pub enum LedgerBody {
     Violation(ViolationRecord),
     /// A task's plan was approved, by rule or by a person (S7).
     Approval(Box<ApprovalRecord>),
+    /// Runs are removed to keep to the project's limits.
+    Pruned(PruneRecord),
 }
 
 /// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.

@@ -187,7 +187,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Serving(_)
         | LedgerBody::Approval(_)
         | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_) => used,
+        | LedgerBody::Violation(_)
+        | LedgerBody::Pruned(_) => used,
     }
 }
 

@@ -59,7 +59,8 @@ impl KnownApprovals {
             | LedgerBody::Serving(_)
             | LedgerBody::Retest(_)
             | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_) => {
+            | LedgerBody::Violation(_)
+            | LedgerBody::Pruned(_) => {
                 for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
                     known.next = Sequence(line.sequence.0 + 1);
                 }

@@ -1,11 +1,13 @@
 //! Reading back: runs, reports, logs, TDD state. Needs no lock and never goes through the project's link (S1).
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    OverallResult, OverallStatus, ProjectId, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp, TreeDigest,
+    Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
+    TreeDigest,
 };
 use crate::report::{ExecutionReportV2, parse};
 use crate::run::error::RunError;
@@ -50,6 +52,10 @@ pub struct ArchivedRun {
     pub tree: Option<TreeDigest>,
     /// The route.
     pub route: Option<RouteEntry>,
+    /// Its SHA256SUMS' hash, by which a copy of it is known.
+    pub manifest_hash: Option<Digest>,
+    /// The limit it was over, where its directory was removed.
+    pub pruned: Option<PruneReason>,
 }
 
 impl Archive {
@@ -115,7 +121,8 @@ impl Archive {
     /// When the index cannot be read.
     pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, RunError> {
         let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
-        Ok(runs.into_iter().map(of_stored).collect())
+        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
+        Ok(runs.into_iter().map(|run| of_stored(run, &pruned)).collect())
     }
 
     /// Finds a sealed run by id or number; without one, the newest that has a directory.
@@ -174,8 +181,10 @@ impl Archive {
     }
 }
 
-fn of_stored(run: IndexedRun) -> ArchivedRun {
+fn of_stored(run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
     ArchivedRun {
+        pruned: pruned.get(&run.run_id).copied(),
+        manifest_hash: run.manifest_hash,
         run_id: run.run_id,
         task: run.task,
         status: run.status,

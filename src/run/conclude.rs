@@ -83,6 +83,7 @@ impl Workspace {
         removed?;
         let sealed = Box::new(outcome(&concluding, &decided, report, directory));
         observer(DurableStep::Published);
+        self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
             OverallStatus::Moved => Carried::Moved(sealed),
             OverallStatus::Interrupted => Carried::Interrupted(sealed),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RoutingSettings, RunId, TreeDigest,
-    TreePath, Trigger, Unapproved,
+    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RetentionLimits, RoutingSettings, RunId,
+    TreeDigest, TreePath, Trigger, Unapproved,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
@@ -52,6 +52,8 @@ pub struct Settings {
     pub link: Option<String>,
     /// The task list that is written into, relative to the project; none: no list is kept.
     pub task_list: Option<String>,
+    /// How much of the project's evidence is kept.
+    pub limits: RetentionLimits,
 }
 
 /// A run that is asked for.

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
-use crate::model::{Action, Digest, LedgerLine, Plan, ProjectId, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath};
+use crate::model::{
+    Action, Digest, LedgerLine, Plan, ProjectId, RetentionLimits, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath,
+};
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
 use crate::run::approval::KnownApprovals;
@@ -53,6 +55,8 @@ pub struct Workspace {
     runs_ahead: RunsAhead,
     pub(crate) parking: Parking,
     pub(crate) approvals: KnownApprovals,
+    /// The project of the last sealed run, and its limits: what [`Self::keep_to_limits`] has to look at.
+    pub(crate) to_prune: Option<(Scope, RetentionLimits)>,
 }
 
 /// Whether another run follows the next one.
@@ -91,6 +95,7 @@ impl Workspace {
             runs_ahead: RunsAhead::Many,
             parking: Parking::default(),
             approvals: KnownApprovals::default(),
+            to_prune: None,
         };
         workspace.digests = workspace.load_digests()?;
         Ok(workspace)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunRecord, Sequence, Serving,
-    SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
+    Digest, LedgerBody, LedgerLine, OverallStatus, PlanTerms, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence,
+    Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::schema::TABLES;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -104,6 +104,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         // Counted from the ledger itself, which is seldom asked for it.
         LedgerBody::Retest(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
+        LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
             write_approval(connection, project, (&record.task, record.plan_digest, &record.terms), sequence)
@@ -121,6 +122,14 @@ fn write_task_list(
         connection,
         "INSERT OR REPLACE INTO task_lists (project, path, digest, sequence) VALUES (?1, ?2, ?3, ?4)",
         params![project.as_str(), record.path, record.digest.hex(), to_integer(sequence.0)],
+    )
+}
+
+fn write_pruned(connection: &Connection, project: &ProjectId, run: &PrunedRun, sequence: Sequence) -> rusqlite::Result<()> {
+    execute(
+        connection,
+        "INSERT OR IGNORE INTO pruned (project, run_id, why, sequence) VALUES (?1, ?2, ?3, ?4)",
+        params![project.as_str(), run.run_id.as_str(), to_word(&run.why), to_integer(sequence.0)],
     )
 }
 

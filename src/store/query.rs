@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, PlanTerms, ProjectId, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, Timestamp, TreeDigest, ViolationRecord,
+    CommandExit, Digest, OverallResult, OverallStatus, PlanTerms, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving,
+    TaskId, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 use crate::store::words::from_integer;
 use crate::store::{Index, IndexError};
@@ -162,6 +162,21 @@ impl Index {
                          ORDER BY sequence";
         let rows = self.read_rows(statement, params![project.as_str(), runs_ago], |row| row.get::<_, String>(0))?;
         rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
+    }
+
+    /// Returns the runs of a project that are pruned, with the limit each was over.
+    pub fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
+        let statement = "SELECT run_id, why FROM pruned WHERE project = ?1";
+        let rows =
+            self.read_rows(statement, params![project.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        rows.into_iter().map(|(run, why)| Ok((self.reader.word("run id", run)?, self.reader.word("limit", why)?))).collect()
+    }
+
+    /// Returns how many runs of a project were sealed.
+    pub fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {
+        let statement = "SELECT count(*) FROM runs WHERE project = ?1 AND report_hash IS NOT NULL";
+        let counts = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, i64>(0))?;
+        Ok(counts.into_iter().map(from_integer).sum())
     }
 
     /// Returns whether the service watches a project.

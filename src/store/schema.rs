@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -124,8 +124,18 @@ CREATE TABLE violations (
 ) STRICT, WITHOUT ROWID;
 ";
 
+const VERSION_5: &str = "
+CREATE TABLE pruned (
+    project TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    why TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (project, run_id)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Every table, for forgetting a project: its name and the column that holds the project's id.
-pub(super) const TABLES: [(&str, &str); 11] = [
+pub(super) const TABLES: [(&str, &str); 12] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -137,6 +147,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
     ("approvals", "project"),
     ("task_lists", "project"),
     ("violations", "project"),
+    ("pruned", "project"),
 ];
 
 /// The table that belongs to no project: a cache over files of all of them.

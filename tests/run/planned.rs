@@ -75,6 +75,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         order: configuration.run.order,
         link: None,
         task_list: None,
+        limits: Default::default(),
     };
     let tool = fake_tool();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", tool.parent().expect("it lies in a directory").display());

@@ -20,6 +20,9 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no such sealed run").hint("`proctor log` lists the runs")
     })?;
+    if let Some(why) = run.pruned {
+        return Err(super::of_pruned(&run.run_id, why));
+    }
     let to = environment.absolute(&options.to.clone().unwrap_or_else(|| run.run_id.as_str().into()));
     if to.symlink_metadata().is_ok() {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))

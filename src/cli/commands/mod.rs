@@ -17,6 +17,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod opening;
 pub(crate) mod plan;
+pub(crate) mod prune;
 mod refuse;
 pub(crate) mod remove;
 pub(crate) mod request;
@@ -35,6 +36,7 @@ pub(crate) mod watch;
 pub(crate) mod why;
 
 use crate::cli::error::CommandError;
+use crate::model::{CommandExit, PruneReason, RunId};
 use crate::run::RunError;
 
 /// Makes the command's error of a run that could not be carried out.
@@ -44,4 +46,10 @@ pub(crate) fn of_run(error: &RunError) -> CommandError {
         Some(hint) => command_error.hint(hint),
         None => command_error,
     }
+}
+
+/// Says that what a command needs of a run was removed on purpose.
+pub(crate) fn of_pruned(run_id: &RunId, why: PruneReason) -> CommandError {
+    CommandError::new(CommandExit::Usage, format!("run {run_id} was pruned: its files are gone"))
+        .hint(format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting()))
 }

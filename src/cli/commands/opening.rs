@@ -128,6 +128,7 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
         order: configuration.run.order,
         link,
         task_list: configuration.tasks.file.clone(),
+        limits: configuration.evidence.limits,
     };
     // A pattern that is wrong is said before anything is registered or run.
     settings.new_matcher().map_err(|error| super::of_run(&error))?;

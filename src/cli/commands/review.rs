@@ -63,6 +63,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
             let counts = sealed.report.execution_summary.overall_status.counts();
             let path = screen::report_path(&loaded.root, link, &loaded.plan.task, &sealed.report_path, counts);
             workspace.save_trees();
+            workspace.keep_to_limits();
             (document(&sealed, path), sealed.exit)
         }
         Carried::NotApproved(_) => (nothing("The reviewer was not asked: its plan is not approved"), CommandExit::PersonNeeded),

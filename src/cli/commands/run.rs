@@ -66,6 +66,7 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
         Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
             show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
+            workspace.keep_to_limits();
             Ok(sealed.exit)
         }
         Carried::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),

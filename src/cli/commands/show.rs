@@ -11,7 +11,7 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, ProjectId, RunId};
+use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use crate::run::{Archive, ArchivedRun};
 
@@ -20,6 +20,9 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
     let run = find(&archive, &project, options.run.as_deref())?;
+    if let Some(why) = run.pruned {
+        return show_pruned(&run, why, options);
+    }
     if let Some(action) = &options.log {
         return show_log(&archive, &project, &run, action);
     }
@@ -45,6 +48,15 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
+/// Says that a run is gone on purpose. Where its report or a log is asked for, that cannot be had.
+fn show_pruned(run: &ArchivedRun, why: PruneReason, options: &ShowOptions) -> Result<CommandExit, CommandError> {
+    if options.json || options.log.is_some() {
+        return Err(super::of_pruned(&run.run_id, why));
+    }
+    screen::pruned(run, why).iter().for_each(|line| render::line(line));
+    Ok(CommandExit::Proceed)
+}
+
 fn find(archive: &Archive, project: &ProjectId, wanted: Option<&str>) -> Result<ArchivedRun, CommandError> {
     let found = archive.find(project, wanted).map_err(|error| super::of_run(&error))?;
     found.ok_or_else(|| {
@@ -67,6 +79,9 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
     };
     // Of a result that was reused the log lies where it was made.
     let earlier = owner.map(|run_id| find(archive, project, Some(run_id.as_str()))).transpose()?;
+    if let Some((earlier, why)) = earlier.as_ref().and_then(|earlier| Some((earlier, earlier.pruned?))) {
+        return Err(super::of_pruned(&earlier.run_id, why));
+    }
     let mut log = archive.open_file(project, earlier.as_ref().unwrap_or(run), &name).map_err(|error| super::of_run(&error))?;
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {

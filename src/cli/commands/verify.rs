@@ -29,6 +29,7 @@ struct Total {
     bytes: u64,
     lines: u64,
     unsigned: Vec<RunId>,
+    pruned: u64,
     faults: Vec<Fault>,
     /// The ledgers as logs, where they are compared with anchors.
     logs: Vec<LedgerLog>,
@@ -219,6 +220,7 @@ impl Total {
         self.bytes += checked.bytes;
         self.lines += checked.lines.len() as u64;
         self.unsigned.extend(checked.unsigned);
+        self.pruned += checked.pruned;
         self.faults.extend(checked.faults);
     }
 
@@ -241,7 +243,7 @@ impl Total {
 }
 
 fn lines(total: &Total) -> Vec<String> {
-    let Total { runs, files, bytes, lines, unsigned, faults, held, .. } = total;
+    let Total { runs, files, bytes, lines, unsigned, pruned, faults, held, .. } = total;
     let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
     let mut text = Vec::new();
     for fault in faults {
@@ -250,6 +252,7 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  next: {}", fault.kind.next()));
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    text.extend((*pruned > 0).then(|| format!("{pruned} runs are pruned: the ledger says so, and keeps their verdicts")));
     text.extend(anchored::lines(held));
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
@@ -267,6 +270,7 @@ struct VerificationV1<'a> {
     bytes: u64,
     lines: u64,
     unsigned: &'a [RunId],
+    pruned: u64,
     anchors: &'a [HeldV1],
     faults: Vec<FaultV1<'a>>,
 }
@@ -300,6 +304,7 @@ impl<'a> VerificationV1<'a> {
             bytes: total.bytes,
             lines: total.lines,
             unsigned: &total.unsigned,
+            pruned: total.pruned,
             anchors: &total.held,
             faults: total.faults.iter().map(fault).collect(),
         }

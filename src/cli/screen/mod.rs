@@ -11,8 +11,8 @@ pub(crate) use self::agent::agent_answer;
 pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::model::{
-    NextNode, OverallResult, OverallStatus, PauseRecord, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, Unapproved,
-    approve_command, plan_subject,
+    NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
+    Unapproved, approve_command, plan_subject,
 };
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};
 use crate::run::{ArchivedRun, UnmetDependency};
@@ -149,7 +149,18 @@ pub(crate) fn log_line(run: &ArchivedRun) -> String {
         (OverallStatus::Moved, _) => "MOVED",
     };
     let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
-    format!("{}  {result:<11}  tree {tree:<9}  {blocking}", run.run_id).trim_end().to_owned()
+    let pruned = run.pruned.map(|why| format!("  pruned ({})", why.setting())).unwrap_or_default();
+    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{pruned}", run.run_id).trim_end().to_owned()
+}
+
+/// Returns what is said of a run whose directory was removed.
+pub(crate) fn pruned(run: &ArchivedRun, why: PruneReason) -> [String; 3] {
+    let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
+    [
+        log_line(run),
+        format!("  it was over `{}` of `[evidence]`, and its files were removed; the ledger keeps its verdict", why.setting()),
+        format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
+    ]
 }
 
 /// Returns the first line about one run.

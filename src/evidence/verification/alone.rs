@@ -76,6 +76,7 @@ fn read_exported_line(
         | LedgerBody::Approval(_)
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
+        | LedgerBody::Pruned(_)
         | LedgerBody::Retest(_) => {
             faults.push(Fault::of(FaultKind::LineUnreadable, EXPORTED_LEDGER, "it is about something else than a run"));
             Ok(None)

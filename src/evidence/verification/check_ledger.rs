@@ -8,7 +8,7 @@ use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::line_signature::is_line_signed;
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{Fault, FaultKind};
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, RunId, Sequence};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, PrunedRun, RunId, Sequence};
 
 /// A ledger as it was read.
 #[derive(Debug, Default)]
@@ -87,6 +87,7 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
 /// Checks what only several lines together can show.
 fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mut Vec<Fault>) {
     let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
+    let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();
     for (_, line) in &read.lines {
         let run = match &line.body {
             LedgerBody::Registered(record) if record.project_id != *project => {
@@ -94,8 +95,15 @@ fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mu
                 faults.push(Fault::of(FaultKind::ProjectDisagrees, path, detail));
                 continue;
             }
-            LedgerBody::Run(record) => &record.run_id,
+            LedgerBody::Run(record) => {
+                manifests.insert(&record.run_id, record.manifest_hash);
+                &record.run_id
+            }
             LedgerBody::Superseded(record) => &record.run_id,
+            LedgerBody::Pruned(record) => {
+                faults.extend(check_pruned(record, line.sequence, &manifests, path));
+                continue;
+            }
             LedgerBody::Registered(_)
             | LedgerBody::Phase(_)
             | LedgerBody::Override(_)
@@ -110,4 +118,11 @@ fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mu
             faults.push(Fault::of(FaultKind::RunTwice, path, detail));
         }
     }
+}
+
+/// Checks that what is pruned was sealed before, with that manifest.
+fn check_pruned(record: &PruneRecord, line: Sequence, manifests: &BTreeMap<&RunId, Digest>, path: &Path) -> Vec<Fault> {
+    let is_wrong = |run: &&PrunedRun| manifests.get(&run.run_id) != Some(&run.manifest_hash);
+    let fault = |run: &PrunedRun| Fault::of(FaultKind::PruneWrong, path, format!("line {} is about {}", line.0, run.run_id));
+    record.runs.iter().filter(is_wrong).map(fault).collect()
 }

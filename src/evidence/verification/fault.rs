@@ -49,6 +49,7 @@ const REMOVE: &str = "look at it, then move it elsewhere: only proctor writes th
 const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown`)";
 const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand elsewhere show which one is the right one";
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
+const FINISH: &str = "`proctor prune` ends what a dead process began; what somebody put there is no evidence any more";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
 const ANCHOR: &str = "put back the ledger of a backup that has what was anchored; what the ledger says now is no evidence";
@@ -91,6 +92,8 @@ fault_kinds! {
     RunMissing "runMissing" "the ledger has the run, and its directory is not there" BACKUP;
     RunMisplaced "runMisplaced" "the run lies with another task than its own" COMPARE;
     RunSuperseded "runSuperseded" "the ledger says that the run was dropped" REMOVE;
+    RunPruned "runPruned" "the ledger says that the run was pruned, and something of it is there" FINISH;
+    PruneWrong "pruneWrong" "a line prunes a run that the ledger does not have so" LEDGER;
     Foreign "foreign" "proctor did not put it there" REMOVE;
     LatestWrong "latestWrong" "it does not lead to the last run that counts" LINK;
     NameWrong "nameWrong" "it does not lead to the file of that name in the latest run" LINK;

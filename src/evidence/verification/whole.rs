@@ -14,8 +14,8 @@ use crate::evidence::verification::look::{
 };
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{Fault, FaultKind};
-use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs};
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, RunId, RunRecord, TaskId};
+use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
 
 const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -44,6 +44,8 @@ pub struct Checked {
     pub bytes: u64,
     /// The runs that are not signed because they were made before there was a key.
     pub unsigned: Vec<RunId>,
+    /// How many runs of the ledger are pruned.
+    pub pruned: u64,
     /// The lines of the ledger that can be read, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
     /// The hash of every line of the ledger in the order of the file, to be compared with an anchor.
@@ -109,15 +111,21 @@ pub fn verify_project(
     }
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
-        if !directory.is_dir() {
+        if !directory.is_dir() && !ledger.pruned.contains(&record.run_id) {
             checked.faults.push(Fault::of(FaultKind::RunMissing, relative(store, &directory), "the ledger has a line about it"));
         }
+    }
+    if !checked.faults.is_empty() {
+        let end = read.lines.last().map_or(0, |(offset, _)| *offset);
+        let gone = pruned_since(store, project, end);
+        checked.faults.retain(|fault| !gone.iter().any(|directory| fault.file.starts_with(directory)));
     }
     if *subject == Subject::Everything && !is_busy {
         checked.faults.extend(check_places(store, project, &ledger, &found, owner));
     }
     checked.faults.sort();
     checked.unsigned.sort();
+    checked.pruned = ledger.pruned.len() as u64;
     checked.lines = read.lines;
     checked.line_hashes = read.in_order;
     Ok(checked)
@@ -128,15 +136,17 @@ struct Named<'a> {
     /// The runs it has, each with the sequence of its line.
     runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
     superseded: BTreeSet<&'a RunId>,
+    pruned: BTreeSet<&'a RunId>,
 }
 
 impl<'a> Named<'a> {
     fn of(lines: &'a [(u64, LedgerLine)]) -> Self {
-        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new() };
+        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new(), pruned: BTreeSet::new() };
         for (_, line) in lines {
             match &line.body {
                 LedgerBody::Run(record) => drop(named.runs.insert(&record.run_id, (line.sequence.0, record))),
                 LedgerBody::Superseded(record) => drop(named.superseded.insert(&record.run_id)),
+                LedgerBody::Pruned(record) => named.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
                 LedgerBody::Registered(_)
                 | LedgerBody::Phase(_)
                 | LedgerBody::Override(_)
@@ -176,6 +186,10 @@ fn judge_run(
     run: &StoredRun,
 ) -> Option<JudgedRun> {
     let base = relative(store, &run.directory);
+    if ledger.pruned.contains(&run.run_id) {
+        let faults = vec![Fault::of(FaultKind::RunPruned, base, "its directory should be gone")];
+        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+    }
     let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
         if open.iter().flatten().any(|open| open.run_id == run.run_id) {
             return None;
@@ -266,6 +280,26 @@ fn check_places(
         }
     }
     faults
+}
+
+/// Returns the directories of runs that were pruned after the ledger was read: what was seen of them was half gone.
+fn pruned_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
+    let lines = read_lines(store, project, offset).into_iter().flatten().flatten();
+    let records = lines.filter_map(|(_, line)| match line.body {
+        LedgerBody::Pruned(record) => Some(record),
+        LedgerBody::Registered(_)
+        | LedgerBody::Run(_)
+        | LedgerBody::Superseded(_)
+        | LedgerBody::Phase(_)
+        | LedgerBody::Override(_)
+        | LedgerBody::Serving(_)
+        | LedgerBody::Approval(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_)
+        | LedgerBody::Retest(_) => None,
+    });
+    let of_run = |run: PrunedRun| relative(store, &store.run_directory(project, &run.task, &run.run_id));
+    records.flat_map(|record| record.runs).map(of_run).collect()
 }
 
 fn open_run(store: &Store, project: &ProjectId) -> Result<Option<OpenRun>, EvidenceError> {

@@ -27,7 +27,7 @@ fn a_newer_version_is_refused_and_left_as_it_is() {
     let test = TestIndex::new();
     test.index.connection.pragma_update(None, "user_version", 99).unwrap();
     match Index::open(&test.path) {
-        Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 4)),
+        Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 5)),
         other => panic!("{other:?}"),
     }
     assert!(test.path.exists());
