@@ -285,19 +285,7 @@ fn check_places(
 /// Returns the directories of runs that were pruned after the ledger was read: what was seen of them was half gone.
 fn pruned_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
     let lines = read_lines(store, project, offset).into_iter().flatten().flatten();
-    let records = lines.filter_map(|(_, line)| match line.body {
-        LedgerBody::Pruned(record) => Some(record),
-        LedgerBody::Registered(_)
-        | LedgerBody::Run(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Approval(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Retest(_) => None,
-    });
+    let records = lines.filter_map(|(_, line)| if let LedgerBody::Pruned(record) = line.body { Some(record) } else { None });
     let of_run = |run: PrunedRun| relative(store, &store.run_directory(project, &run.task, &run.run_id));
     records.flat_map(|record| record.runs).map(of_run).collect()
 }
