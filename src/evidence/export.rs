@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::evidence::changes::{create_directories, create_directory, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, create_directory, list, read_plain, write_new};
+use crate::evidence::files::{list, read_plain};
 use crate::evidence::keys::read_key_ring;
 use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_RUN, statements_name};

@@ -12,12 +12,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-
-use crate::evidence::error::failed;
-use crate::evidence::files::{
-    create_directories, if_there, keep_private, open_plain, read_plain, remove_file, seal_files, sync_directory, write_new,
+use crate::evidence::changes::{
+    create_directories, keep_private, remove_file, rename_to_free, seal_files, sync_directory, sync_file, write_new,
 };
+use crate::evidence::error::failed;
+use crate::evidence::files::{if_there, open_plain, read_plain};
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects};
@@ -129,20 +128,17 @@ fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u
     };
     let record = statement.sign(&signer, previous.as_ref().and_then(|(_, signer)| signer.as_ref()));
     let private = private_path(store, signer.public().id());
-    write_new(&private, signer.to_pem().as_bytes())?.sync_all().map_err(failed(FileOperation::Sync, &private))?;
+    sync_file(&write_new(&private, signer.to_pem().as_bytes())?, &private)?;
     let new = directory.join(format!(".{}.new", &signer.public().id().hex()[..16]));
     write_new(&new, &record.to_bytes())?;
     seal_files(std::slice::from_ref(&new))?;
     let path = record_path(store, number);
-    match renameat2(AT_FDCWD, &new, AT_FDCWD, &path, RenameFlags::RENAME_NOREPLACE) {
-        Ok(()) => sync_directory(&directory),
-        Err(nix::errno::Errno::EEXIST) => {
-            // Nothing was ever signed with it.
-            remove_file(&new)?;
-            remove_file(&private)
-        }
-        Err(error) => Err(failed(FileOperation::Rename, &path)(error)),
+    if rename_to_free(&new, &path)? {
+        return sync_directory(&directory);
     }
+    // Nothing was ever signed with it.
+    remove_file(&new)?;
+    remove_file(&private)
 }
 
 fn random_seed() -> Result<[u8; 32], EvidenceError> {
