@@ -26,6 +26,7 @@ struct Total {
     bytes: u64,
     lines: u64,
     unsigned: Vec<RunId>,
+    unfinished: Vec<RunId>,
     faults: Vec<Fault>,
 }
 
@@ -172,6 +173,7 @@ impl Total {
         self.bytes += checked.bytes;
         self.lines += checked.lines.len() as u64;
         self.unsigned.extend(checked.unsigned);
+        self.unfinished.extend(checked.unfinished);
         self.faults.extend(checked.faults);
     }
 
@@ -196,6 +198,8 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  next: {}", fault.kind.next()));
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    let unfinished = |run_id| format!("{run_id}: its process died; the next `proctor run` brings it to its end");
+    text.extend(total.unfinished.iter().map(unfinished));
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
 }
@@ -212,6 +216,7 @@ struct VerificationV1<'a> {
     bytes: u64,
     lines: u64,
     unsigned: &'a [RunId],
+    unfinished: &'a [RunId],
     faults: Vec<FaultV1<'a>>,
 }
 
@@ -244,6 +249,7 @@ impl<'a> VerificationV1<'a> {
             bytes: total.bytes,
             lines: total.lines,
             unsigned: &total.unsigned,
+            unfinished: &total.unfinished,
             faults: total.faults.iter().map(fault).collect(),
         }
     }

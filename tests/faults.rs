@@ -1,0 +1,3 @@
+//! Something goes wrong at any moment: after it, what was sealed is there and verifies, what was begun is closed, and the next run is green.
+
+mod places;

@@ -1,0 +1,238 @@
+//! A kill at, and a failure of, every operation by which a command changes the store.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proctor::evidence::DurableStep;
+use serde_json::Value;
+
+use crate::common::{Kept, Output, Project, fake_tool, processes_of};
+
+const BOUND: Duration = Duration::from_secs(60);
+/// The status of a command that was killed, as a shell says it.
+const KILLED: i32 = 137;
+/// The status of a command that could not do what it was asked to.
+const OWN_FAULT: i32 = 70;
+/// What is written down when a durable step is done.
+const DONE: &str = "done ";
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    /// The program dies; of a write, half is done.
+    Dies,
+    /// The operation fails with this error; of a write, half is done.
+    Fails(&'static str),
+}
+
+/// A command, and the state of the project it is given in.
+struct Scenario {
+    command: &'static [&'static str],
+    /// Brings the project into the state; it may be called again and again.
+    prepare: fn(&Project),
+    /// Whether each time begins with a project that proctor does not know.
+    is_first: bool,
+}
+
+const FIRST_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: true };
+const NEXT_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: false };
+/// The run before was killed when everything but its line of the ledger was written.
+const RUN_AFTER_A_KILLED_ONE: Scenario =
+    Scenario { command: &["run"], prepare: |project| die_after(project, DurableStep::DirectorySynced), is_first: false };
+/// The run before was killed right behind its commit.
+const RUN_AFTER_A_COMMITTED_ONE: Scenario =
+    Scenario { command: &["run"], prepare: |project| die_after(project, DurableStep::LedgerCommitted), is_first: false };
+const ROTATION: Scenario = Scenario { command: &["key", "rotate"], prepare: |_| (), is_first: false };
+const START_OF_A_CYCLE: Scenario = Scenario { command: &["tdd", "start"], prepare: |_| (), is_first: false };
+
+#[test]
+fn a_first_run_may_die_at_every_operation() {
+    FIRST_RUN.go_wrong_everywhere(Wrong::Dies);
+}
+
+#[test]
+fn a_first_run_may_fail_at_every_operation() {
+    FIRST_RUN.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn a_run_may_die_at_every_operation() {
+    NEXT_RUN.go_wrong_everywhere(Wrong::Dies);
+}
+
+#[test]
+fn a_run_may_fail_at_every_operation() {
+    NEXT_RUN.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn a_run_that_closes_a_killed_one_may_die_and_fail_at_every_operation() {
+    RUN_AFTER_A_KILLED_ONE.go_wrong_everywhere(Wrong::Dies);
+    RUN_AFTER_A_KILLED_ONE.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+}
+
+#[test]
+fn a_run_that_links_a_committed_one_may_die_and_fail_at_every_operation() {
+    RUN_AFTER_A_COMMITTED_ONE.go_wrong_everywhere(Wrong::Dies);
+    RUN_AFTER_A_COMMITTED_ONE.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+}
+
+#[test]
+fn a_new_key_and_a_cycle_may_die_and_fail_at_every_operation() {
+    for scenario in [ROTATION, START_OF_A_CYCLE] {
+        scenario.go_wrong_everywhere(Wrong::Dies);
+        scenario.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+    }
+}
+
+#[test]
+fn every_durable_step_is_passed_by_a_run_and_none_is_without_an_operation_that_may_fail() {
+    let project = project();
+    let passed = passed_by(&project, NEXT_RUN.command);
+    let mut operations = 0;
+    let mut steps = Vec::new();
+    for line in &passed {
+        match line.strip_prefix(DONE) {
+            Some(step) => steps.push((step.to_owned(), std::mem::take(&mut operations))),
+            None => operations += 1,
+        }
+    }
+    let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    let all: BTreeSet<&str> = DurableStep::ALL.iter().map(|step| step.name()).collect();
+    assert_eq!(names.iter().copied().collect::<BTreeSet<_>>(), all, "steps that were passed (left) and all (right)");
+    assert_eq!(names.len(), all.len(), "{names:?}");
+    // The start record's sync is begun long before it is joined, with those of other files; the index is SQLite's to write.
+    let may_be_bare = [DurableStep::RunRecordSynced, DurableStep::FilesSynced, DurableStep::IndexUpdated].map(DurableStep::name);
+    let bare: Vec<_> = steps.iter().filter(|(name, count)| *count == 0 && !may_be_bare.contains(&name.as_str())).collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+impl Scenario {
+    #[track_caller]
+    fn go_wrong_everywhere(&self, wrong: Wrong) {
+        let rehearsal = self.project();
+        let places: Vec<String> =
+            passed_by(&rehearsal, self.command).into_iter().filter(|line| !line.starts_with(DONE)).collect();
+        assert!(places.len() > 5, "{places:?}");
+        let mut project = self.project();
+        for (number, place) in places.iter().enumerate() {
+            if self.is_first || number > 0 {
+                project = if self.is_first { self.project() } else { project };
+            }
+            self.go_wrong(&project, wrong, place);
+            if !self.is_first {
+                (self.prepare)(&project);
+            }
+        }
+    }
+
+    #[track_caller]
+    fn project(&self) -> Project {
+        let project = if self.is_first { unknown_project() } else { project() };
+        (self.prepare)(&project);
+        project
+    }
+
+    /// Lets one operation of the command go wrong, and then runs.
+    #[track_caller]
+    fn go_wrong(&self, project: &Project, wrong: Wrong, place: &str) {
+        let what = format!("`proctor {}`, `{place}`, {wrong:?}", self.command.join(" "));
+        let before = bodies(project);
+        let output = let_go_wrong(project, self.command, wrong, place, &what);
+        let said = output.snapshot();
+        match wrong {
+            Wrong::Dies => assert_eq!(output.status, KILLED, "{what}: {said}"),
+            Wrong::Fails(_) => assert!([0, OWN_FAULT].contains(&output.status), "{what}: {said}"),
+        }
+        if output.status == OWN_FAULT {
+            assert!(output.stderr.contains("error: ") && output.stderr.contains("hint: "), "{what}: {said}");
+        }
+        assert_eq!(processes_of(project.root()), [], "{what}: {said}");
+        let then = bodies(project);
+        assert_eq!(then[..before.len()], before, "{what}: nothing that was sealed is lost");
+        if !self.is_first {
+            let verified = project.proctor(["verify"]).any_status();
+            assert_eq!(verified.status, 0, "{what}: {said}\n{}", verified.snapshot());
+        }
+        let next = project.proctor(["run"]).any_status();
+        assert_eq!(next.status, 0, "{what}: {said}\nthe next run: {}", next.snapshot());
+        let after = bodies(project);
+        assert_eq!(after[..then.len()], then, "{what}: nothing that was sealed is lost");
+        let verified = project.proctor(["verify", "--all"]).any_status();
+        assert_eq!(verified.status, 0, "{what}: {said}\nafter the next run: {}", verified.snapshot());
+        let kept = Kept::all(&state(project)).into_iter().find(|kept| !kept.chained_bodies().is_empty()).expect("it ran");
+        let runs: Vec<&Value> = after.iter().filter(|body| body["kind"] == "run").collect();
+        let statuses: BTreeSet<&str> = runs.iter().filter_map(|run| run["overallStatus"].as_str()).collect();
+        assert!(statuses.is_subset(&BTreeSet::from(["SUCCESS", "INTERRUPTED"])), "{what}: {statuses:?}");
+        assert_eq!(kept.latest().as_deref(), runs.last().and_then(|run| run["runId"].as_str()), "{what}");
+        assert_eq!(kept.half_made_links(), Vec::<String>::new(), "{what}");
+    }
+}
+
+/// Carries a command out in which something goes wrong, and makes sure that it did.
+#[track_caller]
+fn let_go_wrong(project: &Project, command: &[&str], wrong: Wrong, place: &str, what: &str) -> Output {
+    let passed = record(project);
+    let invocation = project.proctor(command).env("PROCTOR_TEST_PASSED", &passed).bound(BOUND);
+    let output = match wrong {
+        Wrong::Dies => invocation.env("PROCTOR_TEST_DIE_AT", place),
+        Wrong::Fails(errno) => invocation.env("PROCTOR_TEST_FAIL_AT", format!("{place}:{errno}")),
+    }
+    .any_status();
+    let was_there = read_record(&passed).iter().any(|line| line == place);
+    assert!(was_there, "{what} was never reached: {}", output.snapshot());
+    output
+}
+
+/// Carries a command out and returns what it passed by.
+#[track_caller]
+fn passed_by(project: &Project, command: &[&str]) -> Vec<String> {
+    let passed = record(project);
+    project.proctor(command).env("PROCTOR_TEST_PASSED", &passed).success();
+    read_record(&passed)
+}
+
+/// Returns where a command writes down what it passes by; nothing is there yet.
+fn record(project: &Project) -> PathBuf {
+    let path = project.root().join("passed");
+    let _absent = fs::remove_file(&path);
+    path
+}
+
+#[track_caller]
+fn read_record(path: &PathBuf) -> Vec<String> {
+    fs::read_to_string(path).expect("the command passed something").lines().map(str::to_owned).collect()
+}
+
+/// Returns every line of the one ledger, in its order; none where there is no ledger.
+#[track_caller]
+fn bodies(project: &Project) -> Vec<Value> {
+    let mut bodies: Vec<_> = Kept::all(&state(project)).iter().map(Kept::chained_bodies).collect();
+    // Of a registration that went wrong before its line: that id is nobody's.
+    bodies.retain(|bodies| !bodies.is_empty());
+    assert!(bodies.len() <= 1, "one project has one ledger: {bodies:?}");
+    bodies.pop().unwrap_or_default()
+}
+
+fn unknown_project() -> Project {
+    let check = format!("[[check]]\nname = \"check\"\ncommand = [{:?}, \"--stdout\", \"fine\"]\n", fake_tool());
+    Project::new().toml(&check)
+}
+
+fn project() -> Project {
+    let project = unknown_project();
+    project.proctor(["run"]).success();
+    project
+}
+
+#[track_caller]
+fn die_after(project: &Project, step: DurableStep) {
+    let output = project.proctor(["run"]).env("PROCTOR_TEST_DIE_AFTER", step.name()).any_status();
+    assert_eq!(output.status, KILLED, "{step:?} was never reached:\n{}", output.snapshot());
+}
+
+fn state(project: &Project) -> PathBuf {
+    project.root().join("state/proctor")
+}
