@@ -104,6 +104,11 @@ pub(super) fn write_at(file: &File, path: &Path, bytes: &[u8], offset: u64) -> R
     before_write(path, bytes, |bytes| file.write_all_at(bytes, offset)).map_err(failed(FileOperation::Write, path))
 }
 
+/// Copies a file with its mode.
+pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), EvidenceError> {
+    change(FileOperation::Write, to, || std::fs::copy(from, to)).map(drop)
+}
+
 /// Cuts a file off.
 pub(super) fn cut(file: &File, path: &Path, length: u64) -> Result<(), EvidenceError> {
     change(FileOperation::Write, path, || file.set_len(length))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::evidence::changes::{create_directories, create_directory, write_new};
+use crate::evidence::changes::{copy_file, create_directories, create_directory, write_new};
 use crate::evidence::error::failed;
 use crate::evidence::files::{list, read_plain};
 use crate::evidence::keys::read_key_ring;
@@ -43,7 +43,7 @@ pub fn export_run(
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
         // Whatever is no regular file was not sealed, and verification would name it here as it does there.
         if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
-            std::fs::copy(&from, &copy).map_err(failed(FileOperation::Write, &copy))?;
+            copy_file(&from, &copy)?;
         }
     }
     let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
