@@ -75,7 +75,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Lets go wrong what a test wants to.
+    /// Lets go wrong what a test wants to: operations on files, and the clock (`READING:MILLISECONDS`).
     #[cfg(feature = "test-fakes")]
     fn begin_mishaps(&self) {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
@@ -83,6 +83,12 @@ impl Environment {
         let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
         if let Some(mishaps) = Mishaps::parse(fail_at, die_at, passed, crate::process::die) {
             mishaps.begin();
+        }
+        let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
+        if let Some((reading, millis)) = set_back
+            && let (Ok(reading), Ok(millis)) = (reading.parse(), millis.parse())
+        {
+            crate::process::clock::stepped::set_back(reading, millis);
         }
     }
 

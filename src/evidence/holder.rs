@@ -18,11 +18,7 @@ pub struct Holder {
 impl Store {
     /// Returns who holds a project's lock; none where nobody does. It may be another one by the time this returns.
     pub fn holder(&self, project: &ProjectId) -> Result<Option<Holder>, EvidenceError> {
-        let path = self.lock_path(project);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let file = LockFile::open(&path)?;
+        let Some(file) = LockFile::look_at(&self.lock_path(project))? else { return Ok(None) };
         if file.locked_by_others(ALL_BYTES)?.is_empty() {
             return Ok(None);
         }

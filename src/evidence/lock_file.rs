@@ -14,6 +14,7 @@ use nix::libc;
 
 use crate::evidence::changes::open_lasting;
 use crate::evidence::error::failed;
+use crate::evidence::files::{if_there, open_plain};
 use crate::evidence::{EvidenceError, FileOperation};
 
 /// Every byte there can be.
@@ -39,6 +40,12 @@ impl LockFile {
     /// Opens a lock file; one that is missing is created. Nothing is locked by that.
     pub(super) fn open(path: &Path) -> Result<Self, EvidenceError> {
         Ok(Self { file: open_lasting(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a lock file to see what is locked; none where there is none. Nothing can be locked with it.
+    pub(super) fn look_at(path: &Path) -> Result<Option<Self>, EvidenceError> {
+        let file = if_there(open_plain(path))?;
+        Ok(file.map(|file| Self { file, path: path.to_owned() }))
     }
 
     /// Returns the file itself, for what stands in it.

@@ -2,6 +2,7 @@
 //!
 //! Owns no expectation about proctor beyond its files on disk. Start at [`Project`].
 
+mod disk;
 mod family;
 mod invocation;
 mod kept;
@@ -19,6 +20,7 @@ mod terminal;
 mod tools;
 mod watch;
 
+pub(crate) use disk::Disk;
 pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, Kept};
