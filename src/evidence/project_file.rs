@@ -140,10 +140,7 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 
 /// Returns what the system said.
 fn cause(error: EvidenceError) -> io::Error {
-    match error {
-        EvidenceError::File { source, .. } => source,
-        other => io::Error::other(other),
-    }
+    if let EvidenceError::File { source, .. } = error { source } else { io::Error::other(error) }
 }
 
 #[cfg(test)]

@@ -27,13 +27,9 @@ impl Model {
     fn read(store: &Store) -> Self {
         let project = list_projects(store).expect("the store can be read").pop().expect("a project was run");
         let lines = read_lines(store, &project, 0).expect("it has a ledger").map(|line| line.expect("a sound line").1);
-        let (record, asker) = lines
-            .filter_map(|line| match line.body {
-                LedgerBody::Run(record) => Some((*record, line.asker)),
-                _ => None,
-            })
-            .next()
-            .expect("a run was sealed");
+        let mut runs =
+            lines.filter_map(|line| if let LedgerBody::Run(record) = line.body { Some((*record, line.asker)) } else { None });
+        let (record, asker) = runs.next().expect("a run was sealed");
         let (task, run_id) = (&record.task, &record.run_id);
         let read =
             |name: &str| read_file(store, &project, task, run_id, name).expect("it can be read").expect("it was sealed with it");
