@@ -2,22 +2,13 @@
 //! again the next run is green.
 //!
 //! The disk is a small file system of its own, mounted where no other process sees it; only root may do that.
-#![expect(clippy::print_stdout, reason = "a test that is left out says why")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, unshare};
-use nix::unistd::geteuid;
+use crate::common::{Disk, Kept, Project, poll, processes_of};
 
-use crate::common::{Kept, Project, poll, processes_of};
-
-/// How large the disk is; its store takes some hundred KiB.
-const SMALL: &str = "size=8m";
-/// How large it is when there is space again.
-const LARGE: &str = "size=64m";
 /// More than the small one takes.
 const TOO_MUCH: usize = 20_000_000;
 /// No command takes longer, whatever it can write.
@@ -48,40 +39,6 @@ const FILLINGS: &[Filling] = &[
     // Whoever makes room again, and says nothing meanwhile, has the verdict that its exit code says.
     Filling { script: "head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; rm /tmp/big", status: 0, says: "PASSED" },
 ];
-
-/// A file system that only this thread and its children see, below a project's state directory.
-#[must_use = "it is taken away when dropped"]
-struct Disk {
-    place: PathBuf,
-}
-
-impl Disk {
-    /// Mounts it; none where that may not be done.
-    #[track_caller]
-    fn mount(place: PathBuf) -> Option<Self> {
-        if !geteuid().is_root() || unshare(CloneFlags::CLONE_NEWNS).is_err() {
-            println!("left out: only root may mount a disk of its own");
-            return None;
-        }
-        let none = None::<&str>;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("the mount namespace is ours");
-        mount(Some("disk"), &place, Some("tmpfs"), MsFlags::empty(), Some(SMALL)).expect("root may mount");
-        Some(Self { place })
-    }
-
-    /// Makes it larger.
-    #[track_caller]
-    fn enlarge(&self) {
-        mount(None::<&str>, &self.place, None::<&str>, MsFlags::MS_REMOUNT, Some(LARGE)).expect("root may mount");
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // With the thread the whole namespace goes, so that nothing is left where this fails.
-        let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
-    }
-}
 
 fn project() -> Project {
     Project::new().toml(SETTINGS).file("check.sh", CHECK).file("what", "true\n")
@@ -121,7 +78,7 @@ fn on_a_disk_that_is_full_already_every_run_says_so_until_there_is_space() {
     let project = project();
     let Some(disk) = Disk::mount(project.root().join("state")) else { return };
     project.proctor(["run"]).success();
-    fill(&disk.place);
+    fill(disk.place());
     for _ in 0..3 {
         let full = project.proctor(["run"]).bound(BOUND).status(70);
         assert!(full.stderr.contains("No space left on device"), "{}", full.snapshot());

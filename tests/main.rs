@@ -20,6 +20,8 @@ mod common;
 mod crash;
 mod daemon;
 mod doctor;
+mod faults;
+
 mod freshness;
 mod full_disk;
 mod fuzzed;

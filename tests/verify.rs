@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use crate::common::{Project, WRITES_TO_SHARED, fake_tool, poll};
+use crate::common::{Project, WRITES_TO_SHARED, fake_tool, poll, seal_many_runs};
 
 const CHECK: &str = "[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n";
 
@@ -63,6 +63,39 @@ fn a_run_that_goes_on_is_no_fault() {
     fs::write(&go, "").expect("the root is ours");
     assert_eq!(run.ended().status, 0);
     project.proctor(["verify"]).success();
+}
+
+/// How many runs there are unless `PROCTOR_MANY_RUNS` says otherwise. By hand, a store of 10,000 runs and about 1 GiB:
+/// `PROCTOR_MANY_RUNS=10000 cargo test --release --test integration verify::an_untouched -- --nocapture`.
+const MANY_RUNS: u64 = 150;
+/// How many bytes their logs have.
+const LOG_BYTES: usize = 80 * 1024;
+
+#[test]
+fn an_untouched_store_of_many_runs_verifies_clean_and_a_changed_byte_in_one_of_them_is_found() {
+    let runs = std::env::var("PROCTOR_MANY_RUNS").map_or(MANY_RUNS, |text| text.parse().expect("a number of runs"));
+    let project = with_a_run();
+    let state = project.root().join("state/proctor");
+    seal_many_runs(&state, runs, LOG_BYTES);
+    let document = project.proctor(["verify", "--all", "--json"]).success().json();
+    assert_eq!((&document["verified"], &document["runs"]), (&true.into(), &(runs + 1).into()), "{document}");
+    let listed = project.proctor(["log", "--limit", &(runs + 10).to_string()]).success().stdout;
+    assert_eq!(listed.lines().count() as u64, runs + 1);
+    project.proctor(["verify", "--all"]).success();
+    let next = project.proctor(["run"]).success();
+    assert_eq!(next.stderr, "", "{}", next.snapshot());
+    let id = listed.lines().nth(runs as usize / 2).and_then(|line| line.split_whitespace().next()).expect("a run");
+    let log = state.join("evidence").join(project.store().project_ids().pop().expect("one project"));
+    let log = log.join("default/runs").join(id).join("STEP.1-terminal-output.log");
+    let mut bytes = fs::read(&log).expect("it was sealed with it");
+    bytes[LOG_BYTES / 2] ^= 1;
+    fs::set_permissions(&log, Permissions::from_mode(0o600)).expect("it is ours");
+    fs::write(&log, bytes).expect("it is ours");
+    fs::set_permissions(&log, Permissions::from_mode(0o400)).expect("it is ours");
+    let found = project.proctor(["verify", "--all", "--json"]).status(6).json();
+    let faults = found["faults"].as_array().expect("a list");
+    assert!(faults.iter().all(|fault| fault["file"].as_str().is_some_and(|file| file.contains(id))), "{found}");
+    assert!(faults.iter().any(|fault| fault["kind"] == "fileChanged"), "{found}");
 }
 
 #[test]

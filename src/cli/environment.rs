@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
+#[cfg(feature = "test-fakes")]
+use crate::evidence::Mishaps;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::run::StepObserver;
 
@@ -67,7 +69,27 @@ impl Environment {
             CommandError::new(CommandExit::Usage, "there is no place for the evidence store")
                 .hint("set HOME, or XDG_STATE_HOME to an absolute path")
         })?;
-        Ok(Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") })
+        let environment = Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") };
+        #[cfg(feature = "test-fakes")]
+        environment.begin_mishaps();
+        Ok(environment)
+    }
+
+    /// Lets go wrong what a test wants to: operations on files, and the clock (`READING:MILLISECONDS`).
+    #[cfg(feature = "test-fakes")]
+    fn begin_mishaps(&self) {
+        let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
+        let (fail_at, die_at) = (text("PROCTOR_TEST_FAIL_AT"), text("PROCTOR_TEST_DIE_AT"));
+        let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
+        if let Some(mishaps) = Mishaps::parse(fail_at, die_at, passed, crate::process::die) {
+            mishaps.begin();
+        }
+        let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
+        if let Some((reading, millis)) = set_back
+            && let (Ok(reading), Ok(millis)) = (reading.parse(), millis.parse())
+        {
+            crate::process::clock::stepped::set_back(reading, millis);
+        }
     }
 
     /// Returns all variables, for the allow-list of E12.
@@ -123,6 +145,7 @@ impl Environment {
     pub(crate) fn observer(&self) -> StepObserver {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
         Arc::new(move |step| {
+            Mishaps::pass_step(step);
             if fatal.as_deref() == Some(step.name()) {
                 crate::process::die();
             }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::evidence::changes::{copy_file, create_directories, create_directory, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, create_directory, if_there, list, read_plain, write_new};
+use crate::evidence::files::{if_there, list, read_plain};
 use crate::evidence::keys::{read_key_ring, read_signer};
 use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
@@ -47,7 +48,7 @@ pub fn export_run(
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
         // Whatever is no regular file was not sealed, and verification would name it here as it does there.
         if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
-            std::fs::copy(&from, &copy).map_err(failed(FileOperation::Write, &copy))?;
+            copy_file(&from, &copy)?;
         }
     }
     let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));

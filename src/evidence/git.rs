@@ -2,14 +2,12 @@
 //!
 //! Git is never run: a repository's own configuration can make it run anything.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::libc;
-
+use crate::evidence::changes::{create_plain_directory, open_plain_to_append, write_all};
 use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
@@ -75,7 +73,7 @@ pub fn exclude_link(place: &GitPlace, project_root: &Path, link_name: &str) -> R
     match info.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Ok(ExcludeOutcome::LeftAlone),
-        Err(_) => std::fs::create_dir(&info).map_err(failed(FileOperation::Create, &info))?,
+        Err(_) => create_plain_directory(&info)?,
     }
     let exclude = info.join("exclude");
     if exclude.symlink_metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() > LARGEST_EXCLUDE) {
@@ -86,14 +84,7 @@ pub fn exclude_link(place: &GitPlace, project_root: &Path, link_name: &str) -> R
 
 fn append_once(exclude: &Path, entry: &[u8]) -> Result<ExcludeOutcome, EvidenceError> {
     // The mode is git's own for this file; the user's mask applies.
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o666)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(exclude)
-        .map_err(failed(FileOperation::Open, exclude))?;
+    let mut file = open_plain_to_append(exclude)?;
     let mut present = Vec::new();
     file.read_to_end(&mut present).map_err(failed(FileOperation::Read, exclude))?;
     if present.split(|byte| *byte == b'\n').any(|line| line.strip_suffix(b"\r").unwrap_or(line) == entry) {
@@ -105,7 +96,7 @@ fn append_once(exclude: &Path, entry: &[u8]) -> Result<ExcludeOutcome, EvidenceE
     }
     addition.extend_from_slice(entry);
     addition.push(b'\n');
-    file.write_all(&addition).map_err(failed(FileOperation::Write, exclude))?;
+    write_all(&mut file, exclude, &addition)?;
     Ok(ExcludeOutcome::Added)
 }
 

@@ -1,5 +1,6 @@
 //! Who writes a project's evidence at this moment, seen from outside: nothing is locked by looking.
 
+use crate::evidence::files::{if_there, open_plain};
 use crate::evidence::lock_file::{ALL_BYTES, LockFile};
 use crate::evidence::lock_record::LockRecord;
 use crate::evidence::{EvidenceError, OpenRun, Store};
@@ -17,16 +18,19 @@ pub struct Holder {
 impl Store {
     /// Returns who holds a project's lock; none where nobody does. It may be another one by the time this returns.
     pub fn holder(&self, project: &ProjectId) -> Result<Option<Holder>, EvidenceError> {
-        let path = self.lock_path(project);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let file = LockFile::open(&path)?;
+        let Some(file) = LockFile::look_at(&self.lock_path(project))? else { return Ok(None) };
         if file.locked_by_others(ALL_BYTES)?.is_empty() {
             return Ok(None);
         }
         let record = LockRecord::read(file.file());
         Ok(Some(Holder { pid: record.as_ref().map(|record| record.pid), run: record.and_then(|record| record.open_run) }))
+    }
+
+    /// Returns the run of a project that was begun and not brought to its end, as far as the lock file says: one that goes on, or one
+    /// whose process died. Nothing is locked by looking.
+    pub fn unfinished_run(&self, project: &ProjectId) -> Result<Option<OpenRun>, EvidenceError> {
+        let file = if_there(open_plain(&self.lock_path(project)))?;
+        Ok(file.and_then(|file| LockRecord::read(&file)).and_then(|record| record.open_run))
     }
 }
 

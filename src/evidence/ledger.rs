@@ -1,13 +1,11 @@
 //! Writing a project's ledger: append-only, one write and one sync per line, each line naming the hash of the one before.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use nix::libc;
-
+use crate::evidence::changes::{cut, open_lasting, sync_content, sync_directory, sync_file, write_at, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{FILE_MODE, sync_directory, write_new};
 use crate::evidence::keys;
 use crate::evidence::ledger_tail::{ChainEnd, find_end};
 use crate::evidence::line_signature::sign_line;
@@ -40,15 +38,7 @@ impl Ledger {
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
         let is_new = !path.exists();
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(FILE_MODE)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path)
-            .map_err(failed(FileOperation::Open, &path))?;
+        let file = open_lasting(&path)?;
         if is_new {
             sync_directory(&lock.store().ledger_directory())?;
         }
@@ -129,13 +119,13 @@ impl Ledger {
     }
 
     fn write_durably(&mut self, bytes: &[u8]) -> Result<(), EvidenceError> {
-        let written = self.file.write_all_at(bytes, self.end.length).map_err(failed(FileOperation::Write, &self.path));
-        let synced = written.and_then(|()| self.file.sync_data().map_err(failed(FileOperation::Sync, &self.path)));
+        let written = write_at(&self.file, &self.path, bytes, self.end.length);
+        let synced = written.and_then(|()| sync_content(&self.file, &self.path));
         if synced.is_err() {
             self.health = Health::Failed;
             // Nobody may read a line whose commit was reported as failed. If this fails too, the next opening still sees
             // either a torn line, which it cuts, or a whole one, which then stands: the caller's recovery handles both.
-            let _ = self.file.set_len(self.end.length);
+            let _ = cut(&self.file, &self.path, self.end.length);
         }
         synced
     }
@@ -149,9 +139,9 @@ fn cut_torn_line(file: &File, path: &Path, end: &ChainEnd) -> Result<Option<Path
     let mut torn = vec![0_u8; usize::try_from(total - end.length).expect("a torn line is not longer than the longest line")];
     file.read_exact_at(&mut torn, end.length).map_err(failed(FileOperation::Read, path))?;
     let aside = free_name(path, end.next_sequence());
-    write_new(&aside, &torn)?.sync_all().map_err(failed(FileOperation::Sync, &aside))?;
-    file.set_len(end.length).map_err(failed(FileOperation::Write, path))?;
-    file.sync_all().map_err(failed(FileOperation::Sync, path))?;
+    sync_file(&write_new(&aside, &torn)?, &aside)?;
+    cut(file, path, end.length)?;
+    sync_file(file, path)?;
     Ok(Some(aside))
 }
 

@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, create_directory, create_file};
+use crate::evidence::changes::{create_directories, create_directory, create_file};
 use crate::evidence::lock_file::{ALL_BYTES, LockFile, Waiting};
 use crate::evidence::lock_record::LockRecord;
 use crate::evidence::ready::Ready;
-use crate::evidence::{EvidenceError, FileOperation, LOCK_SCHEMA, OpenRun, Store};
+use crate::evidence::{EvidenceError, LOCK_SCHEMA, OpenRun, Store};
 use crate::model::ProjectId;
 
 /// How long to wait between two attempts at a busy lock.
@@ -90,7 +89,7 @@ impl Store {
         let pid = std::process::id();
         let record =
             LockRecord::read(file.file()).map_or_else(|| LockRecord::unknown(pid), |record| LockRecord { pid, ..record });
-        record.write(file.file()).map_err(failed(FileOperation::Write, &path))?;
+        record.write(file.file(), &path)?;
         let held = Held {
             store: self.clone(),
             project: project.clone(),
@@ -198,7 +197,7 @@ impl ProjectLock {
     fn note(&self, open_run: Option<OpenRun>) -> Result<(), EvidenceError> {
         let record =
             LockRecord { schema: LOCK_SCHEMA.to_owned(), pid: std::process::id(), boot_id: self.held.boot_id.clone(), open_run };
-        record.write(self.held.file.file()).map_err(failed(FileOperation::Write, &self.held.store.lock_path(&self.held.project)))
+        record.write(self.held.file.file(), &self.held.store.lock_path(&self.held.project))
     }
 }
 
@@ -307,7 +306,7 @@ mod tests {
         lock.note_recovered().unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Nothing);
         let record = LockRecord { boot_id: "another".to_owned(), ..LockRecord::unknown(1) };
-        record.write(lock.held.file.file()).unwrap();
+        record.write(lock.held.file.file(), &test.store.lock_path(&test.project)).unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Unknown);
     }
 }

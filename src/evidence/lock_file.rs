@@ -4,17 +4,17 @@
 //! "Open file description locks"), so a lock is never stale. Descriptors close on exec. A range need not lie within the file.
 //! `lock` and `slot` say what the bytes of their files stand for.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
+use crate::evidence::changes::open_lasting;
 use crate::evidence::error::failed;
-use crate::evidence::files::FILE_MODE;
+use crate::evidence::files::{if_there, open_plain};
 use crate::evidence::{EvidenceError, FileOperation};
 
 /// Every byte there can be.
@@ -39,16 +39,13 @@ pub(super) struct LockFile {
 impl LockFile {
     /// Opens a lock file; one that is missing is created. Nothing is locked by that.
     pub(super) fn open(path: &Path) -> Result<Self, EvidenceError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(FILE_MODE)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(path)
-            .map_err(failed(FileOperation::Open, path))?;
-        Ok(Self { file, path: path.to_owned() })
+        Ok(Self { file: open_lasting(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a lock file to see what is locked; none where there is none. Nothing can be locked with it.
+    pub(super) fn look_at(path: &Path) -> Result<Option<Self>, EvidenceError> {
+        let file = if_there(open_plain(path))?;
+        Ok(file.map(|file| Self { file, path: path.to_owned() }))
     }
 
     /// Returns the file itself, for what stands in it.

@@ -4,11 +4,13 @@
 //! Changing its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.
 
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::EvidenceError;
+use crate::evidence::changes::write_at;
 use crate::model::{RunId, TaskId};
 
 /// The name and version of the format.
@@ -56,11 +58,11 @@ impl LockRecord {
     }
 
     /// Replaces the file's content. It is not synced: after a power loss the boot id is another one.
-    pub(super) fn write(&self, file: &File) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(self).map_err(io::Error::from)?;
+    pub(super) fn write(&self, file: &File, path: &Path) -> Result<(), EvidenceError> {
+        let mut bytes = serde_json::to_vec(self).expect("our own values have a JSON form");
         bytes.resize(RECORD_BYTES.max(bytes.len() + 1) - 1, b' ');
         bytes.push(b'\n');
-        file.write_all_at(&bytes, 0)
+        write_at(file, path, &bytes, 0)
     }
 }
 
@@ -81,10 +83,10 @@ mod tests {
                 run_id: RunId::new(Timestamp::from_millis(0), 999_999_999_999_999_999),
             }),
         };
-        long.write(&file).unwrap();
+        long.write(&file, Path::new("lock")).unwrap();
         assert_eq!(LockRecord::read(&file), Some(long));
         let short = LockRecord::unknown(1);
-        short.write(&file).unwrap();
+        short.write(&file, Path::new("lock")).unwrap();
         assert_eq!(LockRecord::read(&file), Some(short));
         assert_eq!(file.metadata().unwrap().len(), RECORD_BYTES as u64);
     }
@@ -96,7 +98,7 @@ mod tests {
         file.write_all_at(br#"{"schema":"proctor-lock-v1","pid":1,"#, 0).unwrap();
         assert_eq!(LockRecord::read(&file), None);
         let other = LockRecord { schema: "proctor-lock-v2".to_owned(), ..LockRecord::unknown(1) };
-        other.write(&file).unwrap();
+        other.write(&file, Path::new("lock")).unwrap();
         assert_eq!(LockRecord::read(&file), None);
     }
 }

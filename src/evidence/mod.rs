@@ -16,11 +16,12 @@
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
 //! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `retention` what is removed · `verification` whether it is what
-//! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere.
+//! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere · `changes` every operation that changes something on disk, `mishap` what a test lets go wrong there.
 
 mod anchor;
 mod artifact;
 mod background;
+mod changes;
 mod durable;
 mod error;
 mod export;
@@ -39,6 +40,7 @@ mod lock;
 mod lock_file;
 mod lock_record;
 mod manifest;
+mod mishap;
 mod names;
 mod output;
 mod project_file;
@@ -82,6 +84,8 @@ pub use ledger_lines::{LedgerLines, read_lines};
 pub use lock::{LockError, ProjectLock};
 pub use lock_file::Waiting;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
+#[cfg(feature = "test-fakes")]
+pub use mishap::{Mishap, Mishaps};
 pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 pub use output::{OutputDirectory, remove_outputs_of_run};
 pub use project_file::{ProjectFileError, Replaced, read_project_file, replace_project_file};

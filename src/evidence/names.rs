@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::evidence::EvidenceError;
 use crate::model::RunId;
+use crate::report::DEBT_FILE;
 
 /// The report of a run.
 pub const REPORT_NAME: &str = "execution-report.json";
@@ -33,9 +34,9 @@ pub fn statements_name(run_id: &RunId) -> String {
     format!("{run_id}{STATEMENTS_SUFFIX}")
 }
 
-/// Returns whether a file of this name is written while a run is sealed, and may be half-written when proctor dies.
+/// Returns whether a file of this name is written while a run is judged and sealed, and may be half-written when proctor dies.
 pub(super) fn is_written_while_sealing(name: &str) -> bool {
-    [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
+    [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, DEBT_FILE].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
 }
 
 /// Refuses a name that is not one plain component.

@@ -1,12 +1,11 @@
 //! The writable directories of actions (`PROCTOR_OUT`, E12): outside the run directory, gone when the run is over.
 
-use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::changes::{open_directory_to_owner, remove_directory, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{DIRECTORY_MODE, if_there, list, write_new};
+use crate::evidence::files::list;
 use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
 use crate::model::{ActionId, RunId};
 
@@ -80,11 +79,10 @@ pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), Evidence
 }
 
 pub(super) fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
-    let remove = || if_there(std::fs::remove_dir_all(path).map_err(failed(FileOperation::Remove, path))).map(drop);
-    match remove() {
+    match remove_directory(path) {
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
             unlock_tree(path)?;
-            remove()
+            remove_directory(path)
         }
         other => other,
     }
@@ -92,8 +90,7 @@ pub(super) fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
 
 /// Gives the user back the permissions that a tool took from directories it made. Links are not followed.
 fn unlock_tree(directory: &Path) -> Result<(), EvidenceError> {
-    std::fs::set_permissions(directory, Permissions::from_mode(DIRECTORY_MODE))
-        .map_err(failed(FileOperation::Protect, directory))?;
+    open_directory_to_owner(directory)?;
     for entry in list(directory)? {
         if entry.file_type().map_err(failed(FileOperation::List, directory))?.is_dir() {
             unlock_tree(&entry.path())?;
@@ -104,6 +101,9 @@ fn unlock_tree(directory: &Path) -> Result<(), EvidenceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::evidence::testing::{TestStore, mode, run_id};
 

@@ -4,18 +4,18 @@
 //! compared with what was read, and put back where somebody saved meanwhile. Not seen is a writer who opened the file before the
 //! exchange and writes after the comparison: he writes into the old file.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-use nix::libc;
 
 use crate::evidence::artifact::{Refused, take_artifact};
-use crate::evidence::files::{read_plain, remove_file, rename};
-use crate::evidence::mint_project_id;
+use crate::evidence::changes::{
+    self, create_plain_file, give_second_name, remove_file, rename, set_mode, sync_directory, sync_file, write_all,
+};
+use crate::evidence::files::read_plain;
+use crate::evidence::{EvidenceError, mint_project_id};
 
 /// The longest task list that is read, in bytes.
 const LONGEST_FILE: u64 = 4 << 20;
@@ -83,25 +83,25 @@ pub fn replace_project_file(root: &Path, relative: &str, read: Option<&str>, new
         None => link_anew(&beside, &path),
         Some(read) => exchange(&beside, &path, read, new),
     };
-    remove_file(&beside).map_err(|error| failed(io::Error::other(error)))?;
+    remove_file(&beside).map_err(|error| failed(cause(error)))?;
     outcome.map_err(failed)
 }
 
 /// Writes the new text with the mode of the file it replaces, or with that of any new file.
 fn write_beside(beside: &Path, new: &str, path: &Path, read: Option<&str>) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(beside)?;
+    let mut file = create_plain_file(beside).map_err(cause)?;
     if read.is_some()
         && let Ok(metadata) = std::fs::symlink_metadata(path)
     {
-        file.set_permissions(Permissions::from_mode(metadata.permissions().mode() & 0o777))?;
+        set_mode(&file, beside, metadata.permissions().mode() & 0o777).map_err(cause)?;
     }
-    file.write_all(new.as_bytes())?;
-    file.sync_all()
+    write_all(&mut file, beside, new.as_bytes()).map_err(cause)?;
+    sync_file(&file, beside).map_err(cause)
 }
 
 /// Gives a file its name if that is free.
 fn link_anew(beside: &Path, path: &Path) -> io::Result<Replaced> {
-    match std::fs::hard_link(beside, path) {
+    match give_second_name(beside, path).map_err(cause) {
         Ok(()) => sync_parent(path).map(|()| Replaced::Done),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Replaced::ChangedMeanwhile),
         Err(error) => Err(error),
@@ -109,7 +109,7 @@ fn link_anew(beside: &Path, path: &Path) -> io::Result<Replaced> {
 }
 
 fn exchange(beside: &Path, path: &Path, read: &str, new: &str) -> io::Result<Replaced> {
-    let swap = || renameat2(AT_FDCWD, beside, AT_FDCWD, path, RenameFlags::RENAME_EXCHANGE);
+    let swap = || changes::exchange(beside, path);
     let is = |at: &Path, text: &str| read_plain(at).is_ok_and(|bytes| bytes == text.as_bytes());
     match swap() {
         Ok(()) if is(beside, read) => sync_parent(path).map(|()| Replaced::Done),
@@ -117,7 +117,7 @@ fn exchange(beside: &Path, path: &Path, read: &str, new: &str) -> io::Result<Rep
             swap()?;
             if !is(beside, new) {
                 // Somebody saved into the new file in between. That is nobody's to throw away.
-                rename(beside, &path.with_extension("saved.md")).map_err(io::Error::other)?;
+                rename(beside, &path.with_extension("saved.md")).map_err(cause)?;
             }
             Ok(Replaced::ChangedMeanwhile)
         }
@@ -127,7 +127,7 @@ fn exchange(beside: &Path, path: &Path, read: &str, new: &str) -> io::Result<Rep
             if !is(path, read) {
                 return Ok(Replaced::ChangedMeanwhile);
             }
-            rename(beside, path).map_err(io::Error::other)?;
+            rename(beside, path).map_err(cause)?;
             sync_parent(path).map(|()| Replaced::Done)
         }
         Err(error) => Err(error.into()),
@@ -135,11 +135,17 @@ fn exchange(beside: &Path, path: &Path, read: &str, new: &str) -> io::Result<Rep
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    path.parent().map_or(Ok(()), |directory| sync_directory(directory).map_err(cause))
+}
+
+/// Returns what the system said.
+fn cause(error: EvidenceError) -> io::Error {
+    if let EvidenceError::File { source, .. } = error { source } else { io::Error::other(error) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::fs::symlink;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! The link in a project that leads people and their tools to its evidence (S1). proctor itself never goes through it.
 
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::changes::{make_link, remove_file};
 use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
@@ -39,10 +39,10 @@ pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Resu
     }
     check_component(link_name)?;
     let link = project_root.join(link_name);
-    match symlink(target, &link) {
+    match make_link(target, &link) {
         Ok(()) => Ok(LinkOutcome::Created),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => look_at(&link, target),
-        Err(error) => Err(failed(FileOperation::Link, &link)(error)),
+        Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => look_at(&link, target),
+        Err(error) => Err(error),
     }
 }
 
@@ -60,8 +60,8 @@ fn look_at(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
         }
         // A directory that was copied with its link, or is another project now: the link is ours, and leads to the wrong one.
         if target.parent().is_some_and(|store| found.parent() == Some(store)) {
-            std::fs::remove_file(link).map_err(failed(FileOperation::Remove, link))?;
-            symlink(target, link).map_err(failed(FileOperation::Link, link))?;
+            remove_file(link)?;
+            make_link(target, link)?;
             return Ok(LinkOutcome::Created);
         }
         return Ok(LinkOutcome::SomethingElseThere(FoundThere::LinkTo(found)));
@@ -72,6 +72,8 @@ fn look_at(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
     use crate::evidence::testing::put;
 

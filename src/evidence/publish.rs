@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::changes::{make_link, remove_file, rename};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, list, remove_file, rename};
+use crate::evidence::files::{if_there, list};
 use crate::evidence::{EvidenceError, FileOperation, MANIFEST_NAME, ProjectLock};
 use crate::model::{RunId, TaskId};
 
@@ -24,7 +24,7 @@ pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Resu
     if read_link(&latest)? != Some(target.clone()) {
         let new = task_directory.join(NEW_LATEST);
         remove_file(&new)?;
-        symlink(&target, &new).map_err(failed(FileOperation::Link, &new))?;
+        make_link(&target, &new)?;
         rename(&new, &latest)?;
     }
     link_names(&task_directory, &task_directory.join(target))
@@ -43,7 +43,7 @@ fn link_names(task_directory: &Path, run_directory: &Path) -> Result<(), Evidenc
     }
     for name in missing {
         let path = task_directory.join(&name);
-        symlink(Path::new(LATEST).join(&name), &path).map_err(failed(FileOperation::Link, &path))?;
+        make_link(&Path::new(LATEST).join(&name), &path)?;
     }
     Ok(())
 }
@@ -58,6 +58,8 @@ fn read_link(path: &Path) -> Result<Option<PathBuf>, EvidenceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
     use crate::evidence::testing::{TestStore, run_id};
     use crate::model::OverallStatus;

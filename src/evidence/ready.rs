@@ -4,10 +4,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-
 use crate::evidence::EvidenceError;
-use crate::evidence::files::{create_directories, create_directory, create_file};
+use crate::evidence::changes::{create_directories, create_directory, create_file, rename_to_free};
 
 /// What is made: `run.json`, and the log and its frames of the first action.
 const FILES: usize = 3;
@@ -63,7 +61,7 @@ impl Ready {
 
 /// Renames without replacing. Any refusal is no matter: whoever asked makes what it needs, and hears of what is wrong there.
 fn is_named(made: &Path, path: &Path) -> bool {
-    renameat2(AT_FDCWD, made, AT_FDCWD, path, RenameFlags::RENAME_NOREPLACE).is_ok()
+    rename_to_free(made, path).is_ok_and(|is_named| is_named)
 }
 
 #[cfg(test)]

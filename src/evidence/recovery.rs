@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, if_there, list, read_plain, rename, seal_files};
+use crate::evidence::changes::{remove_directory, rename, seal_files};
+use crate::evidence::files::{hash_file, if_there, list, read_plain};
 use crate::evidence::lock::LeftBehind;
 use crate::evidence::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_while_sealing, last_component};
 use crate::evidence::output::remove_leftover_outputs;
 use crate::evidence::seal::{ForeignEntries, join, regular_files, seal_synced};
-use crate::evidence::{
-    EvidenceError, FileOperation, Ledger, OpenRun, ProjectLock, Sealing, list_runs, publish_latest, read_lines,
-};
+use crate::evidence::{EvidenceError, Ledger, OpenRun, ProjectLock, Sealing, list_runs, publish_latest, read_lines};
 use crate::model::{Asker, Digest, LedgerBody, ProjectId, RunId, TaskId, Timestamp};
 
 /// A file that was found in the directory of a run that was not sealed.
@@ -130,10 +128,6 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
 /// Returns whether a directory is missing or has nothing in it: the process died before `run.json` was begun.
 fn is_bare(directory: &Path) -> Result<bool, EvidenceError> {
     Ok(list(directory)?.is_empty())
-}
-
-fn remove_directory(directory: &Path) -> Result<(), EvidenceError> {
-    if_there(std::fs::remove_dir_all(directory).map_err(failed(FileOperation::Remove, directory))).map(drop)
 }
 
 fn seal_interrupted(

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::evidence::changes::{create_directories, seal_files, sync_directory, write_all, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_directories, seal_files, sync_directory, write_new};
 use crate::evidence::keys::find_signer;
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
@@ -120,7 +119,7 @@ impl RunDirectory {
         let bytes = to_json(START_RECORD_NAME, &record)?;
         let path = self.path.join(START_RECORD_NAME);
         let mut file = self.lock.create_file(&path)?;
-        file.write_all(&bytes).map_err(failed(FileOperation::Write, &path))?;
+        write_all(&mut file, &path, &bytes)?;
         self.digests.insert(START_RECORD_NAME.into(), Digest::of(&bytes));
         self.start_record = StartRecord::Written(path);
         Ok(())

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::files::{create_directories, create_directory, list};
+use crate::evidence::changes::{create_directories, create_directory};
+use crate::evidence::files::list;
 use crate::evidence::output::remove_tree;
 use crate::evidence::ready::Ready;
 use crate::evidence::{EvidenceError, ProjectLock};

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::evidence::changes::{remove_directory, seal_files, sync_directory, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, list, seal_files, sync_directory, write_new};
+use crate::evidence::files::{hash_file, list};
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::evidence::output::remove_outputs_of_run;
@@ -90,7 +91,7 @@ pub fn drop_superseded(
     run.syncs.drain(..).try_for_each(SyncHandle::join)?;
     let line = ledger.append(LedgerBody::Superseded(record), asker, now)?;
     remove_outputs_of_run(&run.lock, &run.run_id)?;
-    std::fs::remove_dir_all(&run.path).map_err(failed(FileOperation::Remove, &run.path))?;
+    remove_directory(&run.path)?;
     run.lock.end_run()?;
     drop(run.is_open);
     Ok((line, ledger.length()))

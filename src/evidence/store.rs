@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::files::{create_directories, keep_private};
+use crate::evidence::changes::{create_directories, keep_private};
 use crate::evidence::{Background, EvidenceError};
 use crate::model::{ProjectId, RunId, TaskId};
 

@@ -13,6 +13,13 @@ pub struct Monotonic(Instant);
 
 /// Returns the wall-clock time.
 pub fn now() -> Timestamp {
+    #[cfg(feature = "test-fakes")]
+    return stepped::step(read());
+    #[cfg(not(feature = "test-fakes"))]
+    read()
+}
+
+fn read() -> Timestamp {
     let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
         Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
@@ -41,6 +48,29 @@ impl Monotonic {
     /// Returns how long after `earlier` this is; zero if it is not after it.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
+    }
+}
+
+/// A wall clock that somebody sets back while the program runs, for tests.
+#[cfg(feature = "test-fakes")]
+pub mod stepped {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use crate::model::Timestamp;
+
+    static BACK: OnceLock<(u32, i64)> = OnceLock::new();
+    static READINGS: AtomicU32 = AtomicU32::new(0);
+
+    /// From the reading with this number on, counted from 1, the clock is so many milliseconds behind.
+    pub fn set_back(at_reading: u32, millis: i64) {
+        let _set_already = BACK.set((at_reading, millis));
+    }
+
+    pub(super) fn step(now: Timestamp) -> Timestamp {
+        let Some((at_reading, millis)) = BACK.get() else { return now };
+        let reading = READINGS.fetch_add(1, Ordering::Relaxed) + 1;
+        if reading < *at_reading { now } else { Timestamp::from_millis(now.as_millis() - millis) }
     }
 }
 

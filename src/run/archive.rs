@@ -11,8 +11,9 @@ use crate::model::{
 };
 use crate::report::{ExecutionReportV2, parse};
 use crate::run::error::RunError;
+use crate::run::mended_index::{Announce, announce_with, open_index};
 use crate::run::registration::{Found, Place};
-use crate::run::workspace::{catch_up, set_aside_notes};
+use crate::run::workspace::catch_up;
 use crate::store::{self, IndexedProject, IndexedRun};
 
 /// The store, open for reading.
@@ -65,8 +66,8 @@ impl Archive {
     /// When store or index cannot be had.
     pub fn open(state_root: &Path) -> Result<Self, RunError> {
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
-        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
-        Ok(Self { store, index: opened.index, opening_notes: set_aside_notes(opened.set_aside) })
+        let opened = open_index(&store)?;
+        Ok(Self { store, index: opened.index, opening_notes: opened.notes })
     }
 
     /// Returns where the operators' log lies.
@@ -77,6 +78,11 @@ impl Archive {
     /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    pub fn announce_with(&mut self, announce: Announce) {
+        announce_with(&mut self.index, &self.store, announce);
     }
 
     /// Finds the project of a directory and brings the index up to its ledger; none when it is not registered.

@@ -108,13 +108,19 @@ impl Workspace {
         let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
         let observer = self.observer();
         let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
-        self.apply(&scope.project, sealed.offset_after, sealed.line)?;
-        observer(DurableStep::IndexUpdated);
-        if leads_latest {
-            publish_latest(lock, &task, &run_id).map_err(RunError::Evidence)?;
+        // The verdict stands with the commit. What is derived from the ledger is caught up by the next run, which the lock file tells.
+        let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
+        if indexed.is_ok() {
+            observer(DurableStep::IndexUpdated);
+        }
+        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(RunError::Evidence) } else { Ok(()) };
+        if leads_latest && linked.is_ok() {
             observer(DurableStep::LatestLinked);
         }
-        lock.note_published();
+        match indexed.and(linked) {
+            Ok(()) => lock.note_published(),
+            Err(error) => self.say_behind(&run_id, &error),
+        }
         Ok(sealed.directory)
     }
 }

@@ -15,6 +15,7 @@ use crate::report::{
 };
 use crate::run::agent::sealed_report;
 use crate::run::error::RunError;
+use crate::run::mended_index::open_index;
 use crate::run::progress::Progress;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::{Workspace, catch_up};
@@ -65,7 +66,7 @@ impl Workspace {
 pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let mut index = store::Index::open(&store.index_path()).map_err(RunError::Index)?.index;
+    let mut index = open_index(&store)?.index;
     let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
     let lock = store.lock(&scope.project, &mut || {
         if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
 use crate::model::{
-    Action, Digest, LedgerLine, Plan, ProjectId, RetentionLimits, StopReason, TaskId, TddState, TreeDigest, TreeIssue, TreePath,
+    Action, Digest, LedgerLine, Plan, ProjectId, RetentionLimits, RunId, StopReason, TaskId, TddState, TreeDigest, TreeIssue,
+    TreePath,
 };
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
@@ -19,6 +20,7 @@ use crate::run::error::RunError;
 use crate::run::interrupted;
 use crate::run::isolation::home;
 use crate::run::known_trees::KnownTrees;
+use crate::run::mended_index::{Announce, announce_with, open_index};
 use crate::run::parking::Parking;
 use crate::run::progress::Progress;
 use crate::run::request::{RunRequest, Scope, Settings};
@@ -52,6 +54,7 @@ pub struct Workspace {
     pub(crate) specifications: Specifications,
     digests: KnownDigests,
     opening_notes: Vec<String>,
+    announce: Announce,
     runs_ahead: RunsAhead,
     pub(crate) parking: Parking,
     pub(crate) approvals: KnownApprovals,
@@ -79,7 +82,7 @@ impl Workspace {
         observer: StepObserver,
     ) -> Result<Self, RunError> {
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
-        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
+        let opened = open_index(&store)?;
         let mut workspace = Self {
             store,
             index: opened.index,
@@ -91,7 +94,8 @@ impl Workspace {
             verdict_tree: None,
             specifications: Specifications::default(),
             digests: KnownDigests::new(),
-            opening_notes: set_aside_notes(opened.set_aside),
+            opening_notes: opened.notes,
+            announce: |_| (),
             runs_ahead: RunsAhead::Many,
             parking: Parking::default(),
             approvals: KnownApprovals::default(),
@@ -109,6 +113,22 @@ impl Workspace {
     /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    pub fn announce_with(&mut self, announce: Announce) {
+        self.announce = announce;
+        announce_with(&mut self.index, &self.store, announce);
+    }
+
+    /// Says that a run is sealed, and that not everything knows of it yet.
+    pub(crate) fn say_behind(&self, run_id: &RunId, error: &RunError) {
+        let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+        let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+        let line =
+            format!("run {run_id} is sealed, but index or links are behind ({error}{causes}); the next run brings them up to it");
+        tracing::warn!("{line}");
+        (self.announce)(&line);
     }
 
     /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
@@ -366,11 +386,4 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &Projec
         return Ok(());
     }
     index.apply(project, &lines).map_err(RunError::Index)
-}
-
-/// Returns the line about an index that was set aside.
-pub(crate) fn set_aside_notes(set_aside: Option<PathBuf>) -> Vec<String> {
-    let note =
-        |path: PathBuf| format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", path.display());
-    set_aside.map(note).into_iter().collect()
 }

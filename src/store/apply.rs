@@ -8,16 +8,17 @@ use crate::model::{
     Digest, LedgerBody, LedgerLine, OverallStatus, PlanTerms, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence,
     Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
+use crate::store::IndexError;
 use crate::store::schema::TABLES;
+use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
-use crate::store::{Index, IndexError};
 
-impl Index {
+impl Tables {
     /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
     ///
     /// Lines the index knows are passed over; one that does not follow the last known one is an error, and then none of them
     /// is applied.
-    pub fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
+    pub(super) fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
         let (mut applied, mut end) = read_position(&transaction, project).map_err(refused)?.unwrap_or((Sequence(0), 0));
@@ -39,7 +40,7 @@ impl Index {
     }
 
     /// Forgets everything about a project, so that its ledger is applied from the beginning.
-    pub fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
+    pub(super) fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
         for (table, column) in TABLES {
@@ -50,7 +51,7 @@ impl Index {
     }
 
     /// Returns the last line of a project's ledger that the index knows, and the offset after it.
-    pub fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
+    pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
     }
 }

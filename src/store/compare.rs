@@ -7,9 +7,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use crate::model::{LedgerLine, ProjectId, Sequence};
+use crate::store::IndexError;
 use crate::store::schema::{MIGRATIONS, TABLES, migrate, read_version};
+use crate::store::tables::{Tables, real_place};
 use crate::store::words::Reader;
-use crate::store::{Index, IndexError};
 
 /// How an index and a ledger differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub enum RowDifference {
 /// An index that is only looked at.
 #[derive(Debug)]
 pub struct IndexLook {
-    index: Index,
+    index: Tables,
 }
 
 impl IndexLook {
@@ -56,13 +57,13 @@ impl IndexLook {
         }
         let reader = Reader { path: path.to_owned() };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags).map_err(|source| reader.refused("open", source))?;
+        let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
         let found = read_version(&connection).map_err(|source| reader.refused("read", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {
             return Err(IndexError::Newer { path: path.to_owned(), found, known });
         }
-        Ok((found == known).then_some(Self { index: Index { connection, reader } }))
+        Ok((found == known).then_some(Self { index: Tables { connection, reader, identity: None } }))
     }
 
     /// Returns the projects the index knows.
@@ -104,7 +105,7 @@ impl IndexLook {
             return Ok(vec![IndexDifference::Ahead { knows }]);
         }
         let known: Vec<_> = lines.iter().filter(|(_, line)| line.sequence <= knows).cloned().collect();
-        let mut fresh = Index { connection: self.empty()?, reader: self.index.reader.clone() };
+        let mut fresh = Tables { connection: self.empty()?, reader: self.index.reader.clone(), identity: None };
         fresh.apply(project, &known)?;
         let mut differences = Vec::new();
         for (table, column) in TABLES {
@@ -124,7 +125,7 @@ impl IndexLook {
     }
 }
 
-impl Index {
+impl Tables {
     /// Returns every row of a project in a table, as text.
     fn rows(&self, table: &str, column: &str, project: &ProjectId) -> Result<BTreeSet<String>, IndexError> {
         let refused = |source| self.reader.refused("read", source);

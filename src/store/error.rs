@@ -67,6 +67,14 @@ pub enum IndexError {
 }
 
 impl IndexError {
+    /// Returns whether the file is damaged: made anew it says what it should.
+    pub(super) fn is_damage(&self) -> bool {
+        match self {
+            Self::Corrupt { .. } | Self::Value { .. } => true,
+            Self::File { .. } | Self::Newer { .. } | Self::Database { .. } | Self::Gap { .. } => false,
+        }
+    }
+
     /// Returns the sentence that says what to do next.
     pub fn hint(&self) -> &'static str {
         match self {

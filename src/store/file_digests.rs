@@ -3,14 +3,15 @@
 use rusqlite::params;
 
 use crate::model::Digest;
-use crate::store::{Index, IndexError};
+use crate::store::IndexError;
+use crate::store::tables::Tables;
 
-impl Index {
+impl Tables {
     /// Returns what is remembered: path, stamp and digest. Rows that do not read are left out; their files are hashed again.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn file_digests(&self) -> Result<Vec<(String, String, Digest)>, IndexError> {
+    pub(super) fn file_digests(&self) -> Result<Vec<(String, String, Digest)>, IndexError> {
         let refused = |source| self.reader.refused("read", source);
         let mut statement = self.connection.prepare("SELECT path, stamp, digest FROM file_digests").map_err(refused)?;
         let rows = statement
@@ -25,7 +26,7 @@ impl Index {
     ///
     /// # Errors
     /// When the index cannot be written.
-    pub fn remember_file_digests(&mut self, rows: &[(String, String, Digest)]) -> Result<(), IndexError> {
+    pub(super) fn remember_file_digests(&mut self, rows: &[(String, String, Digest)]) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction().map_err(refused)?;
         for (path, stamp, digest) in rows {
@@ -39,6 +40,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Index;
 
     #[test]
     fn a_file_has_the_digest_of_its_last_stamp() {

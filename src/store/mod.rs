@@ -13,17 +13,18 @@
 //!
 //! # Where to look
 //!
-//! `schema` the tables and their versions · `open` opening, and setting a corrupt file aside · `apply` lines to rows ·
+//! `schema` the tables and their versions · `tables` opening the file, and setting a damaged one aside · `index` what everybody uses, which mends itself · `apply` lines to rows ·
 //! `query` rows to values · `compare` rows with lines · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
 
 mod apply;
 mod compare;
 mod error;
 mod file_digests;
-mod open;
+mod index;
 mod project_match;
 mod query;
 mod schema;
+mod tables;
 mod tree_index;
 mod words;
 
@@ -32,7 +33,7 @@ mod testing;
 
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
-pub use open::{Index, Opened, set_aside};
+pub use index::{EveryLine, Index, Mending, Opened};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::IndexedRun;
 pub use tree_index::{read_tree_index, write_tree_index};

@@ -3,8 +3,9 @@
 use rusqlite::params;
 
 use crate::model::{Digest, ProjectId};
+use crate::store::IndexError;
+use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer};
-use crate::store::{Index, IndexError};
 
 /// A registered project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +55,9 @@ pub enum ProjectDifference {
     GitCommonDirectory,
 }
 
-impl Index {
+impl Tables {
     /// Returns every registered project, sorted by id.
-    pub fn projects(&self) -> Result<Vec<IndexedProject>, IndexError> {
+    pub(super) fn projects(&self) -> Result<Vec<IndexedProject>, IndexError> {
         self.read_projects(
             "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects ORDER BY id",
             params![],
@@ -64,7 +65,7 @@ impl Index {
     }
 
     /// Returns a registered project.
-    pub fn project(&self, id: &ProjectId) -> Result<Option<IndexedProject>, IndexError> {
+    pub(super) fn project(&self, id: &ProjectId) -> Result<Option<IndexedProject>, IndexError> {
         let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects WHERE id = ?1";
         self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
     }
@@ -73,7 +74,7 @@ impl Index {
     ///
     /// The device's number alone is no difference: some file systems get another one at every boot (stat(2) promises nothing).
     /// The same inode at another path is compared with its device, since inode numbers repeat between devices.
-    pub fn find_project(
+    pub(super) fn find_project(
         &self,
         path: &str,
         device: u64,

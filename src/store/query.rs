@@ -8,8 +8,9 @@ use crate::model::{
     CommandExit, Digest, OverallResult, OverallStatus, PlanTerms, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving,
     TaskId, TddState, Timestamp, TreeDigest, ViolationRecord,
 };
+use crate::store::IndexError;
+use crate::store::tables::Tables;
 use crate::store::words::from_integer;
-use crate::store::{Index, IndexError};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit";
@@ -68,9 +69,9 @@ struct RawRun {
     exit: Option<String>,
 }
 
-impl Index {
+impl Tables {
     /// Returns the last runs of a project, or of one of its tasks, newest first.
-    pub fn runs(&self, project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Result<Vec<IndexedRun>, IndexError> {
+    pub(super) fn runs(&self, project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Result<Vec<IndexedRun>, IndexError> {
         let statement = format!(
             "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY sequence DESC LIMIT ?3"
         );
@@ -78,7 +79,7 @@ impl Index {
     }
 
     /// Returns a run.
-    pub fn run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, IndexError> {
+    pub(super) fn run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, IndexError> {
         let statement =
             format!("SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND run_id = ?2 ORDER BY sequence DESC LIMIT 1");
         self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
@@ -86,7 +87,7 @@ impl Index {
 
     /// Returns the last run of a task that counts: neither interrupted, superseded nor moved (E17), nor refused because its
     /// specification has errors (C78): that run had no plan, and says nothing about the code.
-    pub fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
+    pub(super) fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
             "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
              AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1"
@@ -95,7 +96,7 @@ impl Index {
     }
 
     /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.
-    pub fn run_on_inputs(
+    pub(super) fn run_on_inputs(
         &self,
         project: &ProjectId,
         task: &TaskId,
@@ -111,7 +112,7 @@ impl Index {
     }
 
     /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
-    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
+    pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {
             let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;
             statement.query_row(params![project.as_str(), task.as_str()], |row| row.get(0)).optional()
@@ -120,7 +121,7 @@ impl Index {
     }
 
     /// Returns the plan of a task that was approved last: its digest and its terms.
-    pub fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<(Digest, PlanTerms)>, IndexError> {
+    pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<(Digest, PlanTerms)>, IndexError> {
         let row: Option<(String, String)> = self.read(|index| {
             let mut statement =
                 index.connection.prepare("SELECT plan_digest, terms FROM approvals WHERE project = ?1 AND task = ?2")?;
@@ -132,31 +133,31 @@ impl Index {
     }
 
     /// Returns the digest each prerequisite of a project last succeeded with, by name.
-    pub fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
+    pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
     }
 
     /// Returns the digests of the configuration files that the last complete run of a task read, by path.
-    pub fn configuration(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, IndexError> {
+    pub(super) fn configuration(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, IndexError> {
         let statement = "SELECT path, digest FROM configuration WHERE project = ?1 AND task = ?2";
         self.read_digests(statement, params![project.as_str(), task.as_str()])
     }
 
     /// Returns the tasks of a project that have a run or a TDD state, sorted.
-    pub fn tasks(&self, project: &ProjectId) -> Result<Vec<TaskId>, IndexError> {
+    pub(super) fn tasks(&self, project: &ProjectId) -> Result<Vec<TaskId>, IndexError> {
         let statement = "SELECT task FROM runs WHERE project = ?1 UNION SELECT task FROM tdd WHERE project = ?1 ORDER BY 1";
         let names = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, String>(0))?;
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
     }
 
     /// Returns the digest of the blocks of a task list as they were last written; none where they never were.
-    pub fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
+    pub(super) fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
         let statement = "SELECT path, digest FROM task_lists WHERE project = ?1 AND path = ?2";
         self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
     }
 
     /// Returns the violations that were recorded after the sealed run so many runs ago, in their order: 0 is the last one.
-    pub fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
+    pub(super) fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
         let statement = "SELECT record FROM violations WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM runs \
                          WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
                          ORDER BY sequence";
@@ -165,7 +166,7 @@ impl Index {
     }
 
     /// Returns the runs of a project that are pruned, with the limit each was over.
-    pub fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
+    pub(super) fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
         let statement = "SELECT run_id, why FROM pruned WHERE project = ?1";
         let rows =
             self.read_rows(statement, params![project.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
@@ -173,14 +174,14 @@ impl Index {
     }
 
     /// Returns how many runs of a project were sealed.
-    pub fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {
+    pub(super) fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {
         let statement = "SELECT count(*) FROM runs WHERE project = ?1 AND report_hash IS NOT NULL";
         let counts = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, i64>(0))?;
         Ok(counts.into_iter().map(from_integer).sum())
     }
 
     /// Returns whether the service watches a project.
-    pub fn serving(&self, project: &ProjectId) -> Result<Serving, IndexError> {
+    pub(super) fn serving(&self, project: &ProjectId) -> Result<Serving, IndexError> {
         let rows = self.read_rows("SELECT 1 FROM served WHERE project = ?1", params![project.as_str()], |_| Ok(()))?;
         Ok(if rows.is_empty() { Serving::NotServed } else { Serving::Served })
     }

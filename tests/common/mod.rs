@@ -2,11 +2,13 @@
 //!
 //! Owns no expectation about proctor beyond its files on disk. Start at [`Project`].
 
+mod disk;
 mod family;
 mod invocation;
 mod kept;
 mod leftovers;
 mod machine;
+mod many_runs;
 mod output;
 mod poll;
 mod process;
@@ -19,11 +21,13 @@ mod terminal;
 mod tools;
 mod watch;
 
+pub(crate) use disk::Disk;
 pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, Kept};
 pub(crate) use leftovers::processes_of;
 pub(crate) use machine::{Machine, Owner, delegating, inside, name_of};
+pub(crate) use many_runs::seal_many_runs;
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
 pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};

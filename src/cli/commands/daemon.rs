@@ -18,7 +18,6 @@ use crate::daemon::{
 };
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
-use crate::run::Archive;
 
 /// Carries the command out.
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -32,7 +31,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     })?;
     let socket = ControlSocket::open(&path, handed_in).map_err(|error| of_socket(&error))?;
     // Opened here for the directory of the log; the service opens it for itself.
-    let archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let archive = opening::open_archive(environment)?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));
     }

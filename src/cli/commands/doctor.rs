@@ -14,7 +14,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
 use crate::process::{KernelSwitches, clock, limits_offered, restricts_sockets_and_signals};
-use crate::run::{Archive, ExaminationRequest, Machine, examine};
+use crate::run::{ExaminationRequest, Machine, examine};
 use crate::spec::{self, DiskFiles};
 
 /// Carries the command out.
@@ -63,7 +63,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
 
 /// Reads limits and space, and looks at every registered project and at the one that is asked about.
 fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::of_run(&error))?;
     let mut places: Vec<_> = registered.into_iter().map(|project| (PathBuf::from(project.path), Some(project.id))).collect();
     if !places.iter().any(|(root, _)| root == asked) {

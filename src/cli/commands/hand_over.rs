@@ -19,7 +19,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Digest, OverallStatus};
 use crate::report::EXECUTION_REPORT_FILE;
-use crate::run::{Archive, Settings, passed_on};
+use crate::run::{Settings, passed_on};
 
 /// How long a run may take in the service; the time-outs of its checks end it long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -95,7 +95,7 @@ pub(super) fn show(
 ) -> Result<CommandExit, CommandError> {
     let exit = CommandExit::of_code(answer.exit_code);
     let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     archive.find_project(&loaded.root).map_err(|error| super::of_run(&error))?;
     let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::of_run(&error))?;
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{DoingV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
+use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -15,7 +16,7 @@ use crate::run::{Archive, RegisteredProject};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::of_run(&error))?;
     let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let mut projects = Vec::new();

@@ -78,7 +78,8 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
         environment.observer(),
     )
     .map_err(|error| super::of_run(&error))?;
-    workspace.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    workspace.take_notes().iter().for_each(|line| note(line));
+    workspace.announce_with(note);
     if let Err(reason) = logging::start(&workspace.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));
     }
@@ -90,10 +91,21 @@ pub(super) fn style(environment: &Environment) -> Style {
     Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
+/// Opens the store for reading, and says from here on when its index is mended.
+pub(super) fn open_archive(environment: &Environment) -> Result<Archive, CommandError> {
+    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    archive.take_notes().iter().for_each(|line| note(line));
+    archive.announce_with(note);
+    Ok(archive)
+}
+
+fn note(line: &str) {
+    render::note(&format!("note: {line}"));
+}
+
 /// Opens the store for reading, for a project that is registered.
 pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    let mut archive = open_archive(environment)?;
     let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{MethodV1, ProjectV1};
+use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -10,7 +11,7 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
 use crate::config::Configuration;
 use crate::model::{CommandExit, Serving};
-use crate::run::{Archive, RegisteredProject, Scope, record_serving};
+use crate::run::{RegisteredProject, Scope, record_serving};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -35,7 +36,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
 
 /// Finds a project by its id or its directory, which need not be there any more.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::of_run(&error))?;
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);

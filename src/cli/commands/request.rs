@@ -18,7 +18,7 @@ use crate::cli::setup;
 use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
-use crate::run::{Archive, Completion, Described, Proposal, read_text, review_specification};
+use crate::run::{Completion, Described, Proposal, read_text, review_specification};
 
 /// How long the service may take: a run under way is waited for, and a retest is one.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -97,7 +97,7 @@ fn answer_here(
 ) -> Result<CommandExit, CommandError> {
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
-            let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+            let mut archive = opening::open_archive(environment)?;
             let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
             refuse_unknown(root, &task_id, &standing)?;
             let completion = archive.completion(&standing, &task_id).map_err(|error| super::of_run(&error))?;

@@ -51,7 +51,7 @@ fn of_service(environment: &Environment) -> Option<StatusV1> {
 }
 
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::of_run(&error))?;
     Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
 }
@@ -81,8 +81,7 @@ fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 
 }
 
 fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    let mut archive = opening::open_archive(environment)?;
     let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
     let serving = match &standing.project {
         Some(project) => archive.serving(project).map_err(|error| super::of_run(&error))?,

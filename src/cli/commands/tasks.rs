@@ -12,7 +12,7 @@ use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config;
 use crate::model::CommandExit;
-use crate::run::{Archive, Scope, keep_task_list};
+use crate::run::{Scope, keep_task_list};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -29,7 +29,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     };
     let loaded = setup::reload(&root)?;
     let settings = opening::settings(&loaded)?;
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+    let mut archive = opening::open_archive(environment)?;
     let Some(project) = archive.find_project(&root).map_err(|error| super::of_run(&error))? else {
         render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));
         return Ok(CommandExit::Proceed);

@@ -30,6 +30,7 @@ struct Total {
     lines: u64,
     unsigned: Vec<RunId>,
     pruned: u64,
+    unfinished: Vec<RunId>,
     faults: Vec<Fault>,
     /// The ledgers as logs, where they are compared with anchors.
     logs: Vec<LedgerLog>,
@@ -221,6 +222,7 @@ impl Total {
         self.lines += checked.lines.len() as u64;
         self.unsigned.extend(checked.unsigned);
         self.pruned += checked.pruned;
+        self.unfinished.extend(checked.unfinished);
         self.faults.extend(checked.faults);
     }
 
@@ -254,6 +256,8 @@ fn lines(total: &Total) -> Vec<String> {
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
     text.extend((*pruned > 0).then(|| format!("{pruned} runs are pruned: the ledger says so, and keeps their verdicts")));
     text.extend(anchored::lines(held));
+    let unfinished = |run_id| format!("{run_id}: its process died; the next `proctor run` brings it to its end");
+    text.extend(total.unfinished.iter().map(unfinished));
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
 }
@@ -272,6 +276,7 @@ struct VerificationV1<'a> {
     unsigned: &'a [RunId],
     pruned: u64,
     anchors: &'a [HeldV1],
+    unfinished: &'a [RunId],
     faults: Vec<FaultV1<'a>>,
 }
 
@@ -306,6 +311,7 @@ impl<'a> VerificationV1<'a> {
             unsigned: &total.unsigned,
             pruned: total.pruned,
             anchors: &total.held,
+            unfinished: &total.unfinished,
             faults: total.faults.iter().map(fault).collect(),
         }
     }

@@ -70,8 +70,7 @@ fn wait_here(
     (root, task): (&Path, &TaskId),
     until: &Until,
 ) -> Result<CommandExit, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
-    archive.take_notes().iter().for_each(|line| render::note(&format!("note: {line}")));
+    let mut archive = opening::open_archive(environment)?;
     let mut runner = None;
     let mut runs = 0;
     loop {

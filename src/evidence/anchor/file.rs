@@ -5,8 +5,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::anchor::{Anchor, Refusal};
+use crate::evidence::changes::replace_open_file;
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, replace_open_file};
+use crate::evidence::files::if_there;
 use crate::evidence::transparency::LONGEST_CHECKPOINT;
 use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint};
 

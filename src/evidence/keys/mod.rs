@@ -1,7 +1,8 @@
 //! The keys that sign: made on first use, replaced by `proctor key rotate`, never deleted (S4).
 //!
 //! `keys/` holds for every key its private half, `private-<id>.pem`, and its record, `key-<number>.json`. The record is what makes it a
-//! key: it appears by one rename when everything else is on disk. The last one is in use. It says after which line of every ledger the
+//! key: it appears by one rename when everything else is on disk, the private half under a name that is changed right behind that, or by
+//! whoever needs it first. The last one is in use. It says after which line of every ledger the
 //! key took over, and is signed by the key before, so that a key that somebody else slipped in shows.
 
 mod record;
@@ -12,12 +13,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-
-use crate::evidence::error::failed;
-use crate::evidence::files::{
-    create_directories, if_there, keep_private, open_plain, read_plain, remove_file, seal_files, sync_directory, write_new,
+use crate::evidence::changes::{
+    create_directories, keep_private, remove_file, rename, rename_to_free, seal_files, sync_directory, sync_file, write_new,
 };
+use crate::evidence::error::failed;
+use crate::evidence::files::{if_there, open_plain, read_plain};
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects};
@@ -29,6 +29,10 @@ pub(super) use ring::{Unproven, key_files, number_of_record};
 
 use record::KeyStatement;
 
+/// How many digits of a key's id are in the names of its files.
+const SHORT_ID: usize = 16;
+/// How the names of files end that are not the key's yet.
+const UNFINISHED: &str = ".new";
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
 /// What becomes of the key before when a new one is made.
@@ -88,12 +92,29 @@ pub(super) fn keys_directory(store: &Store) -> PathBuf {
 
 /// Returns the name of the private half of a key.
 pub(super) fn private_name(id: Digest) -> String {
-    format!("private-{}.pem", &id.hex()[..16])
+    format!("private-{}.pem", &id.hex()[..SHORT_ID])
 }
 
 /// Returns the name of the record of the key with a number.
 pub(super) fn record_name(number: u32) -> String {
     format!("key-{number:04}.json")
+}
+
+/// Returns the name of the private half of a key as long as the key may not have a record.
+pub(super) fn unplaced_name(id: Digest) -> String {
+    format!(".{}{UNFINISHED}", private_name(id))
+}
+
+/// Returns whether a file among the keys is one that a process may have died over: half of a key that nothing was signed with, or the
+/// private half of one whose record is there.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    let id = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+    let id = id.map(|id| id.strip_prefix("private-").and_then(|id| id.strip_suffix(".pem")).unwrap_or(id));
+    id.is_some_and(|id| id.len() == SHORT_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn unplaced_path(store: &Store, id: Digest) -> PathBuf {
+    keys_directory(store).join(unplaced_name(id))
 }
 
 fn private_path(store: &Store, id: Digest) -> PathBuf {
@@ -107,6 +128,9 @@ fn record_path(store: &Store, number: u32) -> PathBuf {
 /// Reads the private half of a key.
 pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {
     let path = private_path(store, key.id());
+    if path.symlink_metadata().is_err() {
+        place_private_half(store, key.id())?;
+    }
     let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
     let bytes = read_plain(&path)?;
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -129,21 +153,27 @@ fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u
         ledgers: ledger_positions(store)?,
     };
     let record = statement.sign(&signer, previous.as_ref().and_then(|(_, signer)| signer.as_ref()));
-    let private = private_path(store, signer.public().id());
-    write_new(&private, signer.to_pem().as_bytes())?.sync_all().map_err(failed(FileOperation::Sync, &private))?;
-    let new = directory.join(format!(".{}.new", &signer.public().id().hex()[..16]));
+    let private = unplaced_path(store, signer.public().id());
+    sync_file(&write_new(&private, signer.to_pem().as_bytes())?, &private)?;
+    let new = directory.join(format!(".{}{UNFINISHED}", &signer.public().id().hex()[..SHORT_ID]));
     write_new(&new, &record.to_bytes())?;
     seal_files(std::slice::from_ref(&new))?;
-    let path = record_path(store, number);
-    match renameat2(AT_FDCWD, &new, AT_FDCWD, &path, RenameFlags::RENAME_NOREPLACE) {
-        Ok(()) => sync_directory(&directory),
-        Err(nix::errno::Errno::EEXIST) => {
-            // Nothing was ever signed with it.
-            remove_file(&new)?;
-            remove_file(&private)
-        }
-        Err(error) => Err(failed(FileOperation::Rename, &path)(error)),
+    sync_directory(&directory)?;
+    if rename_to_free(&new, &record_path(store, number))? {
+        sync_directory(&directory)?;
+        return place_private_half(store, signer.public().id());
     }
+    // Nothing was ever signed with it.
+    remove_file(&new)?;
+    remove_file(&private)
+}
+
+/// Gives the private half of a key that has a record its name. That somebody else did so meanwhile is no error.
+fn place_private_half(store: &Store, id: Digest) -> Result<(), EvidenceError> {
+    if if_there(rename(&unplaced_path(store, id), &private_path(store, id)))?.is_some() {
+        sync_directory(&keys_directory(store))?;
+    }
+    Ok(())
 }
 
 fn random_seed() -> Result<[u8; 32], EvidenceError> {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::EvidenceError;
-use crate::evidence::files::{create_open_directories, if_there, read_plain, replace_open_file};
+use crate::evidence::changes::{create_open_directories, replace_open_file};
+use crate::evidence::files::{if_there, read_plain};
 use crate::evidence::transparency::tiles;
 use crate::evidence::transparency::{CheckpointError, LedgerLog, SignedCheckpoint};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::evidence::keys::{KeyRing, Unproven, number_of_record, private_name, record_name};
+use crate::evidence::keys::{KeyRing, Unproven, is_unfinished, number_of_record, private_name, record_name, unplaced_name};
 use crate::evidence::signing::Signer;
 use crate::evidence::verification::check_run::{check_access, check_file};
 use crate::evidence::verification::look::{FoundDirectory, FoundEntry};
@@ -23,6 +23,7 @@ pub(super) fn check_keys(base: &Path, found: &FoundDirectory, ring: &KeyRing, ow
         let mode = if number_of_record(&name).is_some() { RECORD_MODE } else { PRIVATE_MODE };
         let known = number_of_record(&name).is_some() || ring.keys().iter().any(|key| private_name(key.id()) == name);
         match entry {
+            FoundEntry::File(_) if is_unfinished(&name) => {}
             FoundEntry::File(file) if known => faults.extend(check_file(&path, file, mode, Some(owner))),
             FoundEntry::File(_)
             | FoundEntry::Link(_)
@@ -65,7 +66,9 @@ pub(super) fn check_positions(
 /// Checks that the key in use is there and the one its record says.
 fn check_private(base: &Path, found: &FoundDirectory, id: Digest) -> Option<Fault> {
     let name = private_name(id);
-    let signer = found.content(&name).and_then(|bytes| Signer::parse(std::str::from_utf8(bytes).ok()?).ok());
+    // The process that made it may have died before it gave it its name.
+    let content = found.content(&name).or_else(|| found.content(&unplaced_name(id)));
+    let signer = content.and_then(|bytes| Signer::parse(std::str::from_utf8(bytes).ok()?).ok());
     let detail = match signer {
         Some(signer) if signer.public().id() == id => return None,
         Some(_) => "it is another key than its record says",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::keys::{KeyRing, key_files, keys_directory, read_key_ring};
+use crate::evidence::keys::{KeyRing, is_unfinished, key_files, keys_directory, read_key_ring};
 use crate::evidence::verification::check_keys::{check_keys, check_positions};
 use crate::evidence::verification::check_ledger::{ReadLedger, check_ledger};
 use crate::evidence::verification::check_run::{RunContext, SignedBy, check_access, check_file, check_run};
@@ -46,6 +46,8 @@ pub struct Checked {
     pub unsigned: Vec<RunId>,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
+    /// The run whose process died before it was brought to its end, which the next one of the project will do.
+    pub unfinished: Vec<RunId>,
     /// The lines of the ledger that can be read, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
     /// The hash of every line of the ledger in the order of the file, to be compared with an anchor.
@@ -55,7 +57,7 @@ pub struct Checked {
 /// Verifies the keys of a store; with what can be read of them everything else is verified.
 pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<Fault>), EvidenceError> {
     let base = Path::new("keys");
-    let found = look_at_files(&keys_directory(store), |name| name.ends_with(".pem"));
+    let found = look_at_files(&keys_directory(store), |name| name.ends_with(".pem") || is_unfinished(name));
     match read_key_ring(store) {
         Ok(ring) => {
             let faults = check_keys(base, &found, &ring, owner(store));
@@ -84,12 +86,17 @@ pub fn verify_project(
 ) -> Result<Checked, EvidenceError> {
     let mut checked = Checked::default();
     // In this order: what was there before the ledger was read must be in it, or be the run that is under way.
-    let open_before = open_run(store, project)?;
+    let open_before = store.unfinished_run(project)?;
     let stored = list_runs(store, project, None)?;
     let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut checked.faults)?;
     let is_busy = store.holder(project)?.is_some();
-    let open = [open_before, open_run(store, project)?];
+    let open = [open_before, store.unfinished_run(project)?];
     let ledger = Named::of(&read.lines);
+    if let Some(unfinished) = open[1].as_ref().filter(|_| !is_busy) {
+        // What its process died in the middle of: its line of the ledger.
+        checked.faults.retain(|fault| fault.kind != FaultKind::LineTorn);
+        checked.unfinished.push(unfinished.run_id.clone());
+    }
     let is_wanted = |task: &TaskId, run_id: &RunId| match subject {
         Subject::Everything => true,
         Subject::Task(wanted) => task == wanted,
@@ -121,7 +128,7 @@ pub fn verify_project(
         checked.faults.retain(|fault| !gone.iter().any(|directory| fault.file.starts_with(directory)));
     }
     if *subject == Subject::Everything && !is_busy {
-        checked.faults.extend(check_places(store, project, &ledger, &found, owner));
+        checked.faults.extend(check_places(store, project, &ledger, &found, &open, owner));
     }
     checked.faults.sort();
     checked.unsigned.sort();
@@ -236,7 +243,13 @@ fn read_ledger(
     let read = match look_at_entry(&path, Keep::Content) {
         FoundEntry::File(file) => {
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
-            check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults)
+            let before = faults.len();
+            let read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
+            if is_bare && read.hashes.is_empty() && faults[before..].iter().all(|fault| fault.kind == FaultKind::LineTorn) {
+                // A process died while it registered the project, which has got another id since.
+                faults.truncate(before);
+            }
+            read
         }
         FoundEntry::Unreadable(_) if is_bare && !path.exists() => ReadLedger::default(),
         FoundEntry::Unreadable(why) => {
@@ -258,6 +271,7 @@ fn check_places(
     project: &ProjectId,
     ledger: &Named<'_>,
     found: &BTreeMap<RunId, FoundDirectory>,
+    open: &[Option<OpenRun>],
     owner: u32,
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -270,7 +284,11 @@ fn check_places(
         };
         faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
         let latest = ledger.latest(&task).and_then(|run_id| found.get(run_id).map(|found| (run_id, found)));
-        faults.extend(check_task(&path, &look_at_names(&store.task_directory(project, &task)), latest));
+        // One whose process died behind its commit has links that lead to it, to the one before, or some to each.
+        let is_to_be_linked = latest.is_some_and(|(run_id, _)| open.iter().flatten().any(|open| open.run_id == *run_id));
+        if !is_to_be_linked {
+            faults.extend(check_task(&path, &look_at_names(&store.task_directory(project, &task)), latest));
+        }
         let runs = store.runs_directory(project, &task);
         for (name, entry) in look_at_names(&runs) {
             let is_run = matches!(entry, FoundEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
@@ -288,10 +306,6 @@ fn pruned_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf>
     let records = lines.filter_map(|(_, line)| if let LedgerBody::Pruned(record) = line.body { Some(record) } else { None });
     let of_run = |run: PrunedRun| relative(store, &store.run_directory(project, &run.task, &run.run_id));
     records.flat_map(|record| record.runs).map(of_run).collect()
-}
-
-fn open_run(store: &Store, project: &ProjectId) -> Result<Option<OpenRun>, EvidenceError> {
-    Ok(store.holder(project)?.and_then(|holder| holder.run))
 }
 
 /// Returns whose the store is.

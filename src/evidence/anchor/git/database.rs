@@ -11,8 +11,9 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use crate::evidence::anchor::git::error::{GitAnchorError, ObjectProblem};
 use crate::evidence::anchor::git::object::{Object, ObjectId};
 use crate::evidence::anchor::git::pack::{self, LARGEST_OBJECT};
+use crate::evidence::changes::{create_open_directories, remove_file, rename, sync_directory};
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_open_directories, list, remove_file, rename, sync_directory};
+use crate::evidence::files::list;
 use crate::evidence::{EvidenceError, FileOperation};
 
 /// The mode of an object's file before the user's mask: nobody writes to it again.

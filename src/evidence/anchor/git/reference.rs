@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::evidence::FileOperation;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
+use crate::evidence::changes::{create_open_directories, remove_file, rename, sync_directory};
 use crate::evidence::error::failed;
-use crate::evidence::files::{create_open_directories, remove_file, rename, sync_directory};
 
 /// A reference's file holds a name; a longer one is none.
 const LONGEST_REFERENCE: u64 = 4096;

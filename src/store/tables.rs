@@ -1,7 +1,7 @@
-//! Opening the index: fast when it is there, made when it is not, set aside when it is damaged.
+//! The file: opening it, fast when it is there, made when it is not, and setting it aside when it is damaged.
 
 use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -26,43 +26,25 @@ const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// SQLite's own files beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// The index over the ledgers. Several processes may have it open; one at a time writes.
+/// A file that was opened, and its tables.
 #[derive(Debug)]
-pub struct Index {
+pub(super) struct Tables {
     pub(super) connection: Connection,
     pub(super) reader: Reader,
+    /// Device and inode of the file, as it was opened; none where it was not looked at.
+    pub(super) identity: Option<(u64, u64)>,
 }
 
-/// An index that was opened.
-#[derive(Debug)]
-#[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
-pub struct Opened {
-    /// The index.
-    pub index: Index,
-    /// Where a damaged file was moved to; the index is then empty, and every ledger is to be applied from its beginning.
-    pub set_aside: Option<PathBuf>,
-}
-
-impl Index {
-    /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place.
-    pub fn open(path: &Path) -> Result<Opened, IndexError> {
-        match Self::open_sound(path) {
-            Ok(index) => Ok(Opened { index, set_aside: None }),
-            Err(IndexError::Corrupt { .. }) => {
-                let aside = set_aside(path)?;
-                Ok(Opened { index: Self::open_sound(path)?, set_aside: Some(aside) })
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn open_sound(path: &Path) -> Result<Self, IndexError> {
+impl Tables {
+    /// Opens the file at `path`, creating or migrating it. That it is damaged is an error.
+    pub(super) fn open(path: &Path) -> Result<Self, IndexError> {
         let reader = Reader { path: path.to_owned() };
         let is_new = create_private(path)?;
         // No URI, no following of a link in place of the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags).map_err(|source| reader.refused("open", source))?;
-        let mut index = Self { connection, reader };
+        let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
+        let identity = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        let mut index = Self { connection, reader, identity };
         let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {
@@ -125,7 +107,7 @@ impl Index {
     }
 }
 
-impl Drop for Index {
+impl Drop for Tables {
     /// Keeps the write-ahead log short, because whoever opens the file first reads all of it. SQLite's own limit of 1000 pages does
     /// not do that for short-lived processes: it moves the pages and leaves beginning anew to the same set of connections.
     fn drop(&mut self) {
@@ -151,9 +133,8 @@ impl Reader {
 
 /// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, for whoever wants to look at it.
 ///
-/// [`Index::open`] does so with a file whose damage shows at once; damage deep inside it shows only when it is read, as
-/// [`IndexError::Corrupt`], and then the caller may call this, open again and apply the ledgers.
-pub fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
+/// A process that has it open goes on with it there.
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
     let with = |suffix: &str| with_suffix(path, suffix);
     let free = (1_u32..)
         .map(|number| format!(".corrupt-{number}"))
@@ -177,6 +158,13 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "a damaged index is kept aside; it is derived data, not evidence")]
 fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
     std::fs::rename(from, to).map_err(|source| IndexError::File { path: from.to_owned(), source })
+}
+
+/// Returns the path with every link before its last name followed: SQLite refuses one anywhere (`SQLITE_OPEN_NOFOLLOW`), and where the
+/// store lies is the user's to say. In place of the file itself a link is refused.
+pub(super) fn real_place(path: &Path) -> PathBuf {
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
 /// Creates the file for the user alone, where it is missing, since SQLite would give it the mask's mode. Returns whether it

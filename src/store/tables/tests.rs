@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use crate::model::{LedgerBody, OverallStatus};
+use crate::store::tables::set_aside;
 use crate::store::testing::{TestIndex, line, project, run_record};
-use crate::store::{Index, IndexError, set_aside};
+use crate::store::{Index, IndexError};
 
 #[test]
 fn an_index_is_private_and_kept() {
@@ -16,8 +17,9 @@ fn an_index_is_private_and_kept() {
     let again = Index::open(&test.path).unwrap();
     assert_eq!(again.set_aside, None);
     assert_eq!(again.index.runs(&project("shop-00000001"), None, 10).unwrap().len(), 1);
-    let setting =
-        |name: &str| again.index.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+    let setting = |name: &str| {
+        again.index.tables.borrow().connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+    };
     assert_eq!(setting("journal_mode").unwrap(), rusqlite::types::Value::Text("wal".to_owned()));
     assert_eq!(setting("synchronous").unwrap(), rusqlite::types::Value::Integer(1));
 }
@@ -25,7 +27,7 @@ fn an_index_is_private_and_kept() {
 #[test]
 fn a_newer_version_is_refused_and_left_as_it_is() {
     let test = TestIndex::new();
-    test.index.connection.pragma_update(None, "user_version", 99).unwrap();
+    test.index.tables.borrow().connection.pragma_update(None, "user_version", 99).unwrap();
     match Index::open(&test.path) {
         Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 5)),
         other => panic!("{other:?}"),
@@ -136,6 +138,6 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
 
 /// Moves what is in the write-ahead log into the file, and removes the log.
 fn close_with_everything_in_one_file(index: Index) {
-    index.connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
+    index.tables.borrow().connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
     drop(index);
 }

@@ -1,0 +1,304 @@
+//! A kill at, and a failure of, every operation by which a command changes the store.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proctor::evidence::DurableStep;
+use serde_json::Value;
+
+use crate::common::{Kept, Output, Project, fake_tool, poll, processes_of, production_lines, source_files};
+
+const BOUND: Duration = Duration::from_secs(60);
+/// The status of a command that was killed, as a shell says it.
+const KILLED: i32 = 137;
+/// The status of a command that could not do what it was asked to.
+const OWN_FAULT: i32 = 70;
+/// How much goes wrong in one project: every verification reads all that was before.
+const MISHAPS_OF_A_PROJECT: usize = 10;
+/// What is written down when a durable step is done.
+const DONE: &str = "done ";
+
+/// Where something may be changed: by the operations themselves, by the record of them, and by what only tests use.
+const MAY_CHANGE: &[&str] = &["src/evidence/changes.rs", "src/evidence/mishap/planned.rs", "src/evidence/testing.rs"];
+/// What changes something on disk, whoever calls it.
+const CHANGES: &[&str] = &[
+    "DirBuilder",
+    "File::create",
+    "OpenOptions::new().write",
+    "OpenOptions::new().append",
+    ".create(true)",
+    ".create_new(true)",
+    ".set_len(",
+    ".set_permissions(",
+    ".sync_all()",
+    ".sync_data()",
+    ".write_all(",
+    ".write_all_at(",
+    "fs::copy",
+    "fs::create_dir",
+    "fs::hard_link",
+    "fs::remove_",
+    "fs::rename",
+    "fs::set_permissions",
+    "fs::write",
+    "renameat",
+    " symlink(",
+    "::symlink(",
+    "unlink",
+];
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    /// The program dies; of a write, half is done.
+    Dies,
+    /// The operation fails with this error; of a write, half is done.
+    Fails(&'static str),
+}
+
+/// A command, and the state of the project it is given in.
+struct Scenario {
+    command: &'static [&'static str],
+    /// Brings the project into the state; it may be called again and again.
+    prepare: fn(&Project),
+    /// Whether each time begins with a project that proctor does not know.
+    is_first: bool,
+    /// Whether it is a run that has more to do than another one: only that is let go wrong.
+    goes_on_as_a_run: bool,
+}
+
+const FIRST_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: true, goes_on_as_a_run: true };
+const NEXT_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
+/// The run before was killed when everything but its line of the ledger was written.
+const RUN_AFTER_A_KILLED_ONE: Scenario = Scenario {
+    command: &["run"],
+    prepare: |project| die_after(project, DurableStep::DirectorySynced),
+    is_first: false,
+    goes_on_as_a_run: true,
+};
+/// The run before was killed right behind its commit.
+const RUN_AFTER_A_COMMITTED_ONE: Scenario = Scenario {
+    command: &["run"],
+    prepare: |project| die_after(project, DurableStep::LedgerCommitted),
+    is_first: false,
+    goes_on_as_a_run: true,
+};
+const ROTATION: Scenario = Scenario { command: &["key", "rotate"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
+const START_OF_A_CYCLE: Scenario = Scenario {
+    command: &["tdd", "start"],
+    prepare: |project| drop(project.proctor(["tdd", "reset"]).any_status()),
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+
+#[test]
+fn a_first_run_may_die_at_every_operation() {
+    FIRST_RUN.go_wrong_everywhere(Wrong::Dies);
+}
+
+#[test]
+fn a_first_run_may_fail_at_every_operation() {
+    FIRST_RUN.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn a_run_may_die_at_every_operation() {
+    NEXT_RUN.go_wrong_everywhere(Wrong::Dies);
+}
+
+#[test]
+fn a_run_may_fail_at_every_operation() {
+    NEXT_RUN.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn a_run_that_closes_a_killed_one_may_die_and_fail_at_every_operation() {
+    RUN_AFTER_A_KILLED_ONE.go_wrong_everywhere(Wrong::Dies);
+    RUN_AFTER_A_KILLED_ONE.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+}
+
+#[test]
+fn a_run_that_links_a_committed_one_may_die_and_fail_at_every_operation() {
+    RUN_AFTER_A_COMMITTED_ONE.go_wrong_everywhere(Wrong::Dies);
+    RUN_AFTER_A_COMMITTED_ONE.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+}
+
+#[test]
+fn a_new_key_and_a_cycle_may_die_and_fail_at_every_operation() {
+    for scenario in [ROTATION, START_OF_A_CYCLE] {
+        scenario.go_wrong_everywhere(Wrong::Dies);
+        scenario.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+    }
+}
+
+#[test]
+fn every_durable_step_is_passed_by_a_run_and_none_is_without_an_operation_that_may_fail() {
+    let project = project();
+    let passed = passed_by(&project, NEXT_RUN.command);
+    let mut operations = 0;
+    let mut steps = Vec::new();
+    for line in &passed {
+        match line.strip_prefix(DONE) {
+            Some(step) => steps.push((step.to_owned(), std::mem::take(&mut operations))),
+            None => operations += 1,
+        }
+    }
+    let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    let all: BTreeSet<&str> = DurableStep::ALL.iter().map(|step| step.name()).collect();
+    assert_eq!(names.iter().copied().collect::<BTreeSet<_>>(), all, "steps that were passed (left) and all (right)");
+    assert_eq!(names.len(), all.len(), "{names:?}");
+    // The start record's sync is begun long before it is joined, with those of other files; the index is SQLite's to write.
+    let may_be_bare = [DurableStep::RunRecordSynced, DurableStep::FilesSynced, DurableStep::IndexUpdated].map(DurableStep::name);
+    let bare: Vec<_> = steps.iter().filter(|(name, count)| *count == 0 && !may_be_bare.contains(&name.as_str())).collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+#[test]
+fn nothing_of_evidence_is_changed_but_by_an_operation_that_may_fail() {
+    let is_changing = |line: &str| !line.trim_start().starts_with("//") && CHANGES.iter().any(|call| line.contains(call));
+    let mut found = Vec::new();
+    for file in source_files("src/evidence/").iter().filter(|file| !file.is_test() && !MAY_CHANGE.contains(&file.path.as_str())) {
+        let lines = production_lines(&file.text).into_iter().filter(|(_, line)| is_changing(line));
+        found.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
+    }
+    assert!(found.is_empty(), "these belong into `changes`:\n{}", found.join("\n"));
+}
+
+impl Scenario {
+    #[track_caller]
+    fn go_wrong_everywhere(&self, wrong: Wrong) {
+        let places = self.places();
+        assert!(places.len() >= 3, "{places:?}");
+        let lives = if self.is_first { 1 } else { MISHAPS_OF_A_PROJECT };
+        for some in places.chunks(lives) {
+            let project = if self.is_first { unknown_project() } else { project() };
+            for place in some {
+                (self.prepare)(&project);
+                self.go_wrong(&project, wrong, place);
+            }
+        }
+    }
+
+    /// Returns what the command passes by, but for what a run passes by that finds nothing to do first.
+    #[track_caller]
+    fn places(&self) -> Vec<String> {
+        let own = if self.is_first { unknown_project() } else { project() };
+        (self.prepare)(&own);
+        let mut places = passed_by(&own, self.command);
+        if self.goes_on_as_a_run {
+            let plain = passed_by(&project(), self.command);
+            places.retain(|place| !plain.contains(place));
+        }
+        places.retain(|place| !place.starts_with(DONE));
+        places
+    }
+
+    /// Lets one operation of the command go wrong, and then runs.
+    #[track_caller]
+    fn go_wrong(&self, project: &Project, wrong: Wrong, place: &str) {
+        let what = format!("`proctor {}`, `{place}`, {wrong:?}", self.command.join(" "));
+        let before = bodies(project);
+        let output = let_go_wrong(project, self.command, wrong, place, &what);
+        let said = output.snapshot();
+        match wrong {
+            Wrong::Dies => assert_eq!(output.status, KILLED, "{what}: {said}"),
+            Wrong::Fails(_) => assert!([0, OWN_FAULT].contains(&output.status), "{what}: {said}"),
+        }
+        if output.status == OWN_FAULT {
+            assert!(output.stderr.contains("error: ") && output.stderr.contains("hint: "), "{what}: {said}");
+        }
+        poll(BOUND, "nobody of the check to be alive", || {
+            let alive = processes_of(project.root());
+            if alive.is_empty() { Ok(()) } else { Err(format!("{what}: {alive:?}")) }
+        });
+        let then = bodies(project);
+        assert_eq!(then[..before.len()], before, "{what}: nothing that was sealed is lost");
+        if !self.is_first {
+            let verified = project.proctor(["verify"]).any_status();
+            // A line that no run is about, torn as by a power loss: the next command that writes one cuts it off.
+            let is_torn = wrong == Wrong::Dies && place.starts_with("write ledger/") && self.command[0] != "run";
+            assert_eq!(verified.status, if is_torn { 6 } else { 0 }, "{what}: {said}\n{}", verified.snapshot());
+            assert_eq!(verified.stdout.contains("1 FAULTS") && verified.stdout.contains("lineTorn"), is_torn, "{what}");
+        }
+        let next = project.proctor(["run"]).any_status();
+        assert_eq!(next.status, 0, "{what}: {said}\nthe next run: {}", next.snapshot());
+        let after = bodies(project);
+        assert_eq!(after[..then.len()], then, "{what}: nothing that was sealed is lost");
+        let verified = project.proctor(["verify", "--all"]).any_status();
+        assert_eq!(verified.status, 0, "{what}: {said}\nafter the next run: {}", verified.snapshot());
+        let kept = Kept::all(&state(project)).into_iter().find(|kept| !kept.chained_bodies().is_empty()).expect("it ran");
+        let runs: Vec<&Value> = after.iter().filter(|body| body["kind"] == "run").collect();
+        let statuses: BTreeSet<&str> = runs.iter().filter_map(|run| run["overallStatus"].as_str()).collect();
+        assert!(statuses.is_subset(&BTreeSet::from(["SUCCESS", "INTERRUPTED"])), "{what}: {statuses:?}");
+        assert_eq!(kept.latest().as_deref(), runs.last().and_then(|run| run["runId"].as_str()), "{what}");
+        assert_eq!(kept.half_made_links(), Vec::<String>::new(), "{what}");
+    }
+}
+
+/// Carries a command out in which something goes wrong, and makes sure that it did.
+#[track_caller]
+fn let_go_wrong(project: &Project, command: &[&str], wrong: Wrong, place: &str, what: &str) -> Output {
+    let passed = record(project);
+    let invocation = project.proctor(command).env("PROCTOR_TEST_PASSED", &passed).bound(BOUND);
+    let output = match wrong {
+        Wrong::Dies => invocation.env("PROCTOR_TEST_DIE_AT", place),
+        Wrong::Fails(errno) => invocation.env("PROCTOR_TEST_FAIL_AT", format!("{place}:{errno}")),
+    }
+    .any_status();
+    let was_there = read_record(&passed).iter().any(|line| line == place);
+    assert!(was_there, "{what} was never reached: {}", output.snapshot());
+    output
+}
+
+/// Carries a command out and returns what it passed by.
+#[track_caller]
+fn passed_by(project: &Project, command: &[&str]) -> Vec<String> {
+    let passed = record(project);
+    project.proctor(command).env("PROCTOR_TEST_PASSED", &passed).success();
+    read_record(&passed)
+}
+
+/// Returns where a command writes down what it passes by; nothing is there yet.
+fn record(project: &Project) -> PathBuf {
+    let path = project.root().join("passed");
+    let _absent = fs::remove_file(&path);
+    path
+}
+
+#[track_caller]
+fn read_record(path: &PathBuf) -> Vec<String> {
+    fs::read_to_string(path).expect("the command passed something").lines().map(str::to_owned).collect()
+}
+
+/// Returns every line of the one ledger, in its order; none where there is no ledger.
+#[track_caller]
+fn bodies(project: &Project) -> Vec<Value> {
+    let mut bodies: Vec<_> = Kept::all(&state(project)).iter().map(Kept::chained_bodies).collect();
+    // Of a registration that went wrong before its line: that id is nobody's.
+    bodies.retain(|bodies| !bodies.is_empty());
+    assert!(bodies.len() <= 1, "one project has one ledger: {bodies:?}");
+    bodies.pop().unwrap_or_default()
+}
+
+fn unknown_project() -> Project {
+    let check = format!("[[check]]\nname = \"check\"\ncommand = [{:?}, \"--stdout\", \"fine\"]\n", fake_tool());
+    Project::new().toml(&check)
+}
+
+fn project() -> Project {
+    let project = unknown_project();
+    project.proctor(["run"]).success();
+    project
+}
+
+#[track_caller]
+fn die_after(project: &Project, step: DurableStep) {
+    let output = project.proctor(["run"]).env("PROCTOR_TEST_DIE_AFTER", step.name()).any_status();
+    assert_eq!(output.status, KILLED, "{step:?} was never reached:\n{}", output.snapshot());
+}
+
+fn state(project: &Project) -> PathBuf {
+    project.root().join("state/proctor")
+}
