@@ -27,8 +27,11 @@ fn main() {
     for folder in ["project", "state", "home"] {
         fs::create_dir(root.path().join(folder)).expect("the root is empty");
     }
-    fs::write(root.path().join("project/proctor.toml"), "[[check]]\nname = \"check\"\ncommand = [\"/bin/echo\", \"done\"]\n[evidence]\nlink = \"\"\n")
-        .expect("the root is ours");
+    fs::write(
+        root.path().join("project/proctor.toml"),
+        "[[check]]\nname = \"check\"\ncommand = [\"/bin/echo\", \"done\"]\n[evidence]\nlink = \"\"\n",
+    )
+    .expect("the root is ours");
     timed("a run", &mut proctor(root.path(), &["run"]));
     let begun = Instant::now();
     seal_many_runs(&root.path().join("state/proctor"), runs, LOG_BYTES);
