@@ -103,7 +103,14 @@ pub fn verify_project(
         Subject::Run(wanted) => run_id == wanted,
     };
     let owner = owner(store);
-    let judge = |run: &StoredRun| judge_run(store, project, keys, &ledger, &open, owner, run);
+    let tasks: BTreeSet<&TaskId> = ledger.runs.values().map(|(_, record)| &record.task).collect();
+    let latest: BTreeSet<&RunId> = tasks.into_iter().filter_map(|task| ledger.latest(task)).collect();
+    // What lies in the others is let go as soon as it is judged: all of it together would not fit into memory.
+    let judge = |run: &StoredRun| {
+        let judged = judge_run(store, project, keys, &ledger, &open, owner, run)?;
+        let found = if latest.contains(&run.run_id) { judged.found } else { FoundDirectory::default() };
+        Some(JudgedRun { found, ..judged })
+    };
     let wanted: Vec<StoredRun> = stored.into_iter().filter(|run| is_wanted(&run.task, &run.run_id)).collect();
     let judged = in_parallel(&wanted, threads, judge);
     let mut found = BTreeMap::new();
