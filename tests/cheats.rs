@@ -29,15 +29,14 @@ enum Stand {
     Named,
 }
 
-const VERIFYING: &str = "what is edited in the store between runs is named by `proctor verify`";
 const APPROVING: &str = "asking a person about a weakened file is the approval's";
 
 /// Each row of the list of threats, from 1.
 const ROWS: [Stand; 33] = [
     Stand::Tried,             // says that tests passed, and never ran them
-    Stand::Partly(VERIFYING), // edits the report
-    Stand::Partly(VERIFYING), // edits, deletes or forges logs
-    Stand::Partly(VERIFYING), // copies evidence of another run
+    Stand::Tried,             // edits the report
+    Stand::Tried,             // edits, deletes or forges logs
+    Stand::Tried,             // copies evidence of another run
     Stand::Tried,             // placeholders as evidence
     Stand::Tried,             // evidence that contradicts itself
     Stand::Tried,             // "the tool is broken"
@@ -49,7 +48,7 @@ const ROWS: [Stand; 33] = [
     Stand::Partly(APPROVING), // a weakened specification
     Stand::Tried,             // a failure called expected
     Stand::Tried,             // boxes ticked in a file
-    Stand::Partly(VERIFYING), // lock and state deleted or rolled back
+    Stand::Tried,             // lock and state deleted or rolled back
     Stand::Tried,             // findings suppressed
     Stand::Tried,             // the exit code masked
     Stand::Tried,             // a fake tool
@@ -126,6 +125,15 @@ fn notes(report: &Value) -> String {
 fn configuration_changed(report: &Value) -> Vec<&str> {
     let changed = report["configurationChanged"].as_array();
     changed.into_iter().flatten().filter_map(|change| change["path"].as_str()).collect()
+}
+
+/// Returns what `proctor verify` finds wrong with the project's evidence: each kind with the name of its file.
+#[track_caller]
+fn faults(project: &Project) -> Vec<String> {
+    let found = project.proctor(["verify", "--json"]).status(6).json();
+    let faults = found["faults"].as_array().cloned().unwrap_or_default();
+    let name = |fault: &Value| fault["file"].as_str().and_then(|file| file.rsplit('/').next()).unwrap_or_default().to_owned();
+    faults.iter().map(|fault| format!("{} {}", fault["kind"].as_str().unwrap_or_default(), name(fault))).collect()
 }
 
 /// Writes a file that proctor has made read-only.
