@@ -10,6 +10,7 @@ use crate::model::{
     TreeDigest,
 };
 use crate::report::{ExecutionReportV2, parse};
+use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
 use crate::run::registration::{Found, Place};
 use crate::run::workspace::{catch_up, set_aside_notes};
@@ -65,7 +66,7 @@ impl Archive {
     /// When store or index cannot be had.
     pub fn open(state_root: &Path) -> Result<Self, RunError> {
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
-        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
+        let opened = store::Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
         Ok(Self { store, index: opened.index, opening_notes: set_aside_notes(opened.set_aside) })
     }
 

@@ -106,7 +106,7 @@ impl Workspace {
         if !unmet.is_empty() {
             return Ok(Carried::Waits(unmet));
         }
-        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &mut ledger, show)? {
+        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
             return Ok(Carried::NotApproved(unapproved));
         }
         let failed = match request.settings.order {
@@ -166,7 +166,8 @@ impl Workspace {
         self.remember_digests(&surveyed.learnt)?;
         // What somebody did to the list while the checks ran belongs into this very report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
-        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs };
+        let protected = self.protected_seen(request, index)?;
+        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs, protected };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, Carried::Judged(_)) {

@@ -136,6 +136,20 @@ pub enum RunError {
         /// The task.
         task: TaskId,
     },
+    /// Only a signature approves.
+    #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
+    ApprovalNeedsSignature {
+        /// The task.
+        task: TaskId,
+    },
+    /// What was handed over is no signature that approves.
+    #[error(
+        "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
+    )]
+    ApprovalSignature {
+        /// The task.
+        task: TaskId,
+    },
     /// The plan is another than the person was shown.
     #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
     ApprovedMeanwhile {
@@ -158,9 +172,11 @@ impl RunError {
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
-            Self::PersonNeeded { .. } | Self::ApprovalNeedsPerson { .. } | Self::ApprovedMeanwhile { .. } => {
-                CommandExit::PersonNeeded
-            }
+            Self::PersonNeeded { .. }
+            | Self::ApprovalNeedsPerson { .. }
+            | Self::ApprovalNeedsSignature { .. }
+            | Self::ApprovalSignature { .. }
+            | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
             Self::Patterns(_) => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
@@ -213,6 +229,13 @@ impl RunError {
             Self::Retest(refusal) => refusal.hint().to_owned(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
             Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
+                let approve = approve_command(task);
+                format!(
+                    "sign what `{approve} --print` prints now (`ssh-keygen -Y sign -n proctor-approval -f KEY FILE`), then \
+                     `{approve} --signature FILE.sig`"
+                )
+            }
             Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
             Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
         };

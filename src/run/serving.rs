@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::evidence::{Ledger, Store, Waiting};
 use crate::model::{LedgerBody, Serving, ServingRecord};
 use crate::process::clock;
+use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
 use crate::run::request::Scope;
 use crate::run::workspace::catch_up;
@@ -17,7 +18,7 @@ use crate::store;
 /// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
 pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let mut index = store::Index::open(&store.index_path()).map_err(RunError::Index)?.index;
+    let mut index = store::Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?.index;
     catch_up(&store, &mut index, &scope.project)?;
     if index.serving(&scope.project).map_err(RunError::Index)? == serving {
         return Ok(());

@@ -14,6 +14,7 @@ use crate::report::{
     DEBT_FILE, ExecutionReportV2, TaskState, TaskVerdict, TechnicalDebtV1, Upkeep, build_task_lists, parse_debt, plan_upkeep,
 };
 use crate::run::agent::sealed_report;
+use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
 use crate::run::progress::Progress;
 use crate::run::request::{Scope, Settings};
@@ -65,7 +66,7 @@ impl Workspace {
 pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let mut index = store::Index::open(&store.index_path()).map_err(RunError::Index)?.index;
+    let mut index = store::Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?.index;
     let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
     let lock = store.lock(&scope.project, &mut || {
         if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }

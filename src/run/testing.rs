@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Plan, PlanOrigin, Reuse, TaskId, Tool,
-    ToolClass,
+    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, EvidenceCapture, OnSurvivors, Plan, PlanOrigin, Reuse,
+    TaskId, Tool, ToolClass,
 };
 
 /// Returns a plain GENERIC action of a phase.
@@ -59,5 +59,6 @@ pub(crate) fn plan() -> Plan {
         order: Vec::new(),
         parallel: false,
         timeout: None,
+        approval: ApprovalTerms::default(),
     }
 }

@@ -13,11 +13,12 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
-use crate::run::approval::KnownApprovals;
+use crate::run::approval_request::approval_counts;
 use crate::run::environment::{ChildEnvironment, search_path};
 use crate::run::error::RunError;
 use crate::run::interrupted;
 use crate::run::isolation::home;
+use crate::run::known_approvals::KnownApprovals;
 use crate::run::known_trees::KnownTrees;
 use crate::run::parking::Parking;
 use crate::run::progress::Progress;
@@ -79,7 +80,7 @@ impl Workspace {
         observer: StepObserver,
     ) -> Result<Self, RunError> {
         let store = Store::open(state_root).map_err(RunError::Evidence)?;
-        let opened = store::Index::open(&store.index_path()).map_err(RunError::Index)?;
+        let opened = store::Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
         let mut workspace = Self {
             store,
             index: opened.index,

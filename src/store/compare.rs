@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use crate::model::{LedgerLine, ProjectId, Sequence};
 use crate::store::schema::{MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::words::Reader;
-use crate::store::{Index, IndexError};
+use crate::store::{ApprovalJudge, Index, IndexError};
 
 /// How an index and a ledger differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,11 +46,11 @@ pub struct IndexLook {
 }
 
 impl IndexLook {
-    /// Opens an index for looking; none where there is none, or one of an older version that the next run migrates.
+    /// Opens an index for looking, by whoever judges approvals as its writer did; none where there is none, or one of an older version that the next run migrates.
     ///
     /// # Errors
     /// When it cannot be read, or was made by a newer version.
-    pub fn open(path: &Path) -> Result<Option<Self>, IndexError> {
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Option<Self>, IndexError> {
         if path.symlink_metadata().is_err() {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl IndexLook {
         if found > known {
             return Err(IndexError::Newer { path: path.to_owned(), found, known });
         }
-        Ok((found == known).then_some(Self { index: Index { connection, reader } }))
+        Ok((found == known).then_some(Self { index: Index { connection, reader, judge } }))
     }
 
     /// Returns the projects the index knows.
@@ -104,7 +104,7 @@ impl IndexLook {
             return Ok(vec![IndexDifference::Ahead { knows }]);
         }
         let known: Vec<_> = lines.iter().filter(|(_, line)| line.sequence <= knows).cloned().collect();
-        let mut fresh = Index { connection: self.empty()?, reader: self.index.reader.clone() };
+        let mut fresh = Index { connection: self.empty()?, reader: self.index.reader.clone(), judge: self.index.judge };
         fresh.apply(project, &known)?;
         let mut differences = Vec::new();
         for (table, column) in TABLES {

@@ -9,9 +9,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
-use crate::store::IndexError;
 use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::words::Reader;
+use crate::store::{ApprovalJudge, IndexError};
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,6 +31,7 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 pub struct Index {
     pub(super) connection: Connection,
     pub(super) reader: Reader,
+    pub(super) judge: ApprovalJudge,
 }
 
 /// An index that was opened.
@@ -45,24 +46,26 @@ pub struct Opened {
 
 impl Index {
     /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place.
-    pub fn open(path: &Path) -> Result<Opened, IndexError> {
-        match Self::open_sound(path) {
+    ///
+    /// `judge` says which approvals count.
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Opened, IndexError> {
+        match Self::open_sound(path, judge) {
             Ok(index) => Ok(Opened { index, set_aside: None }),
             Err(IndexError::Corrupt { .. }) => {
                 let aside = set_aside(path)?;
-                Ok(Opened { index: Self::open_sound(path)?, set_aside: Some(aside) })
+                Ok(Opened { index: Self::open_sound(path, judge)?, set_aside: Some(aside) })
             }
             Err(error) => Err(error),
         }
     }
 
-    fn open_sound(path: &Path) -> Result<Self, IndexError> {
+    fn open_sound(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
         let reader = Reader { path: path.to_owned() };
         let is_new = create_private(path)?;
         // No URI, no following of a link in place of the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags).map_err(|source| reader.refused("open", source))?;
-        let mut index = Self { connection, reader };
+        let mut index = Self { connection, reader, judge };
         let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {
