@@ -12,7 +12,7 @@ use crate::run::cycle::Attendance;
 use crate::run::error::RunError;
 use crate::run::known_approvals::KnownApproval;
 use crate::run::progress::Progress;
-use crate::run::protected::{approved_by_rule, change_texts, protected_files};
+use crate::run::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::workspace::Workspace;
 use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
@@ -91,7 +91,7 @@ impl Workspace {
         if let Some(reason) = reason {
             let globs = &plan.approval.protect;
             let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
-            let protected = now.map(|now| approved_by_rule(known.as_ref(), now, globs));
+            let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
             let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
             let record = ApprovalRecord { protected, ..record(plan, file, digest, reason) };
             self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
@@ -178,7 +178,7 @@ impl Workspace {
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
                 unapproved.protected = change_texts(&approved.changes_to(&now));
             }
-            protected = Some(now);
+            protected = Some(approvable(now)?);
         }
         if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
             return Ok(None);

@@ -136,6 +136,14 @@ pub enum RunError {
         /// The task.
         task: TaskId,
     },
+    /// More files are protected than an approval can hold.
+    #[error("`protect` names {count} files, and at most {most} can be protected")]
+    ProtectedTooMany {
+        /// How many they are.
+        count: usize,
+        /// How many they may be.
+        most: usize,
+    },
     /// Only a signature approves.
     #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
     ApprovalNeedsSignature {
@@ -177,7 +185,7 @@ impl RunError {
             | Self::ApprovalNeedsSignature { .. }
             | Self::ApprovalSignature { .. }
             | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
-            Self::Patterns(_) => CommandExit::SpecificationWrong,
+            Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
             Self::Lock(_)
@@ -217,6 +225,9 @@ impl RunError {
             }
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
+            Self::ProtectedTooMany { .. } => {
+                "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
+            }
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
             Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),

@@ -5,12 +5,16 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::evidence::Pending;
 use crate::model::{EntryKind, HeldApproval, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
 use crate::report::TestsModifiedV2;
 use crate::run::error::RunError;
-use crate::run::request::RunRequest;
+use crate::run::request::Scope;
 use crate::run::workspace::Workspace;
 use crate::tree::Index;
+
+/// No approval holds more protected files: a line of the ledger has to hold all of them.
+const MOST: usize = 50_000;
 
 /// How many changed files are named to whoever approves; the others are counted.
 const NAMED: usize = 20;
@@ -29,17 +33,32 @@ pub(crate) struct ProtectedSeen {
     pub(crate) changes: Vec<ProtectedChange>,
 }
 
+/// A look at the protected files of a tree that goes on in the background while the checks run: a large tree must not delay a verdict.
+pub(crate) struct ProtectedLook {
+    globs: Vec<String>,
+    now: Pending<ProtectedFiles>,
+}
+
 impl Workspace {
-    /// Returns how the protected files of a tree stand to what was approved of them; none where there are none, or where nobody approves
-    /// anything: the command was typed.
-    pub(crate) fn protected_seen(&self, request: &RunRequest<'_>, index: &Index) -> Result<Option<ProtectedSeen>, RunError> {
-        let globs = &request.plan.approval.protect;
-        if globs.is_empty() {
-            return Ok(None);
-        }
-        let held = self.index.approval(&request.scope.project, &request.plan.task).map_err(RunError::Index)?;
-        let Some(approved) = held.and_then(|held| held.protected) else { return Ok(None) };
-        Ok(Some(seen(&approved, protected_files(index, globs), globs)))
+    /// Begins to look for the protected files of a tree; none where there are none.
+    pub(crate) fn begin_protected(&self, plan: &Plan, index: &Index) -> Option<ProtectedLook> {
+        let globs = plan.approval.protect.clone();
+        let (job, tree) = (globs.clone(), index.clone());
+        (!globs.is_empty())
+            .then(|| ProtectedLook { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
+    }
+
+    /// Returns how the protected files of a tree stand to what was approved of them; none where nothing was: the command was typed in a
+    /// project whose own checks nobody has run yet.
+    pub(crate) fn protected_seen(
+        &self,
+        scope: &Scope,
+        plan: &Plan,
+        look: ProtectedLook,
+    ) -> Result<Option<ProtectedSeen>, RunError> {
+        let held = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let now = look.now.wait().expect("a look at an index in memory does not panic");
+        Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
     }
 }
 
@@ -73,6 +92,15 @@ pub(crate) fn protected_files(index: &Index, globs: &[String]) -> ProtectedFiles
     let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);
     let covered = files.filter(|entry| covers.is_match(entry.path.as_path()));
     ProtectedFiles { files: covered.filter_map(|entry| Some((entry.path.to_string(), entry.digest?))).collect() }
+}
+
+/// Returns the files, where an approval can hold as many.
+///
+/// # Errors
+/// When they are too many.
+pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, RunError> {
+    let count = files.files.len();
+    if count > MOST { Err(RunError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
 }
 
 /// Returns how files stand to what was approved of those that are still protected.
