@@ -135,8 +135,8 @@ fn canonical(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AllowedSigner, Asker, LEDGER_SCHEMA, Plan, ProtectedFiles, RegistrationRecord, Sequence, Timestamp};
-    use crate::run::testing::plan;
+    use crate::model::{AllowedSigner, Plan, ProtectedFiles, RegistrationRecord, Sequence};
+    use crate::run::testing::{ledger_line, plan};
     use crate::spec::{plan_digest, plan_terms};
 
     fn project() -> ProjectId {
@@ -170,19 +170,6 @@ mod tests {
         }
     }
 
-    fn line(sequence: u64, body: LedgerBody) -> (u64, LedgerLine) {
-        let line = LedgerLine {
-            schema: LEDGER_SCHEMA.to_owned(),
-            sequence: Sequence(sequence),
-            previous: Digest::of(b""),
-            time: Timestamp::from_millis(0),
-            asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
-            body,
-            signature: None,
-        };
-        (sequence, line)
-    }
-
     fn registration(plan: &Plan) -> LedgerBody {
         LedgerBody::Registered(RegistrationRecord {
             project_id: project(),
@@ -198,7 +185,8 @@ mod tests {
     /// Returns what is wrong with a line that follows the registration of a plan and the first look at its protected files.
     fn fault(plan: &Plan, body: LedgerBody) -> Option<String> {
         let first = record(plan, ApprovalReason::WeakensNothing, &[("tests/a", "1")]);
-        let lines = [line(1, registration(plan)), line(2, LedgerBody::Approval(Box::new(first))), line(3, body)];
+        let bodies = [registration(plan), LedgerBody::Approval(Box::new(first)), body];
+        let lines: Vec<_> = (1..).zip(bodies).map(|(sequence, body)| (sequence, ledger_line(sequence, body))).collect();
         let mut faults = approval_faults(&project(), Path::new("ledger/shop.jsonl"), &lines);
         assert!(faults.len() <= 1, "{faults:?}");
         faults.pop().map(|fault| fault.detail)

@@ -53,22 +53,11 @@ impl KnownApprovals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Asker, LEDGER_SCHEMA, Serving, ServingRecord, Timestamp};
-
-    fn line(sequence: u64, body: LedgerBody) -> LedgerLine {
-        LedgerLine {
-            schema: LEDGER_SCHEMA.to_owned(),
-            sequence: Sequence(sequence),
-            previous: Digest::of(b""),
-            time: Timestamp::from_millis(0),
-            asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
-            body,
-            signature: None,
-        }
-    }
+    use crate::model::{Serving, ServingRecord};
+    use crate::run::testing::ledger_line;
 
     fn serving(sequence: u64) -> LedgerLine {
-        line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))
+        ledger_line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{LINT, UNIT, approvals};
+use super::{LINT, UNIT, approvals, save, weaken};
 use crate::common::Project;
+use crate::specification_runs::{project, task};
 
 const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
 
@@ -32,10 +33,15 @@ fn allowed(key: &Path) -> String {
 /// Writes down what is to be approved, and has it signed; returns the signature's file.
 #[track_caller]
 fn sign(project: &Project, key: &Path, namespace: &str) -> PathBuf {
+    sign_for(project, &[], key, namespace)
+}
+
+#[track_caller]
+fn sign_for(project: &Project, task: &[&str], key: &Path, namespace: &str) -> PathBuf {
     let request = project.shared("approval.json");
     let signature = project.shared("approval.json.sig");
     let _none = fs::remove_file(&signature);
-    fs::write(&request, project.proctor(["approve", "--print"]).success().stdout).expect("it is ours");
+    fs::write(&request, project.proctor(["approve", "--print"]).arguments(task).success().stdout).expect("it is ours");
     let arguments = ["-Y", "sign", "-n", namespace, "-f", &key.to_string_lossy(), &request.to_string_lossy()];
     project.command(Path::new("/usr/bin/ssh-keygen"), arguments).success();
     signature
@@ -151,6 +157,28 @@ fn a_listed_key_approves_without_a_terminal_where_an_answer_would_do_as_well() {
     project.save("proctor.toml", &format!("{}{settings}", UNIT.replace("20s", "30s")));
     project.approve();
     project.proctor(["run"]).success();
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn a_task_of_a_specification_needs_the_signature_as_well() {
+    let project = project(&[task("T117")]);
+    let lead = key(&project, "lead");
+    project.save("allowed_signers", &allowed(&lead));
+    project.save("proctor.toml", SETTINGS);
+    project.proctor(["run", "--task", "T117"]).success();
+    save(&project, weaken);
+    project.save("other.txt", "half-even 2.66\n");
+    project.proctor(["run", "--task", "T117"]).status(3);
+    let refused = project.proctor(["approve", "--task", "T117"]).status(3);
+    assert!(refused.stderr.contains("`proctor approve --task T117 --print > approval.json`"), "{}", refused.snapshot());
+    let signature = sign_for(&project, &["--task", "T117"], &lead, "proctor-approval");
+    project.proctor(["approve", "--task", "T117", "--signature", &signature.to_string_lossy()]).success();
+    project.proctor(["run", "--task", "T117"]).success();
+    // Without the file nobody knows who may approve: that is no way to approve anything.
+    fs::remove_file(project.path().join("allowed_signers")).expect("it was there");
+    let wrong = project.proctor(["run", "--task", "T117"]).status(4);
+    assert!(wrong.stderr.contains("there is no text file `allowed_signers`"), "{}", wrong.snapshot());
     project.proctor(["verify"]).success();
 }
 
