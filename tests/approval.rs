@@ -1,6 +1,9 @@
 //! Approval of tasks (S7) through the program: the first run approves, what weakens nothing approves itself, what weakens waits for a
 //! person. Which change is a weakening is held to a table beside the comparison.
 
+mod protected;
+mod signed;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

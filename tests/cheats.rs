@@ -23,50 +23,45 @@ use crate::common::{Project, python_plain, repository, source_files};
 enum Stand {
     /// It is prevented, or shown where it is committed: a test commits it.
     Tried,
-    /// A test commits it and shows what is so far; what is missing says the text.
-    Partly(&'static str),
     /// It cannot be prevented from outside, and the README says so.
     Named,
 }
 
-const VERIFYING: &str = "what is edited in the store between runs is named by `proctor verify`";
-const APPROVING: &str = "asking a person about a weakened file is the approval's";
-
 /// Each row of the list of threats, from 1.
 const ROWS: [Stand; 33] = [
-    Stand::Tried,             // says that tests passed, and never ran them
-    Stand::Partly(VERIFYING), // edits the report
-    Stand::Partly(VERIFYING), // edits, deletes or forges logs
-    Stand::Partly(VERIFYING), // copies evidence of another run
-    Stand::Tried,             // placeholders as evidence
-    Stand::Tried,             // evidence that contradicts itself
-    Stand::Tried,             // "the tool is broken"
-    Stand::Tried,             // another command that looks like it
-    Stand::Tried,             // tests removed, skipped, narrowed
-    Stand::Named,             // tests without assertions
-    Stand::Partly(APPROVING), // tests edited to fit the code
-    Stand::Tried,             // again until it passes
-    Stand::Partly(APPROVING), // a weakened specification
-    Stand::Tried,             // a failure called expected
-    Stand::Tried,             // boxes ticked in a file
-    Stand::Partly(VERIFYING), // lock and state deleted or rolled back
-    Stand::Tried,             // findings suppressed
-    Stand::Tried,             // the exit code masked
-    Stand::Tried,             // a fake tool
-    Stand::Tried,             // the process ends early with 0
-    Stand::Tried,             // a hook changes the exit status
-    Stand::Tried,             // a hook changes each result
-    Stand::Tried,             // the control against it
-    Stand::Tried,             // hooks by variables
-    Stand::Tried,             // something left behind
-    Stand::Tried,             // hangs, bombs
-    Stand::Tried,             // plays the service or the person
-    Stand::Tried,             // times that lie
-    Stand::Tried,             // code changed after the run
-    Stand::Tried,             // words in the output
-    Stand::Named,             // blames others
-    Stand::Tried,             // redefines "done"
-    Stand::Named,             // chooses easy tasks
+    Stand::Tried, // says that tests passed, and never ran them
+    Stand::Tried, // edits the report
+    Stand::Tried, // edits, deletes or forges logs
+    Stand::Tried, // copies evidence of another run
+    Stand::Tried, // placeholders as evidence
+    Stand::Tried, // evidence that contradicts itself
+    Stand::Tried, // "the tool is broken"
+    Stand::Tried, // another command that looks like it
+    Stand::Tried, // tests removed, skipped, narrowed
+    Stand::Named, // tests without assertions
+    Stand::Tried, // tests edited to fit the code
+    Stand::Tried, // again until it passes
+    Stand::Tried, // a weakened specification
+    Stand::Tried, // a failure called expected
+    Stand::Tried, // boxes ticked in a file
+    Stand::Tried, // lock and state deleted or rolled back
+    Stand::Tried, // findings suppressed
+    Stand::Tried, // the exit code masked
+    Stand::Tried, // a fake tool
+    Stand::Tried, // the process ends early with 0
+    Stand::Tried, // a hook changes the exit status
+    Stand::Tried, // a hook changes each result
+    Stand::Tried, // the control against it
+    Stand::Tried, // hooks by variables
+    Stand::Tried, // something left behind
+    Stand::Tried, // hangs, bombs
+    Stand::Tried, // plays the service or the person
+    Stand::Tried, // times that lie
+    Stand::Tried, // code changed after the run
+    Stand::Tried, // words in the output
+    Stand::Named, // blames others
+    Stand::Tried, // redefines "done"
+    Stand::Named, // chooses easy tasks
 ];
 
 const PASSING: &str = "def test_it():\n    assert 1 == 1\n";
@@ -85,9 +80,8 @@ fn every_row_that_can_be_prevented_has_its_test_and_every_other_one_its_line() {
         let is_named = readme.contains(&format!("T-{number:02}"));
         match row {
             Stand::Tried if has_test => {}
-            Stand::Partly(why) if has_test && !why.is_empty() => {}
             Stand::Named if is_named && !has_test => {}
-            Stand::Tried | Stand::Partly(_) | Stand::Named => missing.push(format!("{number:02}: {row:?}")),
+            Stand::Tried | Stand::Named => missing.push(format!("{number:02}: {row:?}")),
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
@@ -126,6 +120,15 @@ fn notes(report: &Value) -> String {
 fn configuration_changed(report: &Value) -> Vec<&str> {
     let changed = report["configurationChanged"].as_array();
     changed.into_iter().flatten().filter_map(|change| change["path"].as_str()).collect()
+}
+
+/// Returns what `proctor verify` finds wrong with the project's evidence: each kind with the name of its file.
+#[track_caller]
+fn faults(project: &Project) -> Vec<String> {
+    let found = project.proctor(["verify", "--json"]).status(6).json();
+    let faults = found["faults"].as_array().cloned().unwrap_or_default();
+    let name = |fault: &Value| fault["file"].as_str().and_then(|file| file.rsplit('/').next()).unwrap_or_default().to_owned();
+    faults.iter().map(|fault| format!("{} {}", fault["kind"].as_str().unwrap_or_default(), name(fault))).collect()
 }
 
 /// Writes a file that proctor has made read-only.

@@ -63,13 +63,20 @@ pub(crate) struct PlanOptions {
 /// Registering a project approves its checks, the first run of a task approves what that asks for, and a change that weakens nothing
 /// approves itself. What weakens is listed by meaning (a removed check or condition, another command, more exit codes, a longer
 /// timeout, a weaker policy, a lower pass rate), beside what is asked for beyond what was approved and what changed besides. Nothing
-/// of it is run until a person has answered here, at a terminal. The answer is a line of the ledger.
+/// of it is run until a person has answered here, at a terminal. Protected files (`protect` in `[approval]`) that are not what was
+/// approved are listed and approved likewise, but keep nothing from running. The answer is a line of the ledger.
 ///
-/// Exit codes: 0 if it is approved or nothing has to be, 3 if not, 4 if the specification is wrong.
+/// An SSH signature by a key of `allowed_signers` approves as well, without a terminal; with `require_signature` nothing else does.
+/// What is signed names the approval it replaces: a signature holds once.
+///
+/// Exit codes: 0 if it is approved, printed, or nothing has to be, 3 if not, 4 if the specification is wrong.
 ///
 /// Examples:
 ///   proctor approve
 ///   proctor approve --task T117
+///   proctor approve --print > approval.json
+///   ssh-keygen -Y sign -n proctor-approval -f ~/.ssh/id_ed25519 approval.json
+///   proctor approve --signature approval.json.sig
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ApproveOptions {
@@ -79,4 +86,10 @@ pub(crate) struct ApproveOptions {
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+    /// Print the bytes of which a signature approves it, and approve nothing
+    #[arg(long, conflicts_with = "signature")]
+    pub(crate) print: bool,
+    /// Approve by this signature of them, which `ssh-keygen -Y sign` has written
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature: Option<PathBuf>,
 }

@@ -71,7 +71,7 @@ fn find_in(root: &Path, task: &TaskId) -> Result<Found, CommandError> {
             let error = of_task(&error);
             Ok(Found::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
         }
-        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. })) => Err(of_task(&error)),
+        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. } | TaskError::Approval { .. })) => Err(of_task(&error)),
     }
 }
 

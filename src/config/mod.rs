@@ -4,6 +4,7 @@
 //! the environment. What the settings amount to as a plan is `spec/`'s.
 
 mod actions;
+mod approval;
 mod command;
 mod duration;
 mod keys;
@@ -28,8 +29,8 @@ pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
-    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
-    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings, WatchSettings,
-    WatchedTasks,
+    ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess,
+    PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings,
+    WatchSettings, WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
+use crate::config::approval::read_approval;
 use crate::config::duration::duration_text;
 use crate::config::paths::{ignore_pattern, link_name, task_list};
 use crate::config::policy::read_policy;
@@ -89,6 +90,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
         routing: read_routing(top, document),
         policy: read_policy(top, document),
+        approval: read_approval(&top.table(document, "approval"), document),
     };
     check_names(document, configuration.actions());
     configuration

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::problem::Placed;
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory, RetentionLimits,
-    Reuse, RoutingSettings, Service, TaskId, Tool,
+    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnProtectedChange, OnSurvivors, Once, PolicyCategory,
+    RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
@@ -42,6 +42,21 @@ pub struct Configuration {
     pub routing: RoutingSettings,
     /// `[policy]`.
     pub policy: PolicySettings,
+    /// `[approval]`.
+    pub approval: ApprovalSettings,
+}
+
+/// `[approval]`: how it is approved that less is asked for, and which files are protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// Globs of the protected files.
+    pub protect: Vec<String>,
+    /// What a change of one of them does.
+    pub on_protected_change: OnProtectedChange,
+    /// Whether only a signature approves; there is a file of keys then.
+    pub require_signature: bool,
+    /// The file of the keys whose owners may approve, relative to the project or absolute; none: there is none.
+    pub allowed_signers: Option<Placed<String>>,
 }
 
 /// What holds for every action that does not say otherwise.

@@ -7,7 +7,9 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
-use crate::model::{BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnSurvivors, Reuse, RoutingSettings, Tool};
+use crate::model::{
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, Reuse, RoutingSettings, Tool,
+};
 
 fn problems(text: &str) -> String {
     let problems = read(text, "proctor.toml").expect_err("the text is wrong");
@@ -47,7 +49,7 @@ mod messages {
         proctor.toml:4:2: sandbx: unknown key `sandbx`
           did you mean `sandbox`?
         proctor.toml:5:2: custody: unknown key `custody`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, environment, sandbox, tdd, routing, policy
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, environment, sandbox, tdd, routing, policy, approval
         ");
     }
 
@@ -258,6 +260,9 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (SandboxMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
     assert_eq!(defaults.routing, RoutingSettings::default());
+    let approval = &defaults.approval;
+    assert_eq!((approval.protect.len(), approval.on_protected_change), (0, OnProtectedChange::Show));
+    assert_eq!((approval.require_signature, &approval.allowed_signers), (false, &None));
     for tool in Tool::ALL {
         let stated = defaults.policy.of(tool).and_then(|said| said.block_on.clone());
         assert_eq!(stated, tool.default_strategy().map(Placed::unwritten), "{tool:?}");
@@ -375,6 +380,11 @@ fn everything_that_can_be_said_is_understood() {
         wait = "90s"
         [policy]
         linting = "warn-only"
+        [approval]
+        protect = ["tests/**", "conftest.py"]
+        on_protected_change = "human-review"
+        require_signature = true
+        allowed_signers = "keys/allowed"
     "#;
     let read = configuration(text);
     let [unit, lint, script] = &read.checks[..] else { panic!("three checks") };
@@ -394,6 +404,10 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
+    assert_eq!(read.approval.protect, ["tests/**", "conftest.py"]);
+    assert_eq!(read.approval.on_protected_change, OnProtectedChange::HumanReview);
+    assert!(read.approval.require_signature);
+    assert_eq!(read.approval.allowed_signers.as_ref().map(|file| file.value.as_str()), Some("keys/allowed"));
 }
 
 #[test]

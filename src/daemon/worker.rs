@@ -283,7 +283,7 @@ impl Bench {
         let read = self.workspace.plan_of_task(by, &self.scope, task, hints)?;
         Ok(read.map_err(|error| match error {
             TaskError::Unknown { .. } => Unplanned::Unknown(error.lines()),
-            TaskError::Twice { .. } | TaskError::Wrong { .. } => Unplanned::Wrong(error.lines()),
+            TaskError::Twice { .. } | TaskError::Wrong { .. } | TaskError::Approval { .. } => Unplanned::Wrong(error.lines()),
         }))
     }
 

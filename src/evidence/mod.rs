@@ -99,7 +99,7 @@ pub use retention::{
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch::Scratch;
 pub use seal::{SealedRun, Sealing, drop_superseded, seal};
-pub use signing::{KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
+pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;
 pub use transparency::{

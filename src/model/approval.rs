@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, Reuse, Severity, TaskId, ToolPolicy,
+    ActionId, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, ProtectedFiles, Reuse, Sequence,
+    Severity, TaskId, ToolPolicy,
 };
 
 /// Stands for the file of a plan that was found from the project's own files.
@@ -41,6 +42,9 @@ pub struct PlanTerms {
     pub dependencies: Vec<TaskId>,
     /// The severities whose failures become debt; empty: none do.
     pub debt: Vec<Severity>,
+    /// How it is approved that it asks for less, and which files are protected.
+    #[serde(default, skip_serializing_if = "ApprovalTerms::is_default")]
+    pub approval: ApprovalTerms,
 }
 
 /// What one action asks for.
@@ -113,6 +117,25 @@ pub struct ApprovalRecord {
     pub weakened: Vec<String>,
     /// What it asks for.
     pub terms: PlanTerms,
+    /// The protected files as they are approved; none: there are none, or nobody has looked at them yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedFiles>,
+    /// The signature by which a person approved it, as `ssh-keygen -Y sign` writes it; none: it was not approved by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+/// The approval that holds for a task: what a later plan is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldApproval {
+    /// The line of the ledger that gave it.
+    pub sequence: Sequence,
+    /// Digest of the plan.
+    pub plan_digest: Digest,
+    /// What it asks for.
+    pub terms: PlanTerms,
+    /// The protected files as they are approved, as in [`ApprovalRecord::protected`].
+    pub protected: Option<ProtectedFiles>,
 }
 
 /// A plan that is not approved.
@@ -124,6 +147,8 @@ pub struct Unapproved {
     pub file: String,
     /// What it weakens, in words.
     pub weakened: Vec<String>,
+    /// Which protected files are not what was approved, in words.
+    pub protected: Vec<String>,
     /// What it asks for beyond what was approved, in words.
     pub strengthened: Vec<String>,
     /// What changed besides and makes no verdict easier, in words.

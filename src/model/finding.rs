@@ -131,6 +131,9 @@ pub struct TestCase {
     pub test_file: Option<String>,
     /// How it ended.
     pub status: TestOutcome,
+    /// Whether it failed and was expected to; it counts as skipped.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub expected_to_fail: bool,
     /// How long it took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,

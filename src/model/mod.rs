@@ -23,6 +23,7 @@ mod path;
 mod plan;
 mod policy;
 mod process;
+mod protection;
 mod retention;
 mod review;
 mod route;
@@ -41,7 +42,8 @@ pub use action_kind::{
 };
 pub use action_type::ActionType;
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, FOUND_IN_PROJECT, PlanTerms, Unapproved, approve_command, plan_subject,
+    ActionTerms, ApprovalReason, ApprovalRecord, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved, approve_command,
+    plan_subject,
 };
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
@@ -83,6 +85,7 @@ pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,
 };
+pub use protection::{AllowedSigner, ApprovalTerms, OnProtectedChange, ProtectedChange, ProtectedChangeKind, ProtectedFiles};
 pub use retention::{PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

@@ -265,6 +265,8 @@ pub enum PartialReason {
     ChecksLeftOut,
     /// The verdict is PASSED, but a completion criterion is not met: the pass rate, evidence, or that a test ran.
     CriteriaUnmet,
+    /// Protected files are not what was approved, and a person is asked for (S7).
+    ProtectedFiles,
 }
 
 /// Whether the task may be ticked off.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionKind, ByteSize, DebtSettings, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool, ToolClass,
-    ToolPolicy,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool,
+    ToolClass, ToolPolicy,
 };
 
 /// The phase of a run an action belongs to.
@@ -264,6 +264,9 @@ pub struct Plan {
     /// How long prerequisites and steps together may take; none: as long as they may one by one. Cleanup runs after it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// How it is approved that the plan asks for less, and which files of the tree are protected.
+    #[serde(skip_serializing_if = "ApprovalTerms::is_default")]
+    pub approval: ApprovalTerms,
 }
 
 impl Reuse {

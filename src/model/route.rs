@@ -79,6 +79,8 @@ pub enum RouteKind {
     CollectionErrorPolicy,
     /// The outcome's category took back what the exit code alone would have earned (E3, E4).
     Category,
+    /// Protected files that are not what was approved (S7).
+    ProtectedFiles,
     /// A person's word (R9).
     Override,
 }

@@ -76,6 +76,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         isolation: facts.isolation.as_ref().map(|isolation| build_isolation(facts, isolation)),
         environment: Some(build_environment(facts)),
         configuration_changed: facts.configuration_changed.clone(),
+        tests_modified: facts.tests_modified.clone(),
         custody: CustodyV2::SameUser,
         limit: facts.actions.iter().filter_map(classification_of).find_map(|classification| classification.limit),
         contended: facts.contended.clone(),

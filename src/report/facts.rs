@@ -12,6 +12,7 @@ use crate::model::{
 };
 use crate::report::{
     ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason, SpecificationErrorV2,
+    TestsModifiedV2,
 };
 
 /// Everything the report of one run is made of.
@@ -59,6 +60,8 @@ pub struct RunFacts {
     pub environment: EnvironmentFacts,
     /// Configuration files that differ from the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
+    /// How the protected files stand to what was approved; none: none are protected.
+    pub tests_modified: Option<TestsModifiedV2>,
     /// Where the task goes next; none where nothing was routed.
     pub route: Option<RouteFacts>,
     /// The task's TDD state; none where the run does not touch it.

@@ -76,6 +76,7 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
         isolation: None,
         environment: None,
         configuration_changed: Vec::new(),
+        tests_modified: None,
         custody: CustodyV2::SameUser,
         limit: None,
         contended: Vec::new(),

@@ -85,6 +85,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
         isolation: None,
         environment: None,
         configuration_changed: Vec::new(),
+        tests_modified: None,
         custody: CustodyV2::SameUser,
         limit: None,
         contended: Vec::new(),

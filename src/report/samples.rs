@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode, Classification,
-    CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic, DiagnosticSummary,
-    Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
-    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity,
-    SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome, TestResults,
-    Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured, CategoryCode,
+    Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
+    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
+    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan,
+    PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType,
+    RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
+    TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
+    TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
@@ -20,7 +21,7 @@ use crate::model::{
 use crate::report::{
     ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
     EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, ReusedFacts, RouteFacts, RunFacts, SkipReason,
-    TddFacts, TreeFacts,
+    TddFacts, TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
@@ -153,6 +154,7 @@ pub(super) fn failed_tests() -> ActionFacts {
         full_name: format!("tests.test_quote::{title}"),
         test_file: None,
         status,
+        expected_to_fail: false,
         duration: Some(3),
         failure_messages: messages.iter().map(|message| (*message).to_owned()).collect(),
     };
@@ -350,6 +352,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             order: Vec::new(),
             parallel: false,
             timeout: None,
+            approval: ApprovalTerms::default(),
         },
         plan_digest: Digest::of(b"plan"),
         specification_file: Some("proctor.toml".to_owned()),
@@ -394,6 +397,20 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             path: "pyproject.toml".to_owned(),
             change: ConfigurationChangeKind::Modified,
         }],
+        tests_modified: Some(TestsModifiedV2 {
+            modified: true,
+            protect: vec!["tests/**".to_owned()],
+            approved: Digest::of(b"approved"),
+            now: Digest::of(b"now"),
+            files: 3,
+            changes: vec![ProtectedChange { path: "tests/test_quotes.py".to_owned(), change: ProtectedChangeKind::Modified }],
+            changed_count: 1,
+            tests: Some(TestCountsChangeV2 {
+                since: RunId::new(at(0), 41),
+                before: TestCountsV2 { total: 12, skipped: 0, expected_failures: 0 },
+                now: TestCountsV2 { total: 11, skipped: 1, expected_failures: 2 },
+            }),
+        }),
         route: Some(RouteFacts {
             entry: RouteEntry {
                 phase: Phase::Green,

@@ -77,7 +77,11 @@ fn is_scaffold_entry(entry: &RouteEntry) -> bool {
     match entry.kind {
         RouteKind::CollectionErrorPolicy => entry.destination.next_node == NextNode::N2,
         RouteKind::Routed => entry.exit_code.is_some_and(is_scaffold_error),
-        RouteKind::Category | RouteKind::RetryLimit | RouteKind::AttemptLimit | RouteKind::Override => false,
+        RouteKind::Category
+        | RouteKind::ProtectedFiles
+        | RouteKind::RetryLimit
+        | RouteKind::AttemptLimit
+        | RouteKind::Override => false,
     }
 }
 

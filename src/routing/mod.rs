@@ -24,4 +24,4 @@ pub use table::{
     PytestExitCode, get_exit_code_description, is_scaffold_error, is_valid_red_state, requires_human_review, route_by_exit_code,
 };
 pub use transition::{TransitionError, reset, resolve, set_phase, start_cycle};
-pub use verify::{Verified, verify_beside_review, verify_green_phase, verify_phase, verify_red_phase};
+pub use verify::{Verified, verify_beside_protected, verify_beside_review, verify_green_phase, verify_phase, verify_red_phase};

@@ -43,20 +43,26 @@ pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &Routing
 /// Decides on a test result beside a review that has no verdict, `why`: whatever the tests say, a person must look (C3).
 pub fn verify_beside_review(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings, why: &str) -> Verified {
     let phase = state.phase;
-    verify(result, state, settings, (phase, Some(why)))
+    verify(result, state, settings, (phase, Some((RouteKind::Category, why))))
+}
+
+/// Decides on a test result beside protected files that nobody has approved, `why`: whatever the tests say, a person must look (S7).
+pub fn verify_beside_protected(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings, why: &str) -> Verified {
+    let phase = state.phase;
+    verify(result, state, settings, (phase, Some((RouteKind::ProtectedFiles, why))))
 }
 
 fn verify(
     result: &TestResult<'_>,
     mut state: TddState,
     settings: &RoutingSettings,
-    (phase, review): (Phase, Option<&str>),
+    (phase, beside): (Phase, Option<(RouteKind, &str)>),
 ) -> Verified {
     let mut log = Vec::with_capacity(3);
     log.push(opening(result, phase));
     let mut entry = route_result(result, phase, settings);
-    if let Some(why) = review {
-        overrule(&mut entry, RouteKind::Category, destination(NextNode::HumanReview, why));
+    if let Some((kind, why)) = beside {
+        overrule(&mut entry, kind, destination(NextNode::HumanReview, why));
     }
     // A caller that names another phase than the cycle's gets advice: the phase never moves by a question (R6).
     if state.started && state.phase == phase {

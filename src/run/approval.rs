@@ -2,72 +2,25 @@
 //! one that weakens nothing, approve themselves, by a line of the ledger; a weakening waits for a person. The first plan of the project's
 //! own checks is approved by the registration of the project. A command that was given on the command line approves itself by that.
 
-use crate::evidence::Ledger;
+use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    ApprovalReason, ApprovalRecord, Digest, FOUND_IN_PROJECT, LedgerBody, LedgerLine, Plan, PlanOrigin, PlanTerms, ProjectId,
-    Sequence, TaskId, Unapproved, plan_subject,
+    AllowedSigner, ApprovalReason, ApprovalRecord, Digest, FOUND_IN_PROJECT, HeldApproval, LedgerBody, Plan, PlanOrigin,
+    PlanTerms, ProjectId, ProtectedFiles, TaskId, Unapproved, plan_subject,
 };
+use crate::run::approval_request::approval_request;
 use crate::run::cycle::Attendance;
 use crate::run::error::RunError;
+use crate::run::known_approvals::KnownApproval;
 use crate::run::progress::Progress;
+use crate::run::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::run::request::{RunRequest, Scope, Settings};
 use crate::run::workspace::Workspace;
 use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
 use crate::store;
-
-/// The plan of a task that was approved last.
-type Known = Option<(Digest, PlanTerms)>;
+use crate::tree::{self, Hints};
 
 /// The file of the project's own checks.
 const CONFIGURATION_FILE: &str = "proctor.toml";
-
-/// A plan that is known to be approved, so that the next run on it asks the index nothing.
-///
-/// It holds while the ledger has no line that this process did not write: another one may have approved something else.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownApproval {
-    project: ProjectId,
-    task: TaskId,
-    plan: Digest,
-    /// The line that follows the last one this was seen to hold for.
-    next: Sequence,
-}
-
-/// What is known of the plans that are approved: the one of each task that ran last.
-#[derive(Debug, Default)]
-pub(crate) struct KnownApprovals(Vec<KnownApproval>);
-
-impl KnownApprovals {
-    fn holds(&self, project: &ProjectId, task: &TaskId, plan: Digest, next: Sequence) -> bool {
-        let is_it = |known: &&KnownApproval| known.project == *project && known.task == *task;
-        self.0.iter().find(is_it).is_some_and(|known| known.plan == plan && known.next == next)
-    }
-
-    fn learn(&mut self, known: KnownApproval) {
-        self.0.retain(|other| (&other.project, &other.task) != (&known.project, &known.task));
-        self.0.push(known);
-    }
-
-    /// Takes notice of a line that this process wrote.
-    pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
-        match &line.body {
-            LedgerBody::Approval(_) | LedgerBody::Registered(_) => self.0.retain(|known| known.project != *project),
-            LedgerBody::Run(_)
-            | LedgerBody::Superseded(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_) => {
-                for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
-                    known.next = Sequence(line.sequence.0 + 1);
-                }
-            }
-        }
-    }
-}
 
 /// How a plan stands to the one that was approved last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,12 +43,35 @@ struct Difference {
     neutral: Vec<String>,
 }
 
+/// What a person is asked about a task, and what they would sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalQuestion {
+    /// What is not approved.
+    pub unapproved: Unapproved,
+    /// The bytes of which a signature approves it.
+    pub request: Vec<u8>,
+    /// Whether only a signature approves.
+    pub require_signature: bool,
+    /// Whose signatures approve; empty: nobody's.
+    pub signers: Vec<AllowedSigner>,
+}
+
+/// By what a person approves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovedBy {
+    /// By an answer, where somebody is there to give it.
+    Answer(Attendance),
+    /// By a signature, as `ssh-keygen -Y sign` writes it.
+    Signature(String),
+}
+
 impl Workspace {
     /// Has a plan approved by rule before its run; what weakens is returned, and nothing is run then.
     pub(crate) fn approve_by_rule(
         &mut self,
         request: &RunRequest<'_>,
         digest: Digest,
+        tree: &tree::Index,
         ledger: &mut Ledger,
         show: &mut dyn FnMut(Progress),
     ) -> Result<Option<Unapproved>, RunError> {
@@ -105,70 +81,139 @@ impl Workspace {
             return Ok(None);
         }
         let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
-        let reason = match decide(&known, plan, digest) {
-            Decision::Approved => None,
+        let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
+        let reason = match decide(known.as_ref(), plan, digest) {
+            Decision::Approved if is_looked_at => None,
             Decision::Weakens(difference) => return Ok(Some(unapproved(&plan.task, file, difference))),
             Decision::New => Some(ApprovalReason::NewTask),
-            Decision::WeakensNothing => Some(ApprovalReason::WeakensNothing),
+            Decision::WeakensNothing | Decision::Approved => Some(ApprovalReason::WeakensNothing),
         };
         if let Some(reason) = reason {
-            let record = record(plan, file, digest, reason, Vec::new());
+            let globs = &plan.approval.protect;
+            let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
+            let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
+            let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
+            let record = ApprovalRecord { protected, ..record(plan, file, digest, reason) };
             self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
-            let why = match reason {
-                ApprovalReason::NewTask => "is new here; its plan is approved by this run",
-                ApprovalReason::WeakensNothing | ApprovalReason::Person => {
-                    "asks for nothing less than before; its plan is approved by that"
-                }
-            };
-            show(Progress::Note(format!("{} {why} ({}…)", plan_subject(&plan.task, file), digest.short())));
+            show(Progress::Note(said));
         }
         let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
         self.approvals.learn(KnownApproval { project, task, plan: digest, next });
         Ok(None)
     }
 
-    /// Approves the plan of a task as a person says.
+    /// Approves a task as a person says.
     ///
     /// # Errors
-    /// When no person is there, when the plan is another than the person was shown, or when the ledger cannot be written.
+    /// When no person says so in the way that is asked for, when the plan, the protected files or what was approved are others than the
+    /// person was shown, or when the ledger cannot be written.
     pub fn approve(
         &mut self,
         scope: &Scope,
         settings: &Settings,
         plan: &Plan,
-        shown: &Unapproved,
-        attendance: Attendance,
+        shown: &ApprovalQuestion,
+        by: ApprovedBy,
     ) -> Result<(), RunError> {
-        if attendance == Attendance::Nobody {
-            return Err(RunError::ApprovalNeedsPerson { task: plan.task.clone() });
-        }
-        let Some(file) = file_of(plan) else { return Ok(()) };
+        let task = || plan.task.clone();
+        let signature = match by {
+            ApprovedBy::Answer(_) if shown.require_signature => return Err(RunError::ApprovalNeedsSignature { task: task() }),
+            ApprovedBy::Answer(Attendance::Nobody) => return Err(RunError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(Attendance::Person) => None,
+            ApprovedBy::Signature(signature) => {
+                let signer = approving_signer(&shown.request, &signature, &shown.signers);
+                signer.ok_or_else(|| RunError::ApprovalSignature { task: task() })?;
+                Some(signature)
+            }
+        };
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.catch_up(&scope.project)?;
-        let digest = plan_digest(plan);
-        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
-        match decide(&known, plan, digest) {
-            Decision::Weakens(difference) if difference.weakened != shown.weakened => {
-                Err(RunError::ApprovedMeanwhile { task: plan.task.clone() })
-            }
-            Decision::Weakens(difference) => {
-                let record = record(plan, file, digest, ApprovalReason::Person, difference.weakened);
-                self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
-            }
+        let Some((question, record)) = self.weighed(scope, settings, plan)? else {
             // Somebody else was faster, or it was mended: a run approves the rest by rule.
-            Decision::Approved | Decision::New | Decision::WeakensNothing => Ok(()),
+            return Ok(());
+        };
+        if question.request != shown.request {
+            return Err(RunError::ApprovedMeanwhile { task: task() });
         }
+        let record = ApprovalRecord { signature, ..record };
+        self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
     }
 
-    /// Returns what keeps a plan from being approved; none: nothing does.
+    /// Returns what a person would have to approve of a task; none: nothing.
     ///
     /// # Errors
-    /// When the ledger or the index cannot be read.
-    pub fn unapproved(&mut self, project: &ProjectId, plan: &Plan) -> Result<Option<Unapproved>, RunError> {
-        self.catch_up(project)?;
-        unapproved_in(&self.index, project, plan, plan_digest(plan))
+    /// When the tree, the ledger or the index cannot be read.
+    pub fn approval_question(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Option<ApprovalQuestion>, RunError> {
+        Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
     }
+
+    /// Returns what a person is asked about a task, and the record of an approval without its signature.
+    fn weighed(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, RunError> {
+        self.catch_up(&scope.project)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
+        let digest = plan_digest(plan);
+        let mut unapproved = match decide(Some(&held), plan, digest) {
+            Decision::Weakens(difference) => unapproved(&plan.task, file, difference),
+            Decision::Approved | Decision::New | Decision::WeakensNothing => {
+                unapproved(&plan.task, file, Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() })
+            }
+        };
+        let globs = &plan.approval.protect;
+        let mut protected = None;
+        if !globs.is_empty() {
+            let now = protected_files(&self.trees.look(&self.store, settings, scope, &Hints::Everything)?, globs);
+            if held.protected.is_some() {
+                // A file that is protected only now has not changed: a run takes it as it is.
+                let approved = approved_by_rule(Some(&held), now.clone(), globs);
+                unapproved.protected = change_texts(&approved.changes_to(&now));
+            }
+            protected = Some(approvable(now)?);
+        }
+        if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
+            return Ok(None);
+        }
+        let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
+        let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
+        let record = ApprovalRecord { weakened, protected, ..record(plan, file, digest, ApprovalReason::Person) };
+        let rules = &held.terms.approval;
+        let question = ApprovalQuestion {
+            unapproved,
+            request: approval_request(&scope.project, &held, &record),
+            require_signature: rules.require_signature,
+            signers: rules.signers.clone(),
+        };
+        Ok(Some((question, record)))
+    }
+}
+
+/// Returns what is said of an approval by rule; `looked_at` are protected files that nobody had looked at before.
+fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
+    let subject = plan_subject(&plan.task, file);
+    let files = looked_at.map(|protected| protected.files.len());
+    let why = match (reason, files) {
+        (ApprovalReason::NewTask, None) => "is new here; its plan is approved by this run".to_owned(),
+        (ApprovalReason::NewTask, Some(files)) => {
+            format!("is new here; its plan and {files} protected file(s) are approved by this run")
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, None) => {
+            "asks for nothing less than before; its plan is approved by that".to_owned()
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, Some(files)) => {
+            format!("asks for nothing less than before; its plan and {files} protected file(s) are approved by this run")
+        }
+    };
+    format!("{subject} {why} ({}…)", digest.short())
 }
 
 /// Returns what keeps a plan from being approved, as far as the index knows; none: nothing does.
@@ -180,7 +225,7 @@ pub(crate) fn unapproved_in(
 ) -> Result<Option<Unapproved>, RunError> {
     let Some(file) = file_of(plan) else { return Ok(None) };
     let known = index.approval(project, &plan.task).map_err(RunError::Index)?;
-    Ok(match decide(&known, plan, digest) {
+    Ok(match decide(known.as_ref(), plan, digest) {
         Decision::Weakens(difference) => Some(unapproved(&plan.task, file, difference)),
         Decision::Approved | Decision::New | Decision::WeakensNothing => None,
     })
@@ -214,12 +259,12 @@ fn file_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-fn decide(known: &Known, plan: &Plan, digest: Digest) -> Decision {
+fn decide(known: Option<&HeldApproval>, plan: &Plan, digest: Digest) -> Decision {
     match known {
         None => Decision::New,
-        Some((approved, _)) if *approved == digest => Decision::Approved,
-        Some((_, before)) => {
-            let now = plan_terms(plan);
+        Some(held) if held.plan_digest == digest => Decision::Approved,
+        Some(held) => {
+            let (before, now) = (&held.terms, plan_terms(plan));
             match weakenings(before, &now) {
                 weakened if weakened.is_empty() => Decision::WeakensNothing,
                 weakened => Decision::Weakens(Difference {
@@ -232,51 +277,20 @@ fn decide(known: &Known, plan: &Plan, digest: Digest) -> Decision {
     }
 }
 
-fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason, weakened: Vec<String>) -> ApprovalRecord {
-    let (task, file) = (plan.task.clone(), file.to_owned());
-    ApprovalRecord { task, file, plan_digest, reason, weakened, terms: plan_terms(plan) }
+fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason) -> ApprovalRecord {
+    ApprovalRecord {
+        task: plan.task.clone(),
+        file: file.to_owned(),
+        plan_digest,
+        reason,
+        weakened: Vec::new(),
+        terms: plan_terms(plan),
+        protected: None,
+        signature: None,
+    }
 }
 
 fn unapproved(task: &TaskId, file: &str, difference: Difference) -> Unapproved {
     let Difference { weakened, strengthened, neutral } = difference;
-    Unapproved { task: task.clone(), file: file.to_owned(), weakened, strengthened, neutral }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Asker, LEDGER_SCHEMA, Serving, ServingRecord, Timestamp};
-
-    fn line(sequence: u64, body: LedgerBody) -> LedgerLine {
-        LedgerLine {
-            schema: LEDGER_SCHEMA.to_owned(),
-            sequence: Sequence(sequence),
-            previous: Digest::of(b""),
-            time: Timestamp::from_millis(0),
-            asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
-            body,
-            signature: None,
-        }
-    }
-
-    fn serving(sequence: u64) -> LedgerLine {
-        line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))
-    }
-
-    #[test]
-    fn what_is_known_to_be_approved_holds_while_every_line_since_is_our_own() {
-        let (project, task, plan) = (ProjectId::mint("shop", 1), TaskId::default_task(), Digest::of(b"plan"));
-        let mut known = KnownApprovals::default();
-        known.learn(KnownApproval { project: project.clone(), task: task.clone(), plan, next: Sequence(3) });
-        let holds = |known: &KnownApprovals, plan: &[u8], next| known.holds(&project, &task, Digest::of(plan), Sequence(next));
-        assert!(holds(&known, b"plan", 3));
-        assert!(!holds(&known, b"another plan", 3));
-        assert!(!holds(&known, b"plan", 4), "somebody else wrote a line");
-        known.wrote(&ProjectId::mint("other", 2), &serving(3));
-        assert!(holds(&known, b"plan", 3), "that was another project's");
-        known.wrote(&project, &serving(3));
-        assert!(holds(&known, b"plan", 4) && !holds(&known, b"plan", 3));
-        known.wrote(&project, &serving(6));
-        assert!(!holds(&known, b"plan", 7), "lines in between are not ours");
-    }
+    Unapproved { task: task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral }
 }

@@ -106,7 +106,7 @@ impl Workspace {
         if !unmet.is_empty() {
             return Ok(Carried::Waits(unmet));
         }
-        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &mut ledger, show)? {
+        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
             return Ok(Carried::NotApproved(unapproved));
         }
         let failed = match request.settings.order {
@@ -154,6 +154,7 @@ impl Workspace {
         let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
         directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
+        let protected = self.begin_protected(request.plan, index);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
         let Carrying { performed, stopped, known } = perform_all(&course, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
@@ -166,7 +167,11 @@ impl Workspace {
         self.remember_digests(&surveyed.learnt)?;
         // What somebody did to the list while the checks ran belongs into this very report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
-        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs };
+        let protected = match protected {
+            Some(look) => self.protected_seen(request.scope, request.plan, look)?,
+            None => None,
+        };
+        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs, protected };
         let carried = self.conclude(concluding, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, Carried::Judged(_)) {

@@ -21,6 +21,7 @@ use crate::run::criteria_facts;
 use crate::run::error::RunError;
 use crate::run::isolation;
 use crate::run::perform::Performed;
+use crate::run::protected::ProtectedSeen;
 use crate::run::records;
 use crate::run::request::{Carried, Scope, Sealed};
 use crate::run::reuse::is_settled;
@@ -40,6 +41,8 @@ pub(crate) struct Concluding<'a> {
     pub(crate) surveyed: Surveyed,
     /// What the checks depended on whose verdicts may be reused, by name.
     pub(crate) inputs: BTreeMap<String, Digest>,
+    /// The protected files; none: none are protected.
+    pub(crate) protected: Option<ProtectedSeen>,
 }
 
 /// The decisions about a run.
@@ -66,7 +69,11 @@ impl Workspace {
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
         let mut facts = facts(&concluding, &decided, &before);
-        facts.notes.extend(self.notes_on_earlier_runs(request, &facts));
+        let earlier = self.earlier_runs(request, &facts);
+        facts.notes.extend(earlier.notes);
+        if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
+            files.tests = earlier.tests;
+        }
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
         let report = seal_hash(report);
@@ -141,6 +148,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let mut verdict = verdict::judge_run(&results, &flow);
     let criteria = criteria_facts::judge(&mut verdict, course, &concluding.performed);
     note_partial_selection(concluding, &mut verdict);
+    note_protected_files(concluding, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
         return Decided { verdict, criteria, route: None, override_of: None, tdd: course.tdd.clone(), ended };
@@ -178,6 +186,19 @@ fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict)
     }
 }
 
+/// Nobody may tick a task off by changing what it is tested with, where that is protected so: a person looks first.
+fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
+    let Some(why) = needs_a_person(concluding) else { return };
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::ProtectedFiles);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        verdict.completion_reason = why;
+    }
+}
+
 /// Routes the first TEST action that did not pass, else the last (R1); none without a TEST action that was carried out (R2).
 fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
     let course = concluding.course;
@@ -205,9 +226,11 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     let settings = &course.request.settings.routing;
     let advice = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
     let review = review::without_verdict(&concluding.performed);
-    let verify = |state| match review {
-        Some(why) => routing::verify_beside_review(&result, state, settings, why),
-        None => routing::verify_phase(&result, state, settings),
+    let protected = needs_a_person(concluding);
+    let verify = |state| match (review, &protected) {
+        (Some(why), _) => routing::verify_beside_review(&result, state, settings, why),
+        (None, Some(why)) => routing::verify_beside_protected(&result, state, settings, why),
+        (None, None) => routing::verify_phase(&result, state, settings),
     };
     let verified = match advice {
         // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6).
@@ -230,6 +253,7 @@ fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
         | RouteKind::AttemptLimit
         | RouteKind::CollectionErrorPolicy
         | RouteKind::Category
+        | RouteKind::ProtectedFiles
         | RouteKind::Override => Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node),
     }
 }
@@ -269,6 +293,7 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         ),
         environment: environment(concluding),
         configuration_changed: changed_between(before, &concluding.surveyed.configuration),
+        tests_modified: concluding.protected.as_ref().map(|seen| seen.to_report(request.plan)),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
         tdd: counts.then(|| tdd_facts(course, decided)),
         evidence_files: evidence_files(&concluding.performed),
@@ -414,6 +439,13 @@ fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+        // What would go on waits for whoever approves the files.
+        (_, CommandExit::Proceed) if needs_a_person(concluding).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, &concluding.performed),
     }
+}
+
+/// Returns why protected files keep the task from going on.
+fn needs_a_person(concluding: &Concluding<'_>) -> Option<String> {
+    concluding.protected.as_ref()?.needs_a_person(concluding.course.request.plan)
 }

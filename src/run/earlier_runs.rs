@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Digest, OverallResult, PlanNote, RunId, TestOutcome};
-use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts};
+use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
+use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::request::RunRequest;
 use crate::run::test_history::{EarlierTest, RUNS};
 use crate::run::workspace::Workspace;
@@ -13,9 +13,18 @@ use crate::store::IndexedRun;
 /// How many names a note lists before it only counts them.
 const NAMED: usize = 5;
 
+/// What earlier runs of a task show about this one.
+#[derive(Debug, Default)]
+pub(crate) struct EarlierRuns {
+    /// What is to be noted.
+    pub(crate) notes: Vec<PlanNote>,
+    /// How the tests were counted in the last green run, and now; none where there was none.
+    pub(crate) tests: Option<TestCountsChangeV2>,
+}
+
 impl Workspace {
     /// Returns what earlier runs of the task show. What cannot be read of them shows nothing: it is no part of this run's verdict.
-    pub(crate) fn notes_on_earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> Vec<PlanNote> {
+    pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
@@ -25,10 +34,13 @@ impl Workspace {
         }
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed));
         if let Some((run, green)) = green.and_then(|run| Some((*run, self.report_of(request, run)?))) {
+            let of_both = facts.actions.iter().filter(|action| !cases(action).is_empty());
             let before = |action: &ActionFacts| self.tests_of(request, run, &green, &action.action.name);
-            notes.extend(facts.actions.iter().flat_map(|action| missing_tests(action, &run.run_id, || before(action))));
+            let both: Vec<_> = of_both.filter_map(|action| Some((action, before(action)?))).collect();
+            notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
+            return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
         }
-        notes
+        EarlierRuns { notes, tests: None }
     }
 }
 
@@ -71,16 +83,36 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
 }
 
+/// Returns the tests of this run's check.
+fn cases(action: &ActionFacts) -> &[TestCase] {
+    match &action.disposition {
+        ActionDisposition::Executed(executed) => &executed.interpretation.cases,
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => &[],
+    }
+}
+
+/// Counts the tests of the checks that both runs carried out.
+fn count_tests(since: &RunId, both: &[(&ActionFacts, Vec<EarlierTest>)]) -> Option<TestCountsChangeV2> {
+    let count = |counts: &mut TestCountsV2, status: TestOutcome, expected_to_fail: bool| {
+        counts.total += 1;
+        counts.expected_failures += u64::from(expected_to_fail);
+        counts.skipped += u64::from(status == TestOutcome::Skipped && !expected_to_fail);
+    };
+    let (mut before, mut now) = (TestCountsV2::default(), TestCountsV2::default());
+    for (action, earlier) in both {
+        earlier.iter().for_each(|test| count(&mut before, test.status, test.expected_to_fail));
+        cases(action).iter().for_each(|test| count(&mut now, test.status, test.expected_to_fail));
+    }
+    (!both.is_empty()).then(|| TestCountsChangeV2 { since: since.clone(), before, now })
+}
+
 /// Says which tests that passed in the last green run are gone, or do not run any more.
-fn missing_tests(facts: &ActionFacts, run: &RunId, before: impl FnOnce() -> Option<Vec<EarlierTest>>) -> Vec<PlanNote> {
-    let ActionDisposition::Executed(executed) = &facts.disposition else { return Vec::new() };
-    let cases = &executed.interpretation.cases;
-    let Some(before) = before().filter(|_| !cases.is_empty()) else { return Vec::new() };
-    let now: BTreeMap<String, TestOutcome> = cases.iter().map(|case| (case.full_name.clone(), case.status)).collect();
-    let passed = before.into_iter().filter(|test| test.status == TestOutcome::Passed);
+fn missing_tests(facts: &ActionFacts, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
+    let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.full_name.as_str(), case.status)).collect();
+    let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());
     for test in passed {
-        match now.get(&test.full_name) {
+        match now.get(test.full_name.as_str()) {
             None => gone.push(format!("`{}`", test.full_name)),
             Some(TestOutcome::Skipped) => skipped.push(format!("`{}`", test.full_name)),
             Some(TestOutcome::Passed | TestOutcome::Failed | TestOutcome::Error) => {}

@@ -136,6 +136,28 @@ pub enum RunError {
         /// The task.
         task: TaskId,
     },
+    /// More files are protected than an approval can hold.
+    #[error("`protect` names {count} files, and at most {most} can be protected")]
+    ProtectedTooMany {
+        /// How many they are.
+        count: usize,
+        /// How many they may be.
+        most: usize,
+    },
+    /// Only a signature approves.
+    #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
+    ApprovalNeedsSignature {
+        /// The task.
+        task: TaskId,
+    },
+    /// What was handed over is no signature that approves.
+    #[error(
+        "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
+    )]
+    ApprovalSignature {
+        /// The task.
+        task: TaskId,
+    },
     /// The plan is another than the person was shown.
     #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
     ApprovedMeanwhile {
@@ -158,10 +180,12 @@ impl RunError {
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
-            Self::PersonNeeded { .. } | Self::ApprovalNeedsPerson { .. } | Self::ApprovedMeanwhile { .. } => {
-                CommandExit::PersonNeeded
-            }
-            Self::Patterns(_) => CommandExit::SpecificationWrong,
+            Self::PersonNeeded { .. }
+            | Self::ApprovalNeedsPerson { .. }
+            | Self::ApprovalNeedsSignature { .. }
+            | Self::ApprovalSignature { .. }
+            | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
+            Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
             Self::Lock(_)
@@ -201,6 +225,9 @@ impl RunError {
             }
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
+            Self::ProtectedTooMany { .. } => {
+                "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
+            }
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
             Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
@@ -213,6 +240,13 @@ impl RunError {
             Self::Retest(refusal) => refusal.hint().to_owned(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
             Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
+                let approve = approve_command(task);
+                format!(
+                    "sign what `{approve} --print` prints now (`ssh-keygen -Y sign -n proctor-approval -f KEY FILE`), then \
+                     `{approve} --signature FILE.sig`"
+                )
+            }
             Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
             Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
         };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::evidence::{self, Store};
+use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
 use crate::store::{EveryLine, Index, Mending};
 
@@ -18,7 +19,7 @@ pub(crate) struct OpenedIndex {
 
 /// Opens the index of a store. What there is to say later is in the operators' log, unless [`announce_with`] is told otherwise.
 pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
-    let opened = Index::open(&store.index_path()).map_err(RunError::Index)?;
+    let opened = Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
     let mut index = opened.index;
     mend(&mut index, store, |_| ());
     let notes: Vec<String> = opened.set_aside.as_deref().map(note).into_iter().collect();

@@ -16,6 +16,7 @@
 
 mod agent;
 mod approval;
+mod approval_request;
 mod archive;
 mod carry_out;
 mod conclude;
@@ -35,6 +36,7 @@ mod hints;
 mod http_client;
 mod interrupted;
 mod isolation;
+mod known_approvals;
 mod known_trees;
 mod machine;
 mod mended_index;
@@ -45,6 +47,7 @@ mod perform;
 mod prerequisite;
 mod progress;
 mod proposal;
+mod protected;
 mod queue;
 mod records;
 mod refuse;
@@ -71,6 +74,8 @@ mod tool_version;
 mod workspace;
 
 pub use agent::{Completion, GrantedRetest, RetestRefusal};
+pub use approval::{ApprovalQuestion, ApprovedBy};
+pub use approval_request::{approval_counts, approval_faults};
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
 pub use cycle::{Attendance, CycleChange};
 pub use dependency::{UnmetDependency, WhyUnmet};

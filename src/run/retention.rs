@@ -8,6 +8,7 @@ use crate::evidence::{
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
 use crate::run::error::RunError;
+use crate::run::mended_index::open_index;
 use crate::run::request::{Scope, Settings};
 use crate::run::workspace::{Workspace, catch_up};
 use crate::store::Index;
@@ -45,7 +46,7 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
 pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let mut index = Index::open(&store.index_path()).map_err(RunError::Index)?.index;
+    let mut index = open_index(&store)?.index;
     let begun = clock::monotonic();
     let lock = store.lock(&scope.project, &mut || {
         if clock::monotonic().since(begun) < settings.lock_wait { Waiting::GoOn } else { Waiting::GiveUp }

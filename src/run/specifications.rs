@@ -16,7 +16,7 @@ use crate::model::{CommandExit, Digest, Plan, TaskId};
 use crate::spec::specification::{
     InvalidAction, Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification,
 };
-use crate::spec::{DiskFiles, TaskSurroundings, hold_to_project, resolve_task};
+use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
 use crate::tree::Index;
 
 /// The most bytes of a file that are read: more than any reader takes.
@@ -52,6 +52,12 @@ pub enum TaskError {
         faults: Vec<SpecificationFault>,
         /// The actions of the task that they stand in, as far as these can be read.
         invalid: Vec<InvalidAction>,
+    },
+    /// Nobody knows who could approve what it weakens.
+    #[error("the configuration is wrong: nothing was run")]
+    Approval {
+        /// What is wrong with `[approval]`, with its place and what to do.
+        problem: String,
     },
 }
 
@@ -122,8 +128,11 @@ impl Specifications {
             let invalid = reading.invalid.iter().filter(|action| action.task == task.as_str()).cloned().collect();
             return Err(TaskError::Wrong { file: name.clone(), faults, invalid });
         };
+        let approval =
+            approval_terms(configuration, &files).map_err(|problem| TaskError::Approval { problem: problem.to_string() })?;
         let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
-        resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))
+        let plan = resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))?;
+        Ok(Plan { approval, ..plan })
     }
 
     fn unknown(&self, task: &TaskId) -> TaskError {
@@ -165,7 +174,7 @@ impl TaskError {
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Unknown { .. } => CommandExit::Usage,
-            Self::Twice { .. } | Self::Wrong { .. } => CommandExit::SpecificationWrong,
+            Self::Twice { .. } | Self::Wrong { .. } | Self::Approval { .. } => CommandExit::SpecificationWrong,
         }
     }
 
@@ -174,6 +183,7 @@ impl TaskError {
         match self {
             Self::Unknown { .. } | Self::Twice { .. } => Vec::new(),
             Self::Wrong { faults, .. } => faults.iter().map(ToString::to_string).collect(),
+            Self::Approval { problem } => vec![problem.clone()],
         }
     }
 
@@ -181,6 +191,7 @@ impl TaskError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Twice { .. } => vec!["give one of them another id, or remove a file".to_owned()],
+            Self::Approval { .. } => vec!["`proctor init --print` shows every setting with its default".to_owned()],
             Self::Wrong { .. } => vec!["`proctor check` says all that is to be said of it, notes too".to_owned()],
             Self::Unknown { task, known, torn } => {
                 let near = nearest(task.as_str(), known.iter().map(String::as_str));

@@ -23,6 +23,9 @@ pub(crate) const RUNS: u32 = 50;
 pub(crate) struct EarlierTest {
     pub(crate) full_name: String,
     pub(crate) status: TestOutcome,
+    /// Whether it failed and was expected to.
+    #[serde(default)]
+    pub(crate) expected_to_fail: bool,
 }
 
 /// What is read of a record of tests; what else is in it is none of our business here.

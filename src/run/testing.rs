@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Plan, PlanOrigin, Reuse, TaskId, Tool,
-    ToolClass,
+    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, Asker, CommandLine, Digest, EvidenceCapture, LEDGER_SCHEMA,
+    LedgerBody, LedgerLine, OnSurvivors, Plan, PlanOrigin, Reuse, Sequence, TaskId, Timestamp, Tool, ToolClass,
 };
 
 /// Returns a plain GENERIC action of a phase.
@@ -59,5 +59,19 @@ pub(crate) fn plan() -> Plan {
         order: Vec::new(),
         parallel: false,
         timeout: None,
+        approval: ApprovalTerms::default(),
+    }
+}
+
+/// Returns a line of a ledger.
+pub(crate) fn ledger_line(sequence: u64, body: LedgerBody) -> LedgerLine {
+    LedgerLine {
+        schema: LEDGER_SCHEMA.to_owned(),
+        sequence: Sequence(sequence),
+        previous: Digest::of(b""),
+        time: Timestamp::from_millis(0),
+        asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
+        body,
+        signature: None,
     }
 }

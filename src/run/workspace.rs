@@ -14,11 +14,11 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock, resolve_program};
 use crate::report::ProgramFacts;
-use crate::run::approval::KnownApprovals;
 use crate::run::environment::{ChildEnvironment, search_path};
 use crate::run::error::RunError;
 use crate::run::interrupted;
 use crate::run::isolation::home;
+use crate::run::known_approvals::KnownApprovals;
 use crate::run::known_trees::KnownTrees;
 use crate::run::mended_index::{Announce, announce_with, open_index};
 use crate::run::parking::Parking;

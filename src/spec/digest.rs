@@ -8,7 +8,14 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 ///
 /// Notes, descriptions, the project's name, and where something was written are left out: a comment line added to
 /// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
+///
+/// A plan without terms of approval has the digest it had before there were any.
 pub fn plan_digest(plan: &Plan) -> Digest {
+    let digest = digest_without_approval(plan);
+    if plan.approval.is_default() { digest } else { canonical(&(digest, &plan.approval)) }
+}
+
+fn digest_without_approval(plan: &Plan) -> Digest {
     let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
     let flow = (&plan.order, plan.parallel, plan.timeout);
     match (&plan.criteria, &plan.specification) {

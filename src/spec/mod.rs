@@ -4,6 +4,7 @@
 //! digest that is approved. It looks at files through [`ProjectFiles`] only, and runs nothing.
 
 mod action;
+mod approval;
 mod digest;
 mod discover;
 mod files;
@@ -15,6 +16,7 @@ mod policy;
 mod recognised;
 mod resolve;
 mod review;
+mod signers;
 pub mod specification;
 mod strictness;
 mod task;
@@ -23,6 +25,7 @@ mod terms;
 mod tests;
 mod weakening;
 
+pub use approval::approval_terms;
 pub use digest::{check_digest, plan_digest};
 pub use files::{DiskFiles, ProjectFiles};
 pub use init::init_text;

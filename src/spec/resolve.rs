@@ -6,9 +6,11 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Prerequisite, Problem};
 use crate::model::{
-    Action, ActionId, ActionPhase, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId, Tool, ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId, Tool,
+    ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
+use crate::spec::approval::approval_terms;
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings};
 use crate::spec::files::ProjectFiles;
 use crate::spec::made::WithPrerequisites;
@@ -275,6 +277,10 @@ impl<'c> Resolver<'c> {
     }
 
     fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {
+        let approval = approval_terms(self.configuration, self.files).unwrap_or_else(|problem| {
+            self.problems.push(*problem);
+            ApprovalTerms::default()
+        });
         if !self.problems.is_empty() {
             self.problems.sort_by_key(|problem| (problem.line, problem.column));
             return Err(self.problems);
@@ -305,6 +311,7 @@ impl<'c> Resolver<'c> {
             order: Vec::new(),
             parallel: self.configuration.run.parallel,
             timeout: None,
+            approval,
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Reviews in plans: nothing that stands behind one starts without its approval, and a plan of one review alone.
 
 use crate::config::{Configuration, Problem};
-use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, Plan, PlanOrigin, Prompt, Review, TaskId, Tool};
+use crate::model::{
+    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, Plan, PlanOrigin, Prompt, Review, TaskId, Tool,
+};
 use crate::spec::action::plain_action;
 use crate::spec::discover::command_text;
 
@@ -39,6 +41,7 @@ pub fn plan_review(
         order: Vec::new(),
         parallel: false,
         timeout: None,
+        approval: ApprovalTerms::default(),
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use crate::model::{ActionId, ActionTerms, BlockOn, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
+use crate::model::{ActionId, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
 
 /// One rule about an action that both plans have: what it says of a change, where that is a weakening.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
@@ -37,6 +37,8 @@ const PLAN_RULES: &[PlanRule] = &[
     other_criteria,
     fewer_dependencies,
     less_debt,
+    less_protection,
+    no_signature,
 ];
 
 /// Returns what `now` weakens of `before`, in words; empty: nothing.
@@ -49,6 +51,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
         }
     }
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
+    found.extend(other_signers(before, now));
     found
 }
 
@@ -280,6 +283,36 @@ fn less_debt(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let words: Vec<String> =
         missing(&old.debt, &new.debt).into_iter().map(|severity| format!("{severity:?}").to_uppercase()).collect();
     said(&words, |severities| format!("failures of these severities become no debt any more: {severities}"))
+}
+
+fn less_protection(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let (old, new) = (&old.approval, &new.approval);
+    let mut found =
+        said(&missing(&old.protect, &new.protect), |paths| format!("these paths are not protected any more: {paths}"));
+    if old.on_protected_change == OnProtectedChange::HumanReview && new.on_protected_change == OnProtectedChange::Show {
+        found.push("a change of protected paths asks for no person any more".to_owned());
+    }
+    found
+}
+
+fn no_signature(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let is_weaker = old.approval.require_signature && !new.approval.require_signature;
+    is_weaker.then(|| "approvals need no signature any more".to_owned()).into_iter().collect()
+}
+
+/// Who may approve has no direction: whoever could take the others out would decide alone. Only the first keys, where approvals begin to
+/// need one, are no weakening.
+fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let (old, new) = (&old.approval, &new.approval);
+    if old.signers.is_empty() && !old.require_signature && new.require_signature {
+        return Vec::new();
+    }
+    let keys = |terms: &ApprovalTerms| terms.signers.iter().map(|signer| signer.key.clone()).collect::<Vec<_>>();
+    let (before, now) = (keys(old), keys(new));
+    let more = new.signers.iter().filter(|signer| !before.contains(&signer.key)).collect::<Vec<_>>();
+    let fewer = old.signers.iter().filter(|signer| !now.contains(&signer.key)).collect::<Vec<_>>();
+    let added = said(&more, |signers| format!("these keys may approve now: {signers}"));
+    added.into_iter().chain(said(&fewer, |signers| format!("these keys may not approve any more: {signers}"))).collect()
 }
 
 /// Returns what of `all` is not in `there`.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, PlanTerms, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence,
-    Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
+    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence, Serving,
+    SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::IndexError;
+use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
 use crate::store::schema::TABLES;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -30,7 +31,7 @@ impl Tables {
             if line.sequence.0 != applied.0 + 1 {
                 return Err(IndexError::Gap { project: project.clone(), applied, found: line.sequence });
             }
-            apply_line(&transaction, project, line).map_err(refused)?;
+            apply_line(&transaction, project, line, self.judge).map_err(refused)?;
             (applied, end) = (line.sequence, *offset);
         }
         if applied != before {
@@ -73,14 +74,16 @@ fn write_position(connection: &Connection, project: &ProjectId, applied: Sequenc
     )
 }
 
-fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -> rusqlite::Result<()> {
+fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, judge: ApprovalJudge) -> rusqlite::Result<()> {
     let sequence = line.sequence;
     match &line.body {
         LedgerBody::Registered(record) => {
             // A prerequisite runs once per registration.
             write_prerequisites(connection, project, &BTreeMap::new(), sequence)?;
             if let Some(terms) = &record.terms {
-                write_approval(connection, project, (&TaskId::default_task(), record.plan_digest, terms), sequence)?;
+                let task = &TaskId::default_task();
+                let approved = Approved { task, plan_digest: record.plan_digest, terms, protected: None };
+                write_approval(connection, project, line, &approved, judge)?;
             }
             write_project(connection, project, record, sequence)
         }
@@ -108,7 +111,14 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine) -
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
-            write_approval(connection, project, (&record.task, record.plan_digest, &record.terms), sequence)
+            let (task, terms, protected) = (&record.task, &record.terms, record.protected.as_ref());
+            write_approval(
+                connection,
+                project,
+                line,
+                &Approved { task, plan_digest: record.plan_digest, terms, protected },
+                judge,
+            )
         }
     }
 }
@@ -144,20 +154,6 @@ fn write_violation(
         connection,
         "INSERT INTO violations (project, sequence, record) VALUES (?1, ?2, ?3)",
         params![project.as_str(), to_integer(sequence.0), to_json(record)],
-    )
-}
-
-/// The newest approval is what a later plan is compared with.
-fn write_approval(
-    connection: &Connection,
-    project: &ProjectId,
-    (task, plan_digest, terms): (&TaskId, Digest, &PlanTerms),
-    sequence: Sequence,
-) -> rusqlite::Result<()> {
-    execute(
-        connection,
-        "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![project.as_str(), task.as_str(), plan_digest.hex(), to_json(terms), to_integer(sequence.0)],
     )
 }
 

@@ -7,6 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use crate::model::{LedgerLine, ProjectId, Sequence};
+use crate::store::ApprovalJudge;
 use crate::store::IndexError;
 use crate::store::schema::{MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::tables::{Tables, real_place};
@@ -47,11 +48,11 @@ pub struct IndexLook {
 }
 
 impl IndexLook {
-    /// Opens an index for looking; none where there is none, or one of an older version that the next run migrates.
+    /// Opens an index for looking, by whoever judges approvals as its writer did; none where there is none, or one of an older version that the next run migrates.
     ///
     /// # Errors
     /// When it cannot be read, or was made by a newer version.
-    pub fn open(path: &Path) -> Result<Option<Self>, IndexError> {
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Option<Self>, IndexError> {
         if path.symlink_metadata().is_err() {
             return Ok(None);
         }
@@ -63,7 +64,7 @@ impl IndexLook {
         if found > known {
             return Err(IndexError::Newer { path: path.to_owned(), found, known });
         }
-        Ok((found == known).then_some(Self { index: Tables { connection, reader, identity: None } }))
+        Ok((found == known).then_some(Self { index: Tables { connection, reader, judge, identity: None } }))
     }
 
     /// Returns the projects the index knows.
@@ -105,7 +106,8 @@ impl IndexLook {
             return Ok(vec![IndexDifference::Ahead { knows }]);
         }
         let known: Vec<_> = lines.iter().filter(|(_, line)| line.sequence <= knows).cloned().collect();
-        let mut fresh = Tables { connection: self.empty()?, reader: self.index.reader.clone(), identity: None };
+        let mut fresh =
+            Tables { connection: self.empty()?, reader: self.index.reader.clone(), judge: self.index.judge, identity: None };
         fresh.apply(project, &known)?;
         let mut differences = Vec::new();
         for (table, column) in TABLES {

@@ -10,10 +10,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    Digest, LedgerLine, PlanTerms, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState, ViolationRecord,
+    Digest, HeldApproval, LedgerLine, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState, ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
-use crate::store::{IndexError, IndexedProject, IndexedRun, ProjectMatch};
+use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
 /// The lines of every ledger, each with the offset after it.
 pub type EveryLine = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
@@ -79,8 +79,8 @@ questions! {
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
     /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
-    /// Returns the plan of a task that was approved last: its digest and its terms.
-    approval(project: &ProjectId, task: &TaskId) -> Option<(Digest, PlanTerms)>;
+    /// Returns the approval that holds for a task.
+    approval(project: &ProjectId, task: &TaskId) -> Option<HeldApproval>;
     /// Returns the digest each prerequisite of a project last succeeded with, by name.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns the digests of the configuration files that the last complete run of a task read, by path.
@@ -102,17 +102,18 @@ questions! {
 }
 
 impl Index {
-    /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place.
+    /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place. `judge` says
+    /// which approvals count.
     ///
     /// # Errors
     /// When the file cannot be used, or a newer version has written it.
-    pub fn open(path: &Path) -> Result<Opened, IndexError> {
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Opened, IndexError> {
         let opened = |tables, set_aside| Opened { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
-        match Tables::open(path) {
+        match Tables::open(path, judge) {
             Ok(tables) => Ok(opened(tables, None)),
             Err(IndexError::Corrupt { .. }) => {
                 let aside = set_aside(path)?;
-                Ok(opened(Tables::open(path)?, Some(aside)))
+                Ok(opened(Tables::open(path, judge)?, Some(aside)))
             }
             Err(error) => Err(error),
         }
@@ -174,7 +175,7 @@ impl Index {
         // Where another process has set it aside, its new file is as good for this one.
         let is_in_place = path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity);
         let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
-        let mut new = Tables::open(&path)?;
+        let mut new = Tables::open(&path, tables.judge)?;
         for (project, lines) in (mending.lines)() {
             new.apply(&project, &lines)?;
         }

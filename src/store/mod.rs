@@ -14,9 +14,10 @@
 //! # Where to look
 //!
 //! `schema` the tables and their versions · `tables` opening the file, and setting a damaged one aside · `index` what everybody uses, which mends itself · `apply` lines to rows ·
-//! `query` rows to values · `compare` rows with lines · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
+//! `query` rows to values · `approvals` the plan that is approved · `compare` rows with lines · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
 
 mod apply;
+mod approvals;
 mod compare;
 mod error;
 mod file_digests;
@@ -31,6 +32,7 @@ mod words;
 #[cfg(test)]
 mod testing;
 
+pub use approvals::ApprovalJudge;
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
 pub use index::{EveryLine, Index, Mending, Opened};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, PlanTerms, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving,
-    TaskId, TddState, Timestamp, TreeDigest, ViolationRecord,
+    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving, TaskId,
+    TddState, Timestamp, TreeDigest, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
@@ -120,18 +120,6 @@ impl Tables {
         text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
     }
 
-    /// Returns the plan of a task that was approved last: its digest and its terms.
-    pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<(Digest, PlanTerms)>, IndexError> {
-        let row: Option<(String, String)> = self.read(|index| {
-            let mut statement =
-                index.connection.prepare("SELECT plan_digest, terms FROM approvals WHERE project = ?1 AND task = ?2")?;
-            let values = params![project.as_str(), task.as_str()];
-            statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()
-        })?;
-        let Some((digest, terms)) = row else { return Ok(None) };
-        Ok(Some((self.reader.word("digest", digest)?, self.reader.json("plan terms", terms)?)))
-    }
-
     /// Returns the digest each prerequisite of a project last succeeded with, by name.
     pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
@@ -196,7 +184,7 @@ impl Tables {
         self.read(|index| index.connection.prepare(statement)?.query_map(values, to_value)?.collect())
     }
 
-    fn read<T>(&self, query: impl FnOnce(&Self) -> rusqlite::Result<T>) -> Result<T, IndexError> {
+    pub(super) fn read<T>(&self, query: impl FnOnce(&Self) -> rusqlite::Result<T>) -> Result<T, IndexError> {
         query(self).map_err(|source| self.reader.refused("read", source))
     }
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 ///
 /// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
 /// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -105,6 +105,11 @@ CREATE TABLE approvals (
     sequence INTEGER NOT NULL,
     PRIMARY KEY (project, task)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Approvals hold the protected files too.
+const VERSION_6: &str = "
+ALTER TABLE approvals ADD COLUMN protected TEXT;
 ";
 
 const VERSION_4: &str = "

@@ -9,9 +9,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
-use crate::store::IndexError;
 use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::words::Reader;
+use crate::store::{ApprovalJudge, IndexError};
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,20 +31,22 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 pub(super) struct Tables {
     pub(super) connection: Connection,
     pub(super) reader: Reader,
+    pub(super) judge: ApprovalJudge,
     /// Device and inode of the file, as it was opened; none where it was not looked at.
     pub(super) identity: Option<(u64, u64)>,
 }
 
 impl Tables {
     /// Opens the file at `path`, creating or migrating it. That it is damaged is an error.
-    pub(super) fn open(path: &Path) -> Result<Self, IndexError> {
+    /// `judge` says which approvals count.
+    pub(super) fn open(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
         let reader = Reader { path: path.to_owned() };
         let is_new = create_private(path)?;
         // No URI, no following of a link in place of the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
         let identity = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        let mut index = Self { connection, reader, identity };
+        let mut index = Self { connection, reader, judge, identity };
         let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::model::{
-    Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverallStatus, ProjectId, RegistrationRecord, RunId, RunRecord,
-    Sequence, TaskId, Timestamp,
+    ApprovalReason, ApprovalRecord, ApprovalTerms, Asker, Digest, ExpectedOutput, HeldApproval, LEDGER_SCHEMA, LedgerBody,
+    LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, Sequence, TaskId, Timestamp,
 };
-use crate::store::Index;
+use crate::store::{ApprovalJudge, Index};
 
 pub(super) struct TestIndex {
     pub(super) index: Index,
@@ -48,6 +48,43 @@ pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> R
     RunRecord { manifest_hash: Digest::of(b"manifest"), ..record }
 }
 
+pub(super) fn everything_counts(_: &ProjectId, _: &HeldApproval, _: &LedgerBody) -> bool {
+    true
+}
+
+/// Returns the terms of a plan with one condition.
+pub(super) fn terms(success: &str) -> PlanTerms {
+    PlanTerms {
+        actions: BTreeMap::new(),
+        timeout_ms: Some(1),
+        success: vec![success.to_owned()],
+        failure: Vec::new(),
+        expected_output: ExpectedOutput::default(),
+        pass_rate_basis_points: None,
+        expected_failing_tests: Vec::new(),
+        required_evidence: Vec::new(),
+        task_status_lock: true,
+        judged: None,
+        dependencies: Vec::new(),
+        debt: Vec::new(),
+        approval: ApprovalTerms::default(),
+    }
+}
+
+/// Returns the approval of a task whose plan has one condition.
+pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> LedgerBody {
+    LedgerBody::Approval(Box::new(ApprovalRecord {
+        task: task(task_id),
+        file: "a-test-specification.json".to_owned(),
+        plan_digest: Digest::of(success.as_bytes()),
+        reason: ApprovalReason::NewTask,
+        weakened: weakened.iter().map(|text| (*text).to_owned()).collect(),
+        terms: terms(success),
+        protected: None,
+        signature: None,
+    }))
+}
+
 /// Returns the line of a ledger that has `before` lines, each 100 bytes long.
 pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
     let sequence = before as u64 + 1;
@@ -65,9 +102,13 @@ pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
 
 impl TestIndex {
     pub(super) fn new() -> Self {
+        Self::judging(everything_counts)
+    }
+
+    pub(super) fn judging(judge: ApprovalJudge) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().join("state.db");
-        let index = Index::open(&path).expect("a new index opens").index;
+        let index = Index::open(&path, judge).expect("a new index opens").index;
         Self { index, lines: BTreeMap::new(), path, _directory: directory }
     }
 

@@ -57,7 +57,12 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
 fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     let declared_missing = match entry.kind {
         RouteKind::CollectionErrorPolicy => verdict.blocking_collection,
-        RouteKind::Routed | RouteKind::Category | RouteKind::RetryLimit | RouteKind::AttemptLimit | RouteKind::Override => 0,
+        RouteKind::Routed
+        | RouteKind::Category
+        | RouteKind::ProtectedFiles
+        | RouteKind::RetryLimit
+        | RouteKind::AttemptLimit
+        | RouteKind::Override => 0,
     };
     entry.phase == Phase::Red
         && entry.destination.next_node == NextNode::N4

@@ -47,6 +47,20 @@ fn t11_edits_the_tests_to_fit_the_code() {
 }
 
 #[test]
+fn t11_edits_protected_tests_and_nobody_approves_it() {
+    let protect = "[approval]\nprotect = [\"test_*.py\", \"conftest.py\"]\non_protected_change = \"human-review\"\n";
+    let project = pytest("", protect).file("test_a.py", FAILING);
+    let failed = project.proctor(["run"]).failure().report();
+    assert_eq!(failed["testsModified"]["modified"], false);
+    project.save("test_a.py", PASSING);
+    project.save("conftest.py", "collect_ignore = []\n");
+    let passed = project.proctor(["run"]).status(3).report();
+    assert_eq!((&passed["testsModified"]["modified"], &passed["route"]["nextNode"]), (&true.into(), &"HUMAN_REVIEW".into()));
+    let answer = project.proctor(["request", "status", "COMPLETE", "--json"]).any_status();
+    assert_ne!(answer.status, 0, "{}", answer.snapshot());
+}
+
+#[test]
 fn t12_runs_again_until_it_passes() {
     let lines = "shell = true\n";
     let script = "\"\"\"test -e ../shared/once || { touch ../shared/once; exit 1; }\"\"\"";

@@ -1,9 +1,10 @@
 //! Words in the place of runs: claims, edited reports, ticked boxes, other people's voices.
 
 use std::fs;
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::cheats::{FAILING, PASSING, code, notes, overwrite, pytest};
+use crate::cheats::{FAILING, PASSING, code, faults, notes, overwrite, pytest};
 
 #[test]
 fn t01_says_that_the_tests_passed_and_never_ran_them() {
@@ -27,6 +28,10 @@ fn t02_edits_the_report_of_a_failed_run() {
     let refused = project.proctor(["request", "status", "COMPLETE"]).status(6);
     assert!(refused.stderr.contains("it is not the one the ledger knows"), "{}", refused.snapshot());
     project.proctor(["wait", "--fresh", "--timeout", "0"]).failure();
+    let named = faults(&project);
+    for fault in ["fileChanged execution-report.json", "signatureWrong execution-report.json.sig"] {
+        assert!(named.iter().any(|name| name == fault), "{fault}: {named:?}");
+    }
 }
 
 #[test]
@@ -42,6 +47,28 @@ fn t03_edits_logs_from_inside_of_a_run() {
 }
 
 #[test]
+fn t03_edits_pads_deletes_and_adds_logs_between_runs() {
+    let project = pytest("", "").file("test_a.py", FAILING);
+    let directory = project.proctor(["run"]).failure().run_directory();
+    project.proctor(["verify"]).success();
+    let log = directory.join("STEP.1-pytest.log");
+    let text = fs::read_to_string(&log).expect("a log");
+    overwrite(&log, &text.replace("1 failed", "1 passed"));
+    assert!(faults(&project).iter().any(|name| name == "fileChanged STEP.1-pytest.log"));
+    overwrite(&log, &format!("{text}all green\n"));
+    assert!(faults(&project).iter().any(|name| name == "fileChanged STEP.1-pytest.log"));
+    let access = fs::metadata(&directory).expect("it is there").permissions();
+    fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("it is ours");
+    fs::remove_file(&log).expect("it is ours");
+    fs::write(directory.join("STEP.2-green.log"), "all green\n").expect("it is ours");
+    fs::set_permissions(&directory, access).expect("it is ours");
+    let named = faults(&project);
+    for fault in ["fileMissing STEP.1-pytest.log", "fileUnlisted STEP.2-green.log"] {
+        assert!(named.iter().any(|name| name == fault), "{fault}: {named:?}");
+    }
+}
+
+#[test]
 fn t04_copies_the_report_of_a_green_run_over_that_of_a_red_one() {
     let project = pytest("", "").file("test_a.py", PASSING);
     let green = project.proctor(["run"]).success().run_directory().join("execution-report.json");
@@ -50,6 +77,28 @@ fn t04_copies_the_report_of_a_green_run_over_that_of_a_red_one() {
     let text = fs::read_to_string(&green).expect("a report");
     overwrite(&red, &text);
     project.proctor(["request", "status", "COMPLETE"]).status(6);
+    let named = faults(&project);
+    for kind in ["fileChanged", "reportDisagrees", "signatureWrong"] {
+        assert!(named.iter().any(|name| name.starts_with(kind)), "{kind}: {named:?}");
+    }
+}
+
+#[test]
+fn t04_puts_the_whole_directory_of_a_green_run_in_the_place_of_a_red_one() {
+    let project = pytest("", "").file("test_a.py", PASSING);
+    let green = project.proctor(["run"]).success().run_directory();
+    project.save("test_a.py", FAILING);
+    let red = project.proctor(["run"]).failure().run_directory();
+    for directory in [&green, &red, &red.parent().expect("it lies somewhere").to_owned()] {
+        fs::set_permissions(directory, Permissions::from_mode(0o700)).expect("it is ours");
+    }
+    fs::remove_dir_all(&red).expect("it is ours");
+    let copied = project.command(std::path::Path::new("/bin/cp"), ["-a", &green.to_string_lossy(), &red.to_string_lossy()]);
+    copied.success();
+    let named = faults(&project);
+    for fault in ["manifestChanged SHA256SUMS", "reportDisagrees execution-report.json"] {
+        assert!(named.iter().any(|name| name == fault), "{fault}: {named:?}");
+    }
 }
 
 #[test]
@@ -90,6 +139,34 @@ fn t16_deletes_lock_and_state_to_be_rid_of_a_pause() {
     }
     let again = project.proctor(["run"]).status(3);
     assert_eq!(project.store().committed_runs().len(), 1, "the ledger knows that it waits: {}", again.snapshot());
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn t16_puts_an_older_ledger_back_to_be_rid_of_a_failure() {
+    let project = pytest("", "").file("test_a.py", PASSING);
+    project.proctor(["run"]).success();
+    let ledger = project.store().ledger_path();
+    let older = fs::read(&ledger).expect("a ledger");
+    project.save("test_a.py", FAILING);
+    project.proctor(["run"]).failure();
+    let whole = fs::read_to_string(&ledger).expect("lines are text");
+    fs::write(&ledger, &older).expect("it is ours");
+    let named = faults(&project);
+    assert!(named.iter().any(|name| name.starts_with("indexAhead")), "{named:?}");
+    assert!(named.iter().any(|name| name.starts_with("runUnnamed")), "the failed run lies there: {named:?}");
+    // Without the index the run itself still tells.
+    for entry in fs::read_dir(project.root().join("state/proctor")).expect("the store").flatten() {
+        if entry.file_name().to_string_lossy().starts_with("state.db") {
+            fs::remove_file(entry.path()).expect("it is ours");
+        }
+    }
+    assert!(faults(&project).iter().any(|name| name.starts_with("runUnnamed")));
+    // A line that is taken out of the middle breaks the chain.
+    let without: String = whole.lines().enumerate().filter(|(at, _)| *at != 1).map(|(_, line)| format!("{line}\n")).collect();
+    fs::write(&ledger, without).expect("it is ours");
+    let named = faults(&project);
+    assert!(named.iter().any(|name| name.starts_with("lineSequence")), "{named:?}");
 }
 
 #[test]

@@ -44,6 +44,12 @@ impl Store {
         link.canonicalize().unwrap_or_else(|error| panic!("no run is committed at `{}`: {error}", link.display()))
     }
 
+    /// Returns where the project's ledger lies.
+    #[track_caller]
+    pub(crate) fn ledger_path(&self) -> PathBuf {
+        self.directory.join("ledger").join(format!("{}.jsonl", self.project_id()))
+    }
+
     /// Returns the complete lines of the ledger; none before there is one. A line that is still being written is left out.
     #[track_caller]
     pub(crate) fn ledger(&self) -> Vec<Value> {

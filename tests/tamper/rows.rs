@@ -292,6 +292,9 @@ pub(super) const ROWS: &[Row] = &[
             *last = format!("{head},\"signature\"{signature}");
         })
     }),
+    row("a person's approval gets a signature that is none", FaultKind::ApprovalWrong, "ledger/", |it| {
+        replace(&it.ledger(), "\"reason\":\"person\"", "\"reason\":\"person\",\"signature\":\"-----BEGIN SSH SIGNATURE-----\"")
+    }),
     row("the phase of a cycle is edited", FaultKind::LineSignature, "ledger/", |it| {
         with_lines(it, |lines| {
             let line = lines.iter_mut().find(|line| line.contains("\"kind\":\"phase\"")).expect("a cycle was started");

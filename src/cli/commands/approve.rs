@@ -1,7 +1,11 @@
-//! `proctor approve`: a person says that the checks or a task may ask for less than was approved (S7). Nothing is run.
+//! `proctor approve`: a person says that the checks or a task may ask for less than was approved, or that protected files may be what they
+//! are now (S7). Nothing is run.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 use crate::cli::commands::opening::{self, Opening};
-use crate::cli::commands::run::not_approved;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -9,35 +13,81 @@ use crate::cli::screen;
 use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
-use crate::model::{CommandExit, Unapproved};
-use crate::run::Attendance;
+use crate::model::{CommandExit, approve_command};
+use crate::run::{ApprovalQuestion, ApprovedBy, Attendance};
+
+/// No signature of one request is longer.
+const SIGNATURE_CAP: u64 = 64 * 1024;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
     let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
-    let found = workspace.unapproved(&scope.project, &loaded.plan).map_err(|error| super::of_run(&error))?;
-    let Some(unapproved) = found else {
-        render::line(&format!("task `{}` asks for nothing less than was approved: a run approves it by that", loaded.plan.task));
+    let plan = &loaded.plan;
+    let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::of_run(&error))?;
+    let Some(question) = found else {
+        let text = format!("task `{}` asks for nothing less than was approved: a run approves it by that", plan.task);
+        if options.print {
+            render::note(&text)
+        } else {
+            render::line(&text)
+        }
         return Ok(CommandExit::Proceed);
     };
-    if !terminal::is_input_terminal() {
-        return Err(not_approved(&unapproved));
+    if options.print {
+        screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
+        render::bytes(&question.request);
+        return Ok(CommandExit::Proceed);
     }
-    if !ask(&unapproved) {
-        render::line("nothing was approved");
-        return Ok(CommandExit::PersonNeeded);
-    }
-    let approved = workspace.approve(&scope, &settings, &loaded.plan, &unapproved, Attendance::Person);
-    approved.map_err(|error| super::of_run(&error))?;
-    render::line(&format!("task `{}` is approved as it is now", loaded.plan.task));
+    let by = match &options.signature {
+        Some(file) => ApprovedBy::Signature(read_signature(&environment.absolute(file))?),
+        None if question.require_signature => return Err(needs_signature(&question)),
+        None if !terminal::is_input_terminal() => return Err(needs_person(&question)),
+        None if !ask(&question) => {
+            render::line("nothing was approved");
+            return Ok(CommandExit::PersonNeeded);
+        }
+        None => ApprovedBy::Answer(Attendance::Person),
+    };
+    workspace.approve(&scope, &settings, plan, &question, by).map_err(|error| super::of_run(&error))?;
+    render::line(&format!("task `{}` is approved as it is now", plan.task));
     Ok(CommandExit::Proceed)
 }
 
+fn read_signature(path: &Path) -> Result<String, CommandError> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(SIGNATURE_CAP).read_to_string(&mut text));
+    read.map_err(|error| {
+        let what = format!("`{}` cannot be read", path.display());
+        CommandError::caused(CommandExit::Usage, what, &error)
+            .hint("name the file that `ssh-keygen -Y sign` wrote: it ends in `.sig`")
+    })?;
+    Ok(text)
+}
+
+fn needs_person(question: &ApprovalQuestion) -> CommandError {
+    refused(question).hint(screen::approve_hint(&question.unapproved.task))
+}
+
+fn needs_signature(question: &ApprovalQuestion) -> CommandError {
+    let command = approve_command(&question.unapproved.task);
+    let names: Vec<&str> = question.signers.iter().map(|signer| signer.principals.as_str()).collect();
+    refused(question).hint(format!("take it back, or have it signed by one of: {}", names.join(", "))).hint(format!(
+        "`{command} --print > approval.json`, `ssh-keygen -Y sign -n proctor-approval -f KEY approval.json`, then \
+             `{command} --signature approval.json.sig`"
+    ))
+}
+
+fn refused(question: &ApprovalQuestion) -> CommandError {
+    let mut lines = screen::difference(&question.unapproved).into_iter();
+    let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
+    lines.fold(error, |error, line| error.detail(line.trim_start().to_owned()))
+}
+
 /// Asks until there is an answer; an end of input is none, and approves nothing.
-fn ask(unapproved: &Unapproved) -> bool {
-    screen::difference(unapproved).iter().for_each(|line| render::note(line));
+fn ask(question: &ApprovalQuestion) -> bool {
+    screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
     loop {
         render::prompt("approve this? [y]es or [n]o ");
         match terminal::read_line().as_deref().map(str::trim) {

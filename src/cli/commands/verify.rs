@@ -18,6 +18,7 @@ use crate::evidence::{
     find_evidence, find_registered, list_projects, read_key_ring, signing_key_of, verify_directory, verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use crate::run::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
 
 /// What was verified, added up.
@@ -141,6 +142,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     for project in total.projects.clone() {
         let subject = options.what.as_deref().map_or(Ok(Subject::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
+        total.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
         total.logs.extend(is_compared.then(|| LedgerLog::of(project.clone(), checked.line_hashes.clone())));
         total.add(checked);
@@ -153,6 +155,12 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     let notary = key.as_ref().map_or(Notary::Ring(&keys), Notary::Key);
     total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.faults);
     Ok(total)
+}
+
+/// Returns how faults name a project's ledger.
+fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
+    let path = store.ledger_path(project);
+    path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
 }
 
 /// Returns every project of which there is anything: a ledger, evidence, or rows of the index.
@@ -234,7 +242,7 @@ impl Total {
     }
 
     fn look_at_index(&mut self, store: &Store) -> Option<IndexLook> {
-        match IndexLook::open(&store.index_path()) {
+        match IndexLook::open(&store.index_path(), approval_counts) {
             Ok(index) => index,
             Err(error) => {
                 self.faults.push(of_index(&error));

@@ -14,7 +14,7 @@ use crate::model::{
     NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
     Unapproved, approve_command, plan_subject,
 };
-use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason};
+use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
 use crate::run::{ArchivedRun, UnmetDependency};
 
 /// How many findings of one action are shown; all of them are in the report.
@@ -95,7 +95,28 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
         let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
+    lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
     lines
+}
+
+/// Returns what is said of protected files that are not what was approved.
+fn tests_modified(files: &TestsModifiedV2, report: &ExecutionReportV2) -> String {
+    let named: Vec<String> = files.changes.iter().take(SHOWN_FINDINGS).map(ToString::to_string).collect();
+    let more = files.changed_count.saturating_sub(named.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let tests = files.tests.as_ref().map_or_else(String::new, |tests| {
+        let (before, now) = (tests.before, tests.now);
+        let counts = [
+            (before.total, now.total, "tests"),
+            (before.skipped, now.skipped, "skipped"),
+            (before.expected_failures, now.expected_failures, "expected to fail"),
+        ];
+        let changed = counts.iter().filter(|(before, now, _)| before != now);
+        let changed: Vec<String> = changed.map(|(before, now, what)| format!("{now} {what} instead of {before}")).collect();
+        if changed.is_empty() { String::new() } else { format!("; {}", changed.join(", ")) }
+    });
+    let approve = approve_command(&report.test_specification.task_id);
+    format!("  note: protected files are not what was approved: {}{more}{tests} · `{approve}`", named.join(", "))
 }
 
 /// Returns how much debt a run has and where it goes; none where there is none.
@@ -193,10 +214,19 @@ pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
 
 /// Returns what a person who approves reads: what is weakened, then what is asked for beyond, then what makes no difference.
 pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
-    let mut lines = vec![format!("{} asks for less than was approved", plan_subject(&unapproved.task, &unapproved.file))];
-    for (word, texts) in
-        [("weakened", &unapproved.weakened), ("strengthened", &unapproved.strengthened), ("neutral", &unapproved.neutral)]
-    {
+    let subject = plan_subject(&unapproved.task, &unapproved.file);
+    let first = if unapproved.weakened.is_empty() {
+        format!("protected files of {subject} are not what was approved")
+    } else {
+        format!("{subject} asks for less than was approved")
+    };
+    let mut lines = vec![first];
+    for (word, texts) in [
+        ("weakened", &unapproved.weakened),
+        ("protected", &unapproved.protected),
+        ("strengthened", &unapproved.strengthened),
+        ("neutral", &unapproved.neutral),
+    ] {
         lines.extend(texts.iter().map(|text| format!("  {word}: {text}")));
     }
     lines

@@ -94,7 +94,7 @@ impl PublicKey {
         bytes.and_then(|bytes| Self::of_bytes(&bytes)).ok_or(KeyFormatError::Public)
     }
 
-    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes = <[u8; 32]>::try_from(bytes).ok()?;
         VerifyingKey::from_bytes(&bytes).ok().map(Self::of)
     }

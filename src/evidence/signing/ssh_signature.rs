@@ -12,11 +12,11 @@ pub const SSH_NAMESPACE: &str = "proctor-evidence@v1";
 /// Who signs, in the `allowed_signers` files that proctor writes (`ssh-keygen -I`).
 pub const SSH_IDENTITY: &str = "proctor";
 
-const MAGIC: &[u8] = b"SSHSIG";
-const VERSION: u32 = 1;
+pub(super) const MAGIC: &[u8] = b"SSHSIG";
+pub(super) const VERSION: u32 = 1;
 const HASH: &str = "sha512";
-const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
-const END: &str = "-----END SSH SIGNATURE-----";
+pub(super) const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
+pub(super) const END: &str = "-----END SSH SIGNATURE-----";
 /// OpenSSH wraps at this many characters.
 const WIDTH: usize = 70;
 

@@ -50,6 +50,7 @@ const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown
 const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand elsewhere show which one is the right one";
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
 const FINISH: &str = "`proctor prune` ends what a dead process began; what somebody put there is no evidence any more";
+const APPROVAL: &str = "the approval before it holds: `proctor approve` says what is to be approved now, and how";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
 const ANCHOR: &str = "put back the ledger of a backup that has what was anchored; what the ledger says now is no evidence";
@@ -87,6 +88,7 @@ fault_kinds! {
     LineSignature "lineSignature" "the line is not what the key that signed then has signed" LEDGER;
     LineTorn "lineTorn" "behind the last line there is something that is no line" CLOSE;
     ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
+    ApprovalWrong "approvalWrong" "an approval that does not count" APPROVAL;
     RunTwice "runTwice" "two lines are about the same run" LEDGER;
     RunUnnamed "runUnnamed" "no line of the ledger is about this run: it was begun and not ended, or put there" CLOSE;
     RunMissing "runMissing" "the ledger has the run, and its directory is not there" BACKUP;

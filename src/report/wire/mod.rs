@@ -11,6 +11,7 @@ mod exchange;
 mod observed;
 mod record;
 mod report;
+mod tests_modified;
 
 pub use action::{
     ActionImpactV2, ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, PrerequisiteImpactV2, ReusedV2,
@@ -43,3 +44,4 @@ pub use report::{
     ActionCountsV2, ActionResultsV2, AuthenticityV2, CleanupExecutionV2, ExecutionReportV2, ExecutionSummaryV2,
     PrerequisiteExecutionV2, SpecificationErrorV2, StepExecutionV2, TestSpecificationV2, TestTotalsV2,
 };
+pub use tests_modified::{TestCountsChangeV2, TestCountsV2, TestsModifiedV2};

@@ -14,6 +14,7 @@ use super::context::{
 };
 use super::criteria::{CompletionV2, ValidationCriteriaV2};
 use super::debt::TechnicalDebtGeneratedV2;
+use super::tests_modified::TestsModifiedV2;
 
 /// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +69,9 @@ pub struct ExecutionReportV2 {
     /// Configuration files that differ from the last sealed run of the task (S7).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub configuration_changed: Vec<ConfigurationChangeV2>,
+    /// The protected files, as they were approved and as they were tested; absent where none are protected (S7).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tests_modified: Option<TestsModifiedV2>,
     /// Who is able to write and sign this evidence (S8).
     pub custody: CustodyV2,
     /// The limit that ended an action of the run, if one did (C15).

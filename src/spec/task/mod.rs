@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::Configuration;
-use crate::model::{Action, ActionId, ActionPhase, Plan, PlanNote, PlanOrigin, SpecificationSource, TaskId};
+use crate::model::{Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, SpecificationSource, TaskId};
 use crate::spec::files::ProjectFiles;
 use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationFault, Surroundings, below};
@@ -99,6 +99,8 @@ impl Resolver<'_> {
             order,
             parallel,
             timeout: Some(self.suite_timeout()),
+            // The project's own settings say that, and whoever asks for the plan has read them.
+            approval: ApprovalTerms::default(),
             notes: std::mem::take(&mut self.notes),
         }
     }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::model::{
-    ActionId, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput, OnSurvivors, Plan, PolicySource, Reuse,
-    Severity, SpecificationSource, TaskCondition, TaskCriteria, TaskId, ToolPolicy,
+    ActionId, AllowedSigner, ApprovalTerms, ByteSize, CoverageTarget, EvidenceKind, ExpectedFailure, ExpectedOutput,
+    OnProtectedChange, OnSurvivors, Plan, PolicySource, Reuse, Severity, SpecificationSource, TaskCondition, TaskCriteria,
+    TaskId, ToolPolicy,
 };
 use crate::spec::{DiskFiles, plan_command, plan_terms, renamings, strengthenings, weakenings};
 
@@ -285,4 +286,68 @@ fn a_command_that_was_found_may_be_run_by_another_program_and_be_written_down() 
     for (before, now, is_same) in rows {
         assert_eq!(weakenings(&before, &now).is_empty(), is_same, "{before:?} {now:?}");
     }
+}
+
+type ApprovalRow = (fn(&mut ApprovalTerms), fn(&mut ApprovalTerms), &'static [&'static str], &'static [&'static str]);
+
+#[test]
+fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
+    fn signer(name: &str) -> AllowedSigner {
+        AllowedSigner { principals: name.to_owned(), key: format!("ssh-ed25519 {name}") }
+    }
+    let rows: &[ApprovalRow] = &[
+        (
+            |_| (),
+            |now| now.protect = vec!["tests/**".to_owned()],
+            &[],
+            &["before, these paths are not protected any more: tests/**"],
+        ),
+        (
+            |before| before.protect = vec!["tests/**".to_owned()],
+            |_| (),
+            &["these paths are not protected any more: tests/**"],
+            &[],
+        ),
+        (
+            |before| before.on_protected_change = OnProtectedChange::HumanReview,
+            |_| (),
+            &["a change of protected paths asks for no person any more"],
+            &[],
+        ),
+        (|before| before.require_signature = true, |_| (), &["approvals need no signature any more"], &[]),
+        // Where approvals begin to need a signature, somebody has to have the first key.
+        (
+            |_| (),
+            |now| (now.require_signature, now.signers) = (true, vec![signer("a")]),
+            &[],
+            &["before, approvals need no signature any more"],
+        ),
+        (|_| (), |now| now.signers = vec![signer("a")], &["these keys may approve now: a (ssh-ed25519 a)"], &[]),
+        // Whoever could take the others out would decide alone.
+        (
+            |before| before.signers = vec![signer("a"), signer("b")],
+            |now| now.signers = vec![signer("b"), signer("c")],
+            &["these keys may approve now: c (ssh-ed25519 c)", "these keys may not approve any more: a (ssh-ed25519 a)"],
+            &[],
+        ),
+        (
+            |before| before.signers = vec![signer("a"), signer("b")],
+            |now| now.signers = vec![signer("b"), AllowedSigner { principals: "other name".to_owned(), ..signer("a") }],
+            &[],
+            &[],
+        ),
+    ];
+    for (before, now, weaker, stronger) in rows {
+        let of = |change: &fn(&mut ApprovalTerms)| {
+            let mut plan = plan();
+            change(&mut plan.approval);
+            plan_terms(&plan)
+        };
+        let (before, now) = (of(before), of(now));
+        assert_eq!((weakenings(&before, &now), strengthenings(&before, &now)), (owned(weaker), owned(stronger)));
+    }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }

@@ -8,12 +8,11 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
 
 use crate::model::{
-    ApprovalReason, ApprovalRecord, CommandExit, Digest, ExitCodeSource, ExpectedOutput, LedgerBody, LedgerLine, NextNode,
-    OverallResult, OverallStatus, OverrideRecord, Phase, PhaseRecord, PlanTerms, ProjectId, RouteDestination, RouteEntry,
-    RouteKind, RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest,
-    ViolationKind, ViolationRecord,
+    CommandExit, Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase,
+    PhaseRecord, ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, Serving, ServingRecord,
+    SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationKind, ViolationRecord,
 };
-use crate::store::testing::{TestIndex, line, project, registration, run_id, run_record, task};
+use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
 use crate::store::{Index, IndexError, IndexedProject, IndexedRun};
 
 const SHOP: &str = "shop-00000001";
@@ -363,31 +362,12 @@ fn a_project_is_served_from_the_line_that_says_so_until_the_line_that_says_other
 #[test]
 fn the_newest_approval_of_a_task_is_the_one_that_counts() {
     let mut test = TestIndex::new();
-    let terms = |success: &str| PlanTerms {
-        actions: BTreeMap::new(),
-        timeout_ms: Some(1),
-        success: vec![success.to_owned()],
-        failure: Vec::new(),
-        expected_output: ExpectedOutput::default(),
-        pass_rate_basis_points: None,
-        expected_failing_tests: Vec::new(),
-        required_evidence: Vec::new(),
-        task_status_lock: true,
-        judged: None,
-        dependencies: Vec::new(),
-        debt: Vec::new(),
-    };
-    let approval = |task_id: &str, success: &str| {
-        let (plan_digest, file) = (Digest::of(success.as_bytes()), "a-test-specification.json".to_owned());
-        let (task, weakened, terms) = (task(task_id), Vec::new(), terms(success));
-        let reason = ApprovalReason::NewTask;
-        LedgerBody::Approval(Box::new(ApprovalRecord { task, file, plan_digest, reason, weakened, terms }))
-    };
     assert_eq!(test.index.approval(&project(SHOP), &task("T1")).unwrap(), None);
-    test.append(SHOP, approval("T1", "a"));
-    test.append(SHOP, approval("T2", "b"));
-    test.append(SHOP, approval("T1", "c"));
-    let known = |index: &Index, name| index.approval(&project(SHOP), &task(name)).unwrap();
+    test.append(SHOP, approval("T1", "a", &[]));
+    test.append(SHOP, approval("T2", "b", &[]));
+    test.append(SHOP, approval("T1", "c", &[]));
+    let known =
+        |index: &Index, name| index.approval(&project(SHOP), &task(name)).unwrap().map(|held| (held.plan_digest, held.terms));
     assert_eq!(known(&test.index, "T1"), Some((Digest::of(b"c"), terms("c"))));
     assert_eq!(known(&test.index, "T2"), Some((Digest::of(b"b"), terms("b"))));
     test.index.forget(&project(SHOP)).unwrap();

@@ -60,6 +60,7 @@ pub(super) fn case(test: &Test) -> TestCase {
         full_name: full_name(test),
         test_file: Some(test.file.clone()),
         status: test.outcome,
+        expected_to_fail: false,
         duration: test.duration,
         failure_messages: test.messages.clone(),
     }

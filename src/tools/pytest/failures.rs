@@ -1,6 +1,6 @@
 //! Turns the marks of a report into failures people can act on: name, file, line, the first line of what went wrong, the whole text.
 
-use crate::model::{TestCase, TestFailure};
+use crate::model::{TestCase, TestFailure, TestOutcome};
 use crate::tools::places::Place;
 use crate::tools::pytest::junit::{Element, Mark, MarkKind};
 use crate::tools::pytest::seen::Test;
@@ -46,6 +46,8 @@ pub(super) fn case(test: &Test) -> TestCase {
         full_name: full_name(element),
         test_file: None,
         status: test.outcome,
+        expected_to_fail: test.outcome == TestOutcome::Skipped
+            && test.elements.iter().flat_map(|element| &element.marks).any(|mark| mark.is_expected),
         duration: test.elements.iter().filter_map(|element| element.duration).reduce(u64::saturating_add),
         failure_messages: marks(test)
             .map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text })
@@ -154,7 +156,7 @@ mod tests {
     }
 
     fn failed(class: &str, name: &str, message: &str, text: &str) -> Test {
-        let mark = Mark { kind: MarkKind::Error, message: message.to_owned(), text: text.to_owned() };
+        let mark = Mark { kind: MarkKind::Error, message: message.to_owned(), text: text.to_owned(), is_expected: false };
         let element = Element { class: class.to_owned(), name: name.to_owned(), marks: vec![mark], ..Element::default() };
         Test { elements: vec![element], outcome: TestOutcome::Error }
     }

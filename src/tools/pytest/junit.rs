@@ -41,6 +41,9 @@ pub(super) struct Element {
     pub(super) marks: Vec<Mark>,
 }
 
+/// What pytest calls the skip of a test that failed and was expected to.
+const EXPECTED_FAILURE: &str = "pytest.xfail";
+
 /// A `<failure>`, `<error>` or `<skipped>` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
@@ -50,6 +53,8 @@ pub(super) struct Mark {
     pub(super) message: String,
     /// Its text, never cut.
     pub(super) text: String,
+    /// Whether it is of a test that failed and was expected to.
+    pub(super) is_expected: bool,
 }
 
 /// The kinds of mark.
@@ -166,6 +171,7 @@ impl Builder {
                     kind,
                     message: attributes.get("message").unwrap_or_default().to_owned(),
                     text: String::new(),
+                    is_expected: attributes.get("type") == Some(EXPECTED_FAILURE),
                 });
             }
             Open::Suites | Open::Other => {}
@@ -276,7 +282,7 @@ mod tests {
             <testcase classname="t.T" name="test_x[a&amp;b]" file="t.py" line="3" time="0.0015" assertions="0">
             <system-out><![CDATA[<failure/>]]></system-out><failure message="a&#10;b" type="x">1 &lt; 2 &#x41;</failure></testcase>"#;
         let document = read(suite(1, cases).as_bytes()).expect("readable");
-        let mark = Mark { kind: MarkKind::Failure, message: "a\nb".to_owned(), text: "1 < 2 A".to_owned() };
+        let mark = Mark { kind: MarkKind::Failure, message: "a\nb".to_owned(), text: "1 < 2 A".to_owned(), is_expected: false };
         let expected = Element {
             class: "t.T".to_owned(),
             name: "test_x[a&b]".to_owned(),

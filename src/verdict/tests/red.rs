@@ -103,6 +103,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         title: "test_0".to_owned(),
         ancestor_titles: vec!["tests.test_quote".to_owned()],
         status: TestOutcome::Error,
+        expected_to_fail: false,
         duration: None,
         failure_messages: Vec::new(),
         full_name: "tests.test_quote.test_0".to_owned(),

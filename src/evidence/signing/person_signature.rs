@@ -1,0 +1,155 @@
+//! Signatures that people make with `ssh-keygen -Y sign`, with keys that proctor never sees: Ed25519, in a file or on a security key.
+//!
+//! The formats are OpenSSH's PROTOCOL.sshsig and PROTOCOL.u2f. Whose signature it may be is the caller's to say.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256, Sha512};
+
+use crate::evidence::signing::PublicKey;
+use crate::evidence::signing::key::{SSH_ALGORITHM, ssh_string};
+use crate::evidence::signing::ssh_signature::{BEGIN, END, MAGIC, VERSION};
+use crate::model::AllowedSigner;
+
+/// What signatures of approvals are for (`ssh-keygen -n`): one for another purpose approves nothing.
+pub const APPROVAL_NAMESPACE: &str = "proctor-approval";
+
+/// The name of keys that lie on a security key.
+const SECURITY_KEY: &str = "sk-ssh-ed25519@openssh.com";
+/// Set where the person has touched the security key.
+const TOUCHED: u8 = 1;
+
+/// Returns whose signature of these bytes a text is; none: it is none of these keys', or no signature of an approval.
+pub fn approving_signer<'k>(message: &[u8], signature: &str, signers: &'k [AllowedSigner]) -> Option<&'k AllowedSigner> {
+    let decoded = decode(signature)?;
+    let signature = PersonSignature::parse(&decoded)?;
+    signers.iter().find(|signer| signature.is_of(message, &signer.key))
+}
+
+/// A signature, taken apart.
+struct PersonSignature<'s> {
+    key: &'s [u8],
+    hash: &'s [u8],
+    kind: &'s [u8],
+    bytes: &'s [u8],
+    /// What a security key adds: its flags and its counter.
+    added: &'s [u8],
+}
+
+impl<'s> PersonSignature<'s> {
+    fn parse(decoded: &'s [u8]) -> Option<Self> {
+        let rest = decoded.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_be_bytes())?;
+        let (key, rest) = field(rest)?;
+        let (namespace, rest) = field(rest)?;
+        let (_reserved, rest) = field(rest)?;
+        let (hash, rest) = field(rest)?;
+        let (signature, rest) = field(rest)?;
+        let (kind, inner) = field(signature)?;
+        let (bytes, added) = field(inner)?;
+        let is_ours = rest.is_empty() && namespace == APPROVAL_NAMESPACE.as_bytes();
+        is_ours.then_some(Self { key, hash, kind, bytes, added })
+    }
+
+    /// Returns whether it is the signature of these bytes by a key, written as OpenSSH writes keys.
+    fn is_of(&self, message: &[u8], key: &str) -> bool {
+        let mut words = key.split(' ');
+        let (Some(kind), Some(blob)) = (words.next(), words.next().and_then(|blob| STANDARD.decode(blob).ok())) else {
+            return false;
+        };
+        if blob != self.key || kind.as_bytes() != self.kind {
+            return false;
+        }
+        self.signed_bytes(kind, message, &blob).is_some_and(|(public, signed)| public.is_signed(&signed, self.bytes))
+    }
+
+    /// Returns the key itself, and the bytes that were signed with it.
+    fn signed_bytes(&self, kind: &str, message: &[u8], blob: &[u8]) -> Option<(PublicKey, Vec<u8>)> {
+        let hashed = match self.hash {
+            b"sha512" => Sha512::digest(message).to_vec(),
+            b"sha256" => Sha256::digest(message).to_vec(),
+            _ => return None,
+        };
+        let namespace = ssh_string(APPROVAL_NAMESPACE.as_bytes());
+        let signed = [MAGIC, &namespace, &ssh_string(b""), &ssh_string(self.hash), &ssh_string(&hashed)].concat();
+        let (_kind, rest) = field(blob)?;
+        let (key, rest) = field(rest)?;
+        let public = PublicKey::of_bytes(key)?;
+        if kind == SSH_ALGORITHM {
+            return (rest.is_empty() && self.added.is_empty()).then_some((public, signed));
+        }
+        let (application, rest) = field(rest)?;
+        let is_touched = self.added.len() == 5 && self.added[0] & TOUCHED != 0;
+        let of_device = [Sha256::digest(application).as_slice(), self.added, Sha256::digest(&signed).as_slice()].concat();
+        (kind == SECURITY_KEY && rest.is_empty() && is_touched).then_some((public, of_device))
+    }
+}
+
+/// Returns the first field of a text, and what is behind it (RFC 4251, section 5).
+fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let body = text.trim().strip_prefix(BEGIN)?.strip_suffix(END)?;
+    STANDARD.decode(body.split_whitespace().collect::<String>()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::signing::Signer;
+
+    /// Returns a signature as a security key makes it, and the key's line.
+    fn of_security_key(message: &[u8], namespace: &str, flags: u8) -> (String, AllowedSigner) {
+        let signer = Signer::of_seed(&[6; 32]);
+        let raw = field(field(&signer.public().ssh_blob()).expect("its kind").1).expect("its bytes").0.to_vec();
+        let blob = [ssh_string(SECURITY_KEY.as_bytes()), ssh_string(&raw), ssh_string(b"ssh:")].concat();
+        let hashed = ssh_string(&Sha512::digest(message));
+        let signed = [MAGIC, &ssh_string(namespace.as_bytes()), &ssh_string(b""), &ssh_string(b"sha512"), &hashed].concat();
+        let added = [&[flags][..], &7_u32.to_be_bytes()].concat();
+        let of_device = [Sha256::digest(b"ssh:").as_slice(), &added, Sha256::digest(&signed).as_slice()].concat();
+        let inner = [ssh_string(SECURITY_KEY.as_bytes()), ssh_string(&signer.sign(&of_device)), added].concat();
+        let all = [
+            MAGIC,
+            &VERSION.to_be_bytes(),
+            &ssh_string(&blob),
+            &ssh_string(namespace.as_bytes()),
+            &ssh_string(b""),
+            &ssh_string(b"sha512"),
+            &ssh_string(&inner),
+        ]
+        .concat();
+        let key = format!("{SECURITY_KEY} {}", STANDARD.encode(blob));
+        (format!("{BEGIN}\n{}\n{END}\n", STANDARD.encode(all)), AllowedSigner { principals: "lead".to_owned(), key })
+    }
+
+    #[test]
+    fn a_security_key_signs_when_it_is_touched_and_for_this_purpose() {
+        let (signature, signer) = of_security_key(b"request", APPROVAL_NAMESPACE, TOUCHED);
+        let signers = [signer];
+        assert_eq!(approving_signer(b"request", &signature, &signers), Some(&signers[0]));
+        assert_eq!(approving_signer(b"another", &signature, &signers), None);
+        assert_eq!(approving_signer(b"request", &signature, &[]), None);
+        let (untouched, _) = of_security_key(b"request", APPROVAL_NAMESPACE, 0);
+        let (elsewhere, _) = of_security_key(b"request", "git", TOUCHED);
+        for refused in [untouched.as_str(), elsewhere.as_str(), "", "-----BEGIN SSH SIGNATURE-----", BEGIN] {
+            assert_eq!(approving_signer(b"request", refused, &signers), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn no_byte_of_a_signature_can_be_another() {
+        let (signature, signer) = of_security_key(b"request", APPROVAL_NAMESPACE, TOUCHED);
+        let (signers, bytes) = ([signer], decode(&signature).expect("it is one"));
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let text = format!("{BEGIN}\n{}\n{END}\n", STANDARD.encode(&changed));
+            // The reserved field is empty and its length stands there; nothing else may differ either.
+            assert_eq!(approving_signer(b"request", &text, &signers), None, "byte {at}");
+            let cut = format!("{BEGIN}\n{}\n{END}\n", STANDARD.encode(&bytes[..at]));
+            assert_eq!(approving_signer(b"request", &cut, &signers), None, "cut at {at}");
+        }
+    }
+}

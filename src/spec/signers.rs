@@ -1,0 +1,125 @@
+//! `allowed_signers`: the keys whose owners may approve, as `ssh-keygen(1)` has them. Pure.
+//!
+//! Only keys whose signatures can be checked here are taken, and only options that are obeyed: a line that means more than is understood
+//! is refused, never half obeyed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::model::AllowedSigner;
+
+/// The namespace of approvals: a signature for another purpose approves nothing, and a key that is for others only is passed over.
+const NAMESPACE: &str = "proctor-approval";
+
+/// The kinds of keys whose signatures can be checked, and how many fields each has.
+const KINDS: &[(&str, usize)] = &[("ssh-ed25519", 2), ("sk-ssh-ed25519@openssh.com", 3)];
+
+/// How the names of kinds of keys begin.
+const KIND_STARTS: &[&str] = &["ssh-", "sk-", "ecdsa-"];
+
+/// So many bytes has an Ed25519 key.
+const KEY_BYTES: usize = 32;
+
+/// Reads the file.
+///
+/// # Errors
+/// The number of the first line that is none, from 1, and why.
+pub(super) fn parse_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
+    let mut signers: Vec<AllowedSigner> = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let signer = parse_line(line).map_err(|why| (number, why))?;
+        signers.extend(signer.filter(|signer| signers.iter().all(|known| known.key != signer.key)));
+    }
+    Ok(signers)
+}
+
+/// Reads one line; none: its key is for other purposes.
+fn parse_line(line: &str) -> Result<Option<AllowedSigner>, String> {
+    let (principals, rest) = line.split_once(char::is_whitespace).ok_or("it names no key")?;
+    let rest = rest.trim_start();
+    let (options, rest) = if KIND_STARTS.iter().any(|start| rest.starts_with(start)) { ("", rest) } else { split_options(rest) };
+    let is_for_us = obey(options)?;
+    let mut words = rest.split_whitespace();
+    let (kind, blob) = (words.next().ok_or("it names no key")?, words.next().ok_or("it holds no key")?);
+    let fields = KINDS.iter().find(|(known, _)| *known == kind).map(|(_, fields)| *fields);
+    let fields = fields.ok_or_else(|| {
+        let known: Vec<String> = KINDS.iter().map(|(known, _)| format!("`{known}`")).collect();
+        format!("signatures of `{kind}` cannot be checked, those of {} can", known.join(" and "))
+    })?;
+    if !is_key(blob, kind, fields) {
+        return Err(format!("it holds no key of the kind `{kind}`"));
+    }
+    Ok(is_for_us.then(|| AllowedSigner { principals: principals.to_owned(), key: format!("{kind} {blob}") }))
+}
+
+/// Splits options off, which may hold quoted white space.
+fn split_options(text: &str) -> (&str, &str) {
+    let mut quoted = false;
+    let end = text.find(|character: char| {
+        quoted ^= character == '"';
+        character.is_whitespace() && !quoted
+    });
+    end.map_or((text, ""), |end| (&text[..end], text[end..].trim_start()))
+}
+
+/// Returns whether a key with these options may approve.
+fn obey(options: &str) -> Result<bool, String> {
+    const REFUSED: &str = "is not obeyed here: give such a key no option but `namespaces`";
+    let Some(option) = Some(options).filter(|options| !options.is_empty()) else { return Ok(true) };
+    let names = option.strip_prefix("namespaces=\"").and_then(|rest| rest.strip_suffix('"'));
+    let names = names.filter(|names| !names.contains('"')).ok_or_else(|| format!("`{option}` {REFUSED}"))?;
+    if names.contains(['*', '?', '!']) {
+        return Err(format!("`{option}` holds a pattern: write the namespaces out, here `{NAMESPACE}`"));
+    }
+    Ok(names.split(',').any(|name| name == NAMESPACE))
+}
+
+/// Returns whether a text is a key of a kind: its name, the key itself, and what else such a key has, each with its length before it.
+fn is_key(blob: &str, kind: &str, fields: usize) -> bool {
+    let Ok(bytes) = STANDARD.decode(blob) else { return false };
+    let (mut rest, mut found) = (bytes.as_slice(), Vec::new());
+    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+        let Some((field, behind)) = behind.split_at_checked(u32::from_be_bytes(*length) as usize) else { return false };
+        found.push(field);
+        rest = behind;
+    }
+    rest.is_empty() && found.len() == fields && found[0] == kind.as_bytes() && found[1].len() == KEY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
+
+    #[test]
+    fn keys_are_read_with_comments_options_and_other_lines_around_them() {
+        let text = format!(
+            "# who may\n\nlead@example.org {KEY} lead's laptop\nother@example.org namespaces=\"git,file\" {}\n\
+             again@example.org namespaces=\"file,proctor-approval\" {KEY}\n",
+            KEY.replace("B1Ea", "B1Eb"),
+        );
+        let signers = parse_signers(&text).expect("they are right");
+        assert_eq!(signers, [AllowedSigner { principals: "lead@example.org".to_owned(), key: KEY.to_owned() }]);
+    }
+
+    #[test]
+    fn a_line_that_means_more_than_is_understood_is_refused_with_its_number() {
+        for (line, expected) in [
+            ("lead", "it names no key"),
+            ("lead ssh-ed25519", "it holds no key"),
+            ("lead ssh-ed25519 AAAA", "it holds no key of the kind"),
+            ("lead ssh-rsa AAAAB3NzaC1yc2E=", "signatures of `ssh-rsa` cannot be checked"),
+            ("lead cert-authority ssh-ed25519 AAAA", "`cert-authority` is not obeyed"),
+            ("lead namespaces=\"git\",valid-before=\"20300101\" ssh-ed25519 AAAA", "is not obeyed"),
+            ("lead namespaces=\"proctor-*\" ssh-ed25519 AAAA", "holds a pattern"),
+        ] {
+            let (number, why) = parse_signers(&format!("# one\n{line}\n")).expect_err(line);
+            assert!(number == 2 && why.contains(expected), "{line}: {why}");
+        }
+    }
+}

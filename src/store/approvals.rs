@@ -1,0 +1,101 @@
+//! The approval that holds for each task: the newest one that counts. Whether one counts is judged by whoever opened the index.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::model::{Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, ProtectedFiles, Sequence, TaskId};
+use crate::store::IndexError;
+use crate::store::tables::Tables;
+use crate::store::words::{from_integer, to_integer, to_json};
+
+/// Says whether a line that approves counts, given the approval of the task that holds so far.
+pub type ApprovalJudge = fn(&ProjectId, &HeldApproval, &LedgerBody) -> bool;
+
+/// What a line approves.
+pub(super) struct Approved<'a> {
+    /// The task.
+    pub(super) task: &'a TaskId,
+    /// Digest of its plan.
+    pub(super) plan_digest: Digest,
+    /// What that asks for.
+    pub(super) terms: &'a PlanTerms,
+    /// The protected files.
+    pub(super) protected: Option<&'a ProtectedFiles>,
+}
+
+/// A row as it is kept: digest, terms, protected files, sequence.
+type Row = (String, String, Option<String>, i64);
+
+impl Tables {
+    /// Returns the approval that holds for a task.
+    pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<HeldApproval>, IndexError> {
+        let row = self.read(|index| read_row(&index.connection, project, task))?;
+        let Some((digest, terms, protected, sequence)) = row else { return Ok(None) };
+        Ok(Some(HeldApproval {
+            sequence: Sequence(from_integer(sequence)),
+            plan_digest: self.reader.word("digest", digest)?,
+            terms: self.reader.json("plan terms", terms)?,
+            protected: protected.map(|text| self.reader.json("protected files", text)).transpose()?,
+        }))
+    }
+}
+
+/// Writes an approval down, if it counts.
+pub(super) fn write_approval(
+    connection: &Connection,
+    project: &ProjectId,
+    line: &LedgerLine,
+    approved: &Approved<'_>,
+    judge: ApprovalJudge,
+) -> rusqlite::Result<()> {
+    let held = read_row(connection, project, approved.task)?.map(to_held).transpose()?;
+    if held.as_ref().is_some_and(|held| !judge(project, held, &line.body)) {
+        return Ok(());
+    }
+    let statement = "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence, protected) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let Approved { task, plan_digest, terms, protected } = approved;
+    // A line that nobody looked at the files for leaves them approved as they were.
+    let protected = protected.or_else(|| held.as_ref()?.protected.as_ref());
+    let (digest, terms, protected) = (plan_digest.hex(), to_json(terms), protected.map(to_json));
+    let sequence = to_integer(line.sequence.0);
+    connection.execute(statement, params![project.as_str(), task.as_str(), digest, terms, sequence, protected]).map(|_| ())
+}
+
+fn read_row(connection: &Connection, project: &ProjectId, task: &TaskId) -> rusqlite::Result<Option<Row>> {
+    let statement = "SELECT plan_digest, terms, protected, sequence FROM approvals WHERE project = ?1 AND task = ?2";
+    let row = connection.query_row(statement, params![project.as_str(), task.as_str()], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    });
+    row.optional()
+}
+
+fn to_held((digest, terms, protected, sequence): Row) -> rusqlite::Result<HeldApproval> {
+    let unreadable =
+        |error: serde_json::Error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));
+    Ok(HeldApproval {
+        sequence: Sequence(from_integer(sequence)),
+        plan_digest: serde_json::from_value(serde_json::Value::String(digest)).map_err(unreadable)?,
+        terms: serde_json::from_str(&terms).map_err(unreadable)?,
+        protected: protected.map(|text| serde_json::from_str(&text)).transpose().map_err(unreadable)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::{TestIndex, approval, project, task};
+
+    #[test]
+    fn the_newest_approval_that_counts_holds() {
+        let mut test = TestIndex::judging(|_, held, body| {
+            let LedgerBody::Approval(record) = body else { return true };
+            record.weakened.is_empty() || held.sequence == Sequence(1)
+        });
+        let held =
+            |test: &TestIndex| test.index.approval(&project("shop-00000001"), &task("T1")).unwrap().map(|held| held.sequence.0);
+        for (weakened, expected) in [(&[][..], 1), (&["a check less"], 2), (&["another"], 2), (&[], 4)] {
+            test.append("shop-00000001", approval("T1", "a", weakened));
+            assert_eq!(held(&test), Some(expected), "{weakened:?}");
+        }
+    }
+}
