@@ -22,6 +22,7 @@
 //! | what it amounts to | [`verdict`] |
 //! | where the task goes next | [`routing`] |
 //! | what a review that comes as free text decides | [`review`] |
+//! | how a brief becomes an issue, with a person at every gate | [`governance`] |
 //! | the file people and agents read | [`report`] |
 //! | keeping it | [`evidence`], indexed by [`store`] |
 //! | what is spoken on the control socket, and to it | [`api`], [`client`] |
@@ -33,7 +34,8 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, condition, routing, review   → model
+//! ignore, condition, routing           → model
+//! review, governance                   → model
 //! config                               → model
 //! tools                                → model
 //! spec                                 → model, config, condition, tools
@@ -58,6 +60,7 @@ pub mod condition;
 pub mod config;
 pub mod daemon;
 pub mod evidence;
+pub mod governance;
 pub mod ignore;
 pub mod model;
 pub mod process;
