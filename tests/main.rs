@@ -23,6 +23,7 @@ mod doctor;
 mod freshness;
 mod full_disk;
 mod fuzzed;
+mod govern;
 mod harness;
 mod house;
 mod isolated_tools;

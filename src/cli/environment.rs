@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crate::cli::error::CommandError;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::run::StepObserver;
+use crate::workflow::PointObserver;
 
 /// What the process was started with.
 #[derive(Clone)]
@@ -124,6 +125,25 @@ impl Environment {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
         Arc::new(move |step| {
             if fatal.as_deref() == Some(step.name()) {
+                crate::process::die();
+            }
+        })
+    }
+
+    /// Returns who is told of the points of a governance workflow: nobody.
+    #[cfg(not(feature = "test-fakes"))]
+    pub(crate) fn workflow_points(&self) -> PointObserver {
+        Box::new(|| {})
+    }
+
+    /// Returns who is told of the points of a governance workflow: a test may want the process to be killed at one, by its number.
+    #[cfg(feature = "test-fakes")]
+    pub(crate) fn workflow_points(&self) -> PointObserver {
+        let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());
+        let passed = std::cell::Cell::new(0);
+        Box::new(move || {
+            passed.set(passed.get() + 1);
+            if fatal == Some(passed.get()) {
                 crate::process::die();
             }
         })

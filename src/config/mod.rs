@@ -6,6 +6,7 @@
 mod actions;
 mod command;
 mod duration;
+mod govern;
 mod keys;
 mod nearest;
 mod paths;
@@ -28,8 +29,8 @@ pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
-    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess, PolicyOverride,
-    PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings, WatchSettings,
-    WatchedTasks,
+    ActionDefaults, ActionSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, HomeAccess,
+    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings,
+    TaskSettings, WatchSettings, WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

@@ -61,8 +61,10 @@ pub struct Consulted {
     pub output_sha256: Digest,
     /// How much.
     pub output_bytes: u64,
-    /// The end of what it complained.
-    pub complaint: String,
+    /// What it complained: a digest alone, since the trail is committed and complaints name paths of a machine.
+    pub complaint_sha256: Digest,
+    /// How much.
+    pub complaint_bytes: u64,
     /// When it was asked.
     pub started: Timestamp,
     /// How long it took.

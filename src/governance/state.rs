@@ -308,6 +308,22 @@ impl State {
         }
     }
 
+    /// Returns the number of the issue, once it is filed.
+    pub fn issue(&self) -> Option<u64> {
+        let filed = match &self.node {
+            Node::File { filing: Filing::Moving(issue) | Filing::Committing(issue) | Filing::Cleaning(issue), .. } => issue,
+            Node::Done { issue } => issue,
+            Node::LoadBrief(_)
+            | Node::Preflight
+            | Node::Sandbox
+            | Node::Draft { .. }
+            | Node::Decide { .. }
+            | Node::Review { .. }
+            | Node::File { .. } => return None,
+        };
+        Some(filed.number)
+    }
+
     /// Returns the node's name in seed 002.
     pub fn node_name(&self) -> &'static str {
         match &self.node {

@@ -14,9 +14,10 @@
 //! # Where to look
 //!
 //! `schema` the tables and their versions · `open` opening, and setting a corrupt file aside · `apply` lines to rows ·
-//! `query` rows to values · `compare` rows with lines · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
+//! `query` rows to values · `compare` rows with lines · `project_match` whose directory this is · `checkpoints` a file of its own: where governance workflows stand · `tree_index` the saved index of a project's tree.
 
 mod apply;
+mod checkpoints;
 mod compare;
 mod error;
 mod file_digests;
@@ -30,6 +31,7 @@ mod words;
 #[cfg(test)]
 mod testing;
 
+pub use checkpoints::{CheckpointError, Checkpoints};
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
 pub use open::{Index, Opened, set_aside};

@@ -60,6 +60,9 @@ impl Step {
             self.keep_consultation(&consulted);
             return Err(Box::new(self.pause(why)));
         }
+        if let Event::StepFailed(why) = event {
+            return Err(Box::new(self.pause(why)));
+        }
         Err(Box::new(self.go_on()))
     }
 

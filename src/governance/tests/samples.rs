@@ -39,7 +39,8 @@ pub(super) fn consulted() -> Consulted {
         pinned_sha256: Digest::of(b"pinned"),
         output_sha256: Digest::of(b"output"),
         output_bytes: 6,
-        complaint: String::new(),
+        complaint_sha256: Digest::of(b""),
+        complaint_bytes: 0,
         started: Timestamp::from_millis(0),
         duration: DurationMs(7),
     }
