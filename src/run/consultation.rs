@@ -18,6 +18,7 @@ use crate::run::environment::{ChildEnvironment, EnvironmentSettings};
 use crate::run::error::RunError;
 use crate::run::isolation;
 use crate::run::perform::not_started;
+use crate::run::progress::Progress;
 use crate::run::request::{Scope, Settings};
 use crate::run::sandbox::SandboxRequest;
 use crate::run::workspace::Workspace;
@@ -34,6 +35,9 @@ const GIT_VARIABLES: &[&str] =
 
 /// The most bytes a tool or a model may print: more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
+
+/// How long a run of the project is waited for before something is written into its ledger.
+const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long stopping a tool may take.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
@@ -134,8 +138,14 @@ impl Workspace {
     ///
     /// # Errors
     /// When the ledger cannot be written.
-    pub fn record_governance(&mut self, scope: &Scope, settings: &Settings, record: GovernanceRecord) -> Result<(), RunError> {
-        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+    pub fn record_governance(
+        &mut self,
+        scope: &Scope,
+        record: GovernanceRecord,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<(), RunError> {
+        // Keeping a file of the trail is a save, and a save starts a run where the project is watched: that is waited for.
+        let lock = self.lock(scope, LEDGER_WAIT, &|| None, show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         self.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))

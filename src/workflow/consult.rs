@@ -63,7 +63,9 @@ impl Workflow<'_> {
             Role::Drafter => &self.settings.drafter.name,
             Role::Reviewer => &self.settings.reviewer.name,
         };
-        let complaint = ended.captured.stderr.text();
+        // A model must not draw on the terminal at which its work is judged.
+        let is_shown = |one: &char| !one.is_control() || *one == '\n';
+        let complaint: String = ended.captured.stderr.text().chars().filter(is_shown).collect();
         let complaint = complaint.trim();
         let from = complaint.len().saturating_sub(SHOWN_COMPLAINT);
         let from = (from..complaint.len()).find(|at| complaint.is_char_boundary(*at)).unwrap_or(complaint.len());

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use crate::governance::{Event, Slug, State};
 use crate::workflow::drive::Workflow;
@@ -10,6 +12,10 @@ use crate::workflow::hands::{ToolEnd, ToolRequest};
 
 /// What a repository's own settings must not do while a copy is made: run anything, or begin to tidy up.
 const QUIET: &[&str] = &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+
+/// How often git is asked again while somebody else has its index, and how long is waited in between.
+const BUSY_ATTEMPTS: u32 = 50;
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 impl Workflow<'_> {
     /// Returns what keeps the repository from being used; none: nothing does.
@@ -87,7 +93,18 @@ impl Workflow<'_> {
         let settings = settings.iter().flat_map(|words| words.iter()).map(|word| (*word).to_owned());
         let argv = ["git".to_owned(), "--literal-pathspecs".to_owned()].into_iter().chain(settings);
         let argv = argv.chain(arguments.iter().cloned()).collect();
-        self.hands.run_tool(&ToolRequest { argv, directory: self.place.root.clone() })
+        let request = ToolRequest { argv, directory: self.place.root.clone() };
+        let mut attempts = 1;
+        loop {
+            let end = self.hands.run_tool(&request)?;
+            // Another workflow, or the person, has the index for a moment.
+            let is_busy = matches!(&end, ToolEnd::Exited { complaint, .. } if complaint.contains("index.lock"));
+            if !is_busy || attempts == BUSY_ATTEMPTS {
+                return Ok(end);
+            }
+            attempts += 1;
+            thread::sleep(BUSY_PAUSE);
+        }
     }
 }
 

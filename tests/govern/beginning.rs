@@ -29,6 +29,7 @@ fn s010_a_brief_that_is_approved_at_once_becomes_an_issue() {
     let records = scene.project.store().ledger();
     let kept = records.iter().filter(|line| line["body"]["kind"] == "governance").count();
     assert!(kept >= 5, "{records:#?}");
+    scene.project.proctor(["verify"]).success();
 }
 
 #[test]
@@ -137,8 +138,10 @@ fn where_nobody_can_be_asked_it_waits_with_3_and_a_pipe_answers_nothing() {
     assert!(output.stderr.contains("nobody is at a terminal") && output.stderr.contains("--resume notes"), "{}", output.stderr);
     assert_eq!((scene.asked("drafter"), scene.asked("reviewer")), (1, 0));
     let mut terminal = scene.resume();
-    say(&mut terminal, SEND, "\u{4}");
-    drop(terminal);
+    terminal.wait_for(SEND, BOUND);
+    terminal.press("\u{4}");
+    let output = ended(terminal, 3);
+    assert!(output.stdout.contains("--resume notes"), "the end of the input answers nothing: {}", output.stdout);
 }
 
 #[test]

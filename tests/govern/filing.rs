@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::govern::scene::{APPROVE, BOUND, RECOVER, Scene, ended, say};
+use crate::govern::scene::{APPROVE, BOUND, RECOVER, SEND, Scene, ended, say};
 
 #[test]
 fn s100_a_label_that_is_missing_is_made_once_also_behind_thirty_others() {
@@ -16,6 +16,18 @@ fn s100_a_label_that_is_missing_is_made_once_also_behind_thirty_others() {
     assert!(scene.got("tracker/calls").contains("--limit 1000"));
     let created = scene.got("tracker/calls").lines().find(|line| line.starts_with("issue create")).expect("a call").to_owned();
     assert!(created.ends_with("--label enhancement --label search"), "{created}");
+}
+
+#[test]
+fn the_repository_that_is_named_is_told_to_the_tracker_each_time() {
+    let scene = Scene::new();
+    let mut terminal = scene.govern(&["--brief", "ideas/notes.md", "--repo", "owner/name"]);
+    say(&mut terminal, SEND, "S");
+    say(&mut terminal, APPROVE, "A");
+    ended(terminal, 0);
+    let calls = scene.got("tracker/calls");
+    let without: Vec<&str> = calls.lines().filter(|line| !line.contains("--repo owner/name")).collect();
+    assert_eq!(without, ["auth status"]);
 }
 
 #[test]

@@ -56,6 +56,21 @@ fn a_model_reaches_neither_the_tracker_nor_its_tokens_nor_anything_outside_of_it
 }
 
 #[test]
+fn where_namespaces_cannot_be_had_the_trail_says_so_and_landlock_keeps_tokens_and_files() {
+    let Some(project) = Project::outside_of_temporary_directories() else { return };
+    let scene = Scene::of(project);
+    let root = scene.project.path().to_string_lossy().into_owned();
+    fs::create_dir_all(scene.project.root().join("home/.config/gh")).expect("made");
+    fs::write(scene.project.root().join("home/.config/gh/hosts.yml"), "oauth_token: secret\n").expect("made");
+    scene.put("models/drafter/hook", &CURIOUS.replace("ROOT", &root).replace("OUTSIDE", "echo wrote"));
+    let invocation = scene.project.proctor(["govern", "--brief", "ideas/notes.md"]).env("PROCTOR_TEST_ISOLATION", "landlock");
+    let mut terminal = invocation.at_terminal();
+    terminal.wait_for(SEND, BOUND);
+    assert_eq!(scene.got("models/drafter/found"), "");
+    assert_eq!(scene.json("active/notes/002-consultation.json")["isolation"], "landlock");
+}
+
+#[test]
 fn a_model_that_fails_leaves_the_workflow_where_it_is_with_how_it_ended() {
     let scene = Scene::new();
     scene.put("models/reviewer/hook", "echo 'quota exhausted' >&2; exit 7\n");

@@ -16,7 +16,7 @@ use crate::evidence::{Store, find_git_place};
 use crate::governance::{Ending, Limits, PauseReason, Slug, slug_of};
 use crate::model::{Action, ActionEnd, CommandExit, Ended, GovernanceRecord, Prompt, Review};
 use crate::process::{Control, ControlError, ControlHandle, resolve_program, run_at_terminal};
-use crate::run::{ModelRequest, OwnToolRequest, RunError, Scope, Settings, Workspace};
+use crate::run::{ModelRequest, OwnToolRequest, Progress, RunError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
     Beginning, Hands, ModelSettings, Person, Place, Refusal, Role, ToolEnd, ToolRequest, Workflow, WorkflowError,
@@ -219,7 +219,11 @@ impl Hands for RunHands<'_> {
     }
 
     fn record(&mut self, record: GovernanceRecord) -> Result<(), WorkflowError> {
-        let recorded = self.workspace.record_governance(&self.scope, &self.settings, record);
+        let recorded = self.workspace.record_governance(&self.scope, record, &mut |progress| {
+            if matches!(progress, Progress::WaitingForLock { .. }) {
+                render::note("waiting for a run of this project to end …");
+            }
+        });
         recorded.map_err(|error| failed("write the ledger", error))
     }
 }
