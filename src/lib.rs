@@ -22,6 +22,7 @@
 //! | what it amounts to | [`verdict`] |
 //! | where the task goes next | [`routing`] |
 //! | what a review that comes as free text decides | [`review`] |
+//! | how a brief becomes an issue, with a person at every gate | [`governance`], carried out by [`workflow`] |
 //! | the file people and agents read | [`report`] |
 //! | keeping it | [`evidence`], indexed by [`store`] |
 //! | what is spoken on the control socket, and to it | [`api`], [`client`] |
@@ -33,7 +34,8 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, condition, routing, review   → model
+//! ignore, condition, routing           → model
+//! review, governance                   → model
 //! config                               → model
 //! tools                                → model
 //! spec                                 → model, config, condition, tools
@@ -44,7 +46,8 @@
 //! process, store                       → model
 //! evidence                             → model, report
 //! run                                  → model, ignore, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store
-//! daemon                               → everything but cli, client
+//! workflow                             → model, governance, review, process, evidence, store
+//! daemon                               → everything but cli, client, workflow
 //! client                               → model, api
 //! cli                                  → everything
 //! ```
@@ -58,6 +61,7 @@ pub mod condition;
 pub mod config;
 pub mod daemon;
 pub mod evidence;
+pub mod governance;
 pub mod ignore;
 pub mod model;
 pub mod process;
@@ -71,3 +75,4 @@ pub mod tools;
 pub mod tree;
 pub mod verdict;
 pub mod watch;
+pub mod workflow;

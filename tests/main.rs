@@ -25,6 +25,7 @@ mod faults;
 mod freshness;
 mod full_disk;
 mod fuzzed;
+mod govern;
 mod harness;
 mod house;
 mod isolated_tools;

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
+use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Plan(PlanOptions),
     Approve(ApproveOptions),
     Review(ReviewOptions),
+    Govern(GovernOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -378,6 +380,7 @@ impl Command {
             | Self::Api(_)
             | Self::Schema(_)
             | Self::Approve(_)
+            | Self::Govern(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

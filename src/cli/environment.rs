@@ -10,6 +10,7 @@ use crate::cli::error::CommandError;
 use crate::evidence::Mishaps;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::run::StepObserver;
+use crate::workflow::PointObserver;
 
 /// What the process was started with.
 #[derive(Clone)]
@@ -147,6 +148,25 @@ impl Environment {
         Arc::new(move |step| {
             Mishaps::pass_step(step);
             if fatal.as_deref() == Some(step.name()) {
+                crate::process::die();
+            }
+        })
+    }
+
+    /// Returns who is told of the points of a governance workflow: nobody.
+    #[cfg(not(feature = "test-fakes"))]
+    pub(crate) fn workflow_points(&self) -> PointObserver {
+        Box::new(|| {})
+    }
+
+    /// Returns who is told of the points of a governance workflow: a test may want the process to be killed at one, by its number.
+    #[cfg(feature = "test-fakes")]
+    pub(crate) fn workflow_points(&self) -> PointObserver {
+        let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());
+        let passed = std::cell::Cell::new(0);
+        Box::new(move || {
+            passed.set(passed.get() + 1);
+            if fatal == Some(passed.get()) {
                 crate::process::die();
             }
         })

@@ -12,6 +12,7 @@ mod env_file;
 mod environment;
 mod error;
 mod evidence_arguments;
+mod govern_arguments;
 mod installation;
 mod live_line;
 mod logging;
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
     match arguments.command {
         Command::Review(options) => commands::review::execute(&options, environment),
+        Command::Govern(options) => commands::govern::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),
         Command::Watch(options) => commands::watch::execute(&options, environment),
         Command::Init(options) => commands::init::execute(&options, environment),

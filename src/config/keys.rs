@@ -43,6 +43,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "routing",
             "policy",
             "approval",
+            "govern",
         ],
     },
     KnownTable { name: "project", keys: &["name"] },
@@ -148,6 +149,12 @@ pub(super) const TABLES: &[KnownTable] = &[
     KnownTable { name: "policy.prettier", keys: POLICY_KEYS },
     KnownTable { name: "policy.compile", keys: POLICY_KEYS },
     KnownTable { name: "policy.tsc", keys: &["enabled", "block_on"] },
+    KnownTable {
+        name: "govern",
+        keys: &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"],
+    },
+    KnownTable { name: "govern.drafter", keys: MODEL_KEYS },
+    KnownTable { name: "govern.reviewer", keys: MODEL_KEYS },
 ];
 
 const POLICY_TABLES: &[&str] =
@@ -155,6 +162,8 @@ const POLICY_TABLES: &[&str] =
 
 const POLICY_KEYS: &[&str] =
     &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
+
+const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", "writable", "timeout"];
 
 const LINTERS_ONLY: Option<&str> = Some("is a setting of linters: tsc reports errors only and has no rules by name");
 const USE_BLOCK_ON: Option<&str> = Some("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for tsc");

@@ -7,6 +7,7 @@ mod actions;
 mod approval;
 mod command;
 mod duration;
+mod govern;
 mod keys;
 mod nearest;
 mod paths;
@@ -29,8 +30,8 @@ pub use policy::strategy_word;
 pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
-    ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, HomeAccess,
-    PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings, TaskSettings,
-    WatchSettings, WatchedTasks,
+    ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings,
+    GovernSettings, HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings,
+    SandboxMode, SandboxSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
 pub use shell::{Construct, masking_pattern, shell_construct};

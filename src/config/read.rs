@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::approval::read_approval;
 use crate::config::duration::duration_text;
+use crate::config::govern::read_govern;
 use crate::config::paths::{ignore_pattern, link_name, task_list};
 use crate::config::policy::read_policy;
 use crate::config::problem::Problem;
@@ -91,6 +92,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         routing: read_routing(top, document),
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
+        govern: read_govern(&top.table(document, "govern"), document),
     };
     check_names(document, configuration.actions());
     configuration

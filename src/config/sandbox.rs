@@ -33,7 +33,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
 }
 
 /// Reads a path: relative to the project, absolute, or below HOME.
-fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     move |value| {
         let path = filled_text(example)(value)?;
         if path.starts_with('$') {
@@ -47,7 +47,7 @@ fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<Stri
 }
 
 /// Reads a path that does not depend on the project.
-fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     move |value| {
         let path = place(example)(value)?;
         if path.starts_with(['/', '~']) {

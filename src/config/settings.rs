@@ -42,6 +42,8 @@ pub struct Configuration {
     pub routing: RoutingSettings,
     /// `[policy]`.
     pub policy: PolicySettings,
+    /// `[govern]`.
+    pub govern: GovernSettings,
     /// `[approval]`.
     pub approval: ApprovalSettings,
 }
@@ -257,6 +259,46 @@ pub struct SandboxSettings {
     pub memory: Option<ByteSize>,
     /// The most processes and threads an action may have at a time; none: as many as the user may.
     pub processes: Option<u32>,
+}
+
+/// `[govern]`: the governance workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GovernSettings {
+    /// The editor: program and arguments, the files follow.
+    pub editor: Vec<String>,
+    /// The tracker's command line.
+    pub tracker: Vec<String>,
+    /// Where issues are filed; none: where the tracker's command line says.
+    pub repo: Option<String>,
+    /// The directory of the trails, relative to the project.
+    pub trail: String,
+    /// Drafts that a person sees before being asked whether to go on.
+    pub max_iterations: u32,
+    /// Refusals of the tracker, likewise.
+    pub max_attempts: u32,
+    /// How long one call of the tracker or of git may take.
+    pub tool_timeout: Duration,
+    /// Who drafts.
+    pub drafter: ModelSettings,
+    /// Who reviews.
+    pub reviewer: ModelSettings,
+}
+
+/// `[govern.drafter]` and `[govern.reviewer]`: a model's command, and what it is let have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSettings {
+    /// What people read.
+    pub name: String,
+    /// Program and arguments; none: not said.
+    pub command: Option<Vec<String>>,
+    /// Names of variables that are passed on.
+    pub pass_environment: Vec<String>,
+    /// Credentials that stay visible: absolute, or below HOME.
+    pub visible: Vec<String>,
+    /// Paths that may be written to, beside its own copy of the project.
+    pub writable: Vec<String>,
+    /// How long one answer may take.
+    pub timeout: Duration,
 }
 
 /// Whether actions are isolated.

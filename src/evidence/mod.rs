@@ -15,7 +15,7 @@
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
-//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `history` reading back · `find` and `export` · `retention` what is removed · `verification` whether it is what
+//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `trail` and `workflow_lock` what a governance workflow keeps in the project · `history` reading back · `find` and `export` · `retention` what is removed · `verification` whether it is what
 //! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere · `changes` every operation that changes something on disk, `mishap` what a test lets go wrong there.
 
 mod anchor;
@@ -56,8 +56,10 @@ mod seal;
 mod signing;
 mod slot;
 mod store;
+mod trail;
 mod transparency;
 mod verification;
+mod workflow_lock;
 
 #[cfg(test)]
 mod testing;
@@ -102,6 +104,7 @@ pub use seal::{SealedRun, Sealing, drop_superseded, seal};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Queue, Slot};
 pub use store::Store;
+pub use trail::{TrailDirectory, TrailError};
 pub use transparency::{
     Checkpoint, CheckpointError, LedgerLog, LogDirectoryError, LogProof, Progress, ProofError, SignedCheckpoint, read_log,
     verifier_key, write_log_directory,
@@ -109,3 +112,4 @@ pub use transparency::{
 pub use verification::{
     Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, verify_directory, verify_keys, verify_project,
 };
+pub use workflow_lock::WorkflowLock;

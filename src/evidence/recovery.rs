@@ -119,7 +119,8 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             | LedgerBody::Retest(_)
             | LedgerBody::Approval(_)
             | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_) => {}
+            | LedgerBody::Violation(_)
+            | LedgerBody::Governance(_) => {}
         }
     }
     Ok(committed)

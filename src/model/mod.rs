@@ -13,6 +13,7 @@ mod evidence;
 mod exit_code;
 mod finding;
 mod freshness;
+mod governance;
 mod ids;
 mod isolation;
 mod ledger;
@@ -61,6 +62,7 @@ pub use freshness::{
     Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
     TaskStanding, WaitStep, compute_freshness,
 };
+pub use governance::GovernanceRecord;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{

@@ -25,6 +25,8 @@ pub mod clock;
 mod confine;
 mod control;
 mod excerpt;
+#[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
+mod foreground;
 mod frames;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
 mod group;
@@ -54,6 +56,7 @@ pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use confine::restricts_sockets_and_signals;
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle};
+pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
 pub use group::die;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};

@@ -188,7 +188,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Approval(_)
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_) => used,
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Governance(_) => used,
     }
 }
 

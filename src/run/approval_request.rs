@@ -84,7 +84,8 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
         | LedgerBody::Retest(_)
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_) => return None,
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Governance(_) => return None,
     };
     Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
@@ -118,7 +119,8 @@ fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Opt
         | LedgerBody::Retest(_)
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_) => None,
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Governance(_) => None,
     }
 }
 

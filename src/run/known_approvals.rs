@@ -41,7 +41,8 @@ impl KnownApprovals {
             | LedgerBody::Retest(_)
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_) => {
+            | LedgerBody::Pruned(_)
+            | LedgerBody::Governance(_) => {
                 for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
                     known.next = Sequence(line.sequence.0 + 1);
                 }

@@ -11,7 +11,7 @@
 //! `debt` writes the debt file;
 //! `refuse` is the run of a specification that has errors; `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
 //! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
-//! `agent` are the other writers of the ledger; `task_list` keeps `tasks.md`, and
+//! `agent` are the other writers of the ledger; `consultation` asks models and a person's own tools for `workflow/`; `task_list` keeps `tasks.md`, and
 //! `proposal` compares a proposed specification with the one there is.
 
 mod agent;
@@ -20,6 +20,7 @@ mod approval_request;
 mod archive;
 mod carry_out;
 mod conclude;
+mod consultation;
 mod criteria_facts;
 mod cycle;
 mod debt;
@@ -77,6 +78,7 @@ pub use agent::{Completion, GrantedRetest, RetestRefusal};
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
+pub use consultation::{ModelRequest, OwnToolRequest};
 pub use cycle::{Attendance, CycleChange};
 pub use dependency::{UnmetDependency, WhyUnmet};
 pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};

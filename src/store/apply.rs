@@ -107,6 +107,8 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
         // Counted from the ledger itself, which is seldom asked for it.
         LedgerBody::Retest(_) => Ok(()),
+        // A checkpoint says where a workflow stands; the ledger says what it has kept.
+        LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),

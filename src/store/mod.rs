@@ -14,10 +14,11 @@
 //! # Where to look
 //!
 //! `schema` the tables and their versions · `tables` opening the file, and setting a damaged one aside · `index` what everybody uses, which mends itself · `apply` lines to rows ·
-//! `query` rows to values · `approvals` the plan that is approved · `compare` rows with lines · `project_match` whose directory this is · `tree_index` the saved index of a project's tree.
+//! `query` rows to values · `approvals` the plan that is approved · `compare` rows with lines · `project_match` whose directory this is · `checkpoints` a file of its own: where governance workflows stand · `tree_index` the saved index of a project's tree.
 
 mod apply;
 mod approvals;
+mod checkpoints;
 mod compare;
 mod error;
 mod file_digests;
@@ -33,6 +34,7 @@ mod words;
 mod testing;
 
 pub use approvals::ApprovalJudge;
+pub use checkpoints::{CheckpointError, Checkpoints};
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
 pub use index::{EveryLine, Index, Mending, Opened};

@@ -171,7 +171,7 @@ pub(super) fn real_place(path: &Path) -> PathBuf {
 
 /// Creates the file for the user alone, where it is missing, since SQLite would give it the mask's mode. Returns whether it
 /// did.
-fn create_private(path: &Path) -> Result<bool, IndexError> {
+pub(super) fn create_private(path: &Path) -> Result<bool, IndexError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),

@@ -87,6 +87,26 @@ impl<'project> Terminal<'project> {
         }
     }
 
+    /// Waits until one of these texts is drawn after what was waited for before, and returns which; none: the command ended before.
+    pub(crate) fn draws_one_of(&mut self, texts: &[&str]) -> Option<usize> {
+        let deadline = Instant::now() + END_BOUND;
+        loop {
+            let fresh = &self.drawn[self.taken..];
+            let place = |text: &&str| fresh.windows(text.len()).position(|window| window == text.as_bytes());
+            let first = texts.iter().enumerate().filter_map(|(which, text)| Some((place(text)?, which))).min();
+            if let Some((at, which)) = first {
+                self.taken += at + texts[which].len();
+                return Some(which);
+            }
+            assert!(Instant::now() < deadline, "waited {END_BOUND:?} for one of {texts:?} or an end; so far:\n{}", self.text());
+            match self.pieces.recv_timeout(Duration::from_millis(20)) {
+                Ok(piece) => self.drawn.extend(piece),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
     /// Sends a signal to the command alone.
     #[track_caller]
     pub(crate) fn signal(&mut self, signal: Signal) {

@@ -10,6 +10,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod init;
 pub(crate) mod key;

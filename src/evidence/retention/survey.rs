@@ -47,7 +47,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             | LedgerBody::Retest(_)
             | LedgerBody::Approval(_)
             | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_) => {}
+            | LedgerBody::Violation(_)
+            | LedgerBody::Governance(_) => {}
         }
     }
     let awaited: BTreeSet<RunId> = states.into_values().filter_map(|state| state.paused.map(|pause| pause.run_id)).collect();

@@ -77,6 +77,7 @@ fn read_exported_line(
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
         | LedgerBody::Pruned(_)
+        | LedgerBody::Governance(_)
         | LedgerBody::Retest(_) => {
             faults.push(Fault::of(FaultKind::LineUnreadable, EXPORTED_LEDGER, "it is about something else than a run"));
             Ok(None)

@@ -111,6 +111,7 @@ fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mu
             | LedgerBody::Approval(_)
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
+            | LedgerBody::Governance(_)
             | LedgerBody::Retest(_) => continue,
         };
         if let Some(first) = runs.insert(run, line.sequence) {

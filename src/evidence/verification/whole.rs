@@ -168,6 +168,7 @@ impl<'a> Named<'a> {
                 | LedgerBody::Approval(_)
                 | LedgerBody::TaskList(_)
                 | LedgerBody::Violation(_)
+                | LedgerBody::Governance(_)
                 | LedgerBody::Retest(_) => {}
             }
         }

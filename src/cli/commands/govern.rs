@@ -1,0 +1,287 @@
+//! `proctor govern`: the governance workflow at a terminal.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::cli::commands::opening::{self, Opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::govern_arguments::GovernOptions;
+use crate::cli::render;
+use crate::cli::setup::{self, Loaded};
+use crate::cli::terminal;
+use crate::config::{Configuration, GovernSettings};
+use crate::evidence::{Store, find_git_place};
+use crate::governance::{Ending, Limits, PauseReason, Slug, slug_of};
+use crate::model::{Action, ActionEnd, CommandExit, Ended, GovernanceRecord, Prompt, Review};
+use crate::process::{Control, ControlError, ControlHandle, resolve_program, run_at_terminal};
+use crate::run::{ModelRequest, OwnToolRequest, Progress, RunError, Scope, Settings, Workspace};
+use crate::spec;
+use crate::workflow::{
+    Beginning, Hands, ModelSettings, Person, Place, Refusal, Role, ToolEnd, ToolRequest, Workflow, WorkflowError,
+    WorkflowSettings,
+};
+
+/// The editor of VS Code, whose absence has words of its own (N1 step 1).
+const VS_CODE: &str = "code";
+const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
+
+/// What the tracker's command line is told, so that it asks nothing and prints nothing but what it was asked for.
+const TRACKER_ENVIRONMENT: &[(&str, &str)] =
+    &[("GH_PROMPT_DISABLED", "1"), ("GH_NO_UPDATE_NOTIFIER", "1"), ("NO_COLOR", "1"), ("GH_PAGER", "cat"), ("LC_ALL", "C.UTF-8")];
+
+/// Carries the command out.
+pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
+    let root = setup::project_root(environment, &options.project)?;
+    let (configuration, _) = setup::configuration(&root)?;
+    let settings = workflow_settings(&configuration.govern, options.repo.clone())?;
+    let beginning = beginning(options, environment)?;
+    let git = find_git_place(&root).ok_or_else(|| {
+        CommandError::new(CommandExit::CodeNeedsWork, format!("`{}` is in no git repository", root.display())).hint(
+            "the trail of a workflow is committed, and models get a copy of the last commit: `git init`, then commit something",
+        )
+    })?;
+    let actions = [&settings.drafter, &settings.reviewer].map(|model| model_action(model, &configuration, &root));
+    let [drafter, reviewer] = actions;
+    let loaded = Loaded { root: root.clone(), plan: plan(&settings.drafter, &configuration, &root)?, configuration };
+    let Opening { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
+    let place = Place { store, project: scope.project.clone(), root, git };
+    let (control, _handle) = Control::new().map_err(|error: ControlError| CommandError::of(CommandExit::OwnFault, &error))?;
+    let mut hands = RunHands {
+        workspace,
+        scope,
+        settings: run_settings,
+        govern: &loaded.configuration.govern,
+        drafter: drafter?,
+        reviewer: reviewer?,
+        tracker: settings.tracker.first().cloned().unwrap_or_default(),
+        control,
+        _handle,
+    };
+    let mut person = AtTerminal { editor: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
+    let user = environment.asker().uid;
+    let carried = Workflow::open(&settings, &place, (&mut hands, &mut person), user)
+        .and_then(|workflow| workflow.observed_by(environment.workflow_points()).carry_out(beginning));
+    let (ending, slug) = carried.map_err(|error| CommandError::of(error.exit(), &error).hint(error.hint()))?;
+    show(&ending, &slug, &settings)
+}
+
+fn beginning(options: &GovernOptions, environment: &Environment) -> Result<Beginning, CommandError> {
+    let Some(resumed) = &options.resume else {
+        let brief = options.brief.as_deref().unwrap_or(Path::new(""));
+        return Ok(Beginning::Brief(environment.absolute(brief)));
+    };
+    let named = Slug::try_from(resumed.clone()).or_else(|_| {
+        let file = Path::new(resumed).file_name().map(|name| name.to_string_lossy().into_owned());
+        slug_of(&file.unwrap_or_default())
+    });
+    named.map(Beginning::Resume).map_err(|error| {
+        CommandError::of(CommandExit::Usage, &error)
+            .hint("name the workflow as its directory in `docs/audit/active` is called, or its brief")
+    })
+}
+
+fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<WorkflowSettings, CommandError> {
+    let model = |key: &str, settings: &crate::config::ModelSettings| match &settings.command {
+        Some(command) => Ok(ModelSettings { name: settings.name.clone(), command: command.clone() }),
+        None => Err(CommandError::new(CommandExit::SpecificationWrong, format!("no {key} is configured")).hint(format!(
+            "write `[govern.{key}]` with a `command` into proctor.toml: a program that reads a prompt and prints its answer"
+        ))),
+    };
+    Ok(WorkflowSettings {
+        editor: govern.editor.clone(),
+        tracker: govern.tracker.clone(),
+        repo: repo.or_else(|| govern.repo.clone()),
+        trail: govern.trail.clone(),
+        limits: Limits { iterations: govern.max_iterations, attempts: govern.max_attempts },
+        drafter: model("drafter", &govern.drafter)?,
+        reviewer: model("reviewer", &govern.reviewer)?,
+    })
+}
+
+fn plan(model: &ModelSettings, configuration: &Configuration, root: &Path) -> Result<crate::model::Plan, CommandError> {
+    let review = Review { prompt: Prompt::Nothing, accept_split_emphasis: false };
+    spec::plan_review(&model.command, review, configuration, &setup::directory_name(root))
+        .map_err(|problems| setup::of_problems(&problems))
+}
+
+fn model_action(model: &ModelSettings, configuration: &Configuration, root: &Path) -> Result<Action, CommandError> {
+    let mut steps = plan(model, configuration, root)?.steps;
+    Ok(Action { name: model.name.clone(), ..steps.remove(0) })
+}
+
+/// Where a shell would look for the editor.
+fn search_path(environment: &Environment) -> OsString {
+    environment.variable("PATH").map(OsString::from).unwrap_or_default()
+}
+
+fn show(ending: &Ending, slug: &Slug, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
+    let again = || format!("go on with `proctor govern --resume {slug}`");
+    let trail = || format!("{}/active/{slug}", settings.trail);
+    let (exit, line) = match ending {
+        Ending::Filed(issue) => {
+            render::line(&format!("Issue #{} filed", issue.number));
+            (CommandExit::Proceed, issue.url.clone())
+        }
+        Ending::NotBegun => (CommandExit::Proceed, "Nothing was begun.".to_owned()),
+        Ending::Resume => (CommandExit::OwnFault, again()),
+        Ending::Refused(why) => {
+            return Err(CommandError::new(CommandExit::CodeNeedsWork, why).hint("mend that, then begin again"));
+        }
+        Ending::Aborted => {
+            let message = format!("the issue was not filed; its trail stays in `{}`", trail());
+            return Err(CommandError::new(CommandExit::CodeNeedsWork, message).hint(again()));
+        }
+        Ending::Paused(PauseReason::Nobody) => {
+            let message = "a gate waits for a person, and nobody is at a terminal";
+            return Err(CommandError::new(CommandExit::PersonNeeded, message).hint(again()));
+        }
+        Ending::Paused(PauseReason::Manual) => {
+            render::line(&format!("Manual mode: the trail is in {}", trail()));
+            (CommandExit::PersonNeeded, again())
+        }
+        Ending::Paused(PauseReason::Failed(why)) => {
+            return Err(CommandError::new(CommandExit::PersonNeeded, why).hint(format!("nothing is lost; {}", again())));
+        }
+    };
+    render::line(&line);
+    Ok(exit)
+}
+
+/// Starts programs and writes the ledger by means of `run/`.
+struct RunHands<'a> {
+    workspace: Workspace,
+    scope: Scope,
+    settings: Settings,
+    govern: &'a GovernSettings,
+    drafter: Action,
+    reviewer: Action,
+    tracker: String,
+    control: Control,
+    /// A control whose last handle is gone would be asked to stop.
+    _handle: ControlHandle,
+}
+
+impl Hands for RunHands<'_> {
+    fn consult(
+        &mut self,
+        role: Role,
+        prompt: &[u8],
+        copy: &Path,
+        directory: &Path,
+        hidden: &[PathBuf],
+    ) -> Result<Ended, WorkflowError> {
+        let (action, model) = match role {
+            Role::Drafter => (&self.drafter, &self.govern.drafter),
+            Role::Reviewer => (&self.reviewer, &self.govern.reviewer),
+        };
+        let action = Action { timeout: model.timeout, ..action.clone() };
+        let request = ModelRequest {
+            action: &action,
+            prompt,
+            copy,
+            directory,
+            hidden,
+            tracker: &self.tracker,
+            pass_environment: &model.pass_environment,
+            visible: &model.visible,
+            writable: &model.writable,
+            settings: &self.settings,
+            control: &self.control,
+        };
+        self.workspace.consult(&request).map_err(|error| failed("ask a model", error))
+    }
+
+    fn run_tool(&mut self, tool: &ToolRequest) -> Result<ToolEnd, WorkflowError> {
+        let request = OwnToolRequest {
+            argv: &tool.argv,
+            directory: &tool.directory,
+            environment: TRACKER_ENVIRONMENT,
+            timeout: self.govern.tool_timeout,
+            control: &self.control,
+        };
+        let ended = self.workspace.run_own_tool(&request).map_err(|error| failed("run a tool", error))?;
+        Ok(match &ended.end {
+            ActionEnd::Exited { code } => {
+                ToolEnd::Exited { code: *code, output: ended.captured.stdout.text(), complaint: ended.captured.stderr.text() }
+            }
+            ActionEnd::NotStarted(_) => {
+                ToolEnd::Failed(format!("`{}` cannot be started", tool.argv.first().map(String::as_str).unwrap_or_default()))
+            }
+            ActionEnd::TimedOut { .. } => ToolEnd::Failed("it took longer than `tool_timeout`".to_owned()),
+            ActionEnd::Signalled { signal } => ToolEnd::Failed(format!("signal {signal} ended it")),
+            ActionEnd::Stopped { .. } => ToolEnd::Failed("it was stopped".to_owned()),
+            ActionEnd::Lost { why } => ToolEnd::Failed(format!("how it ended is not known: {why}")),
+        })
+    }
+
+    fn record(&mut self, record: GovernanceRecord) -> Result<(), WorkflowError> {
+        let recorded = self.workspace.record_governance(&self.scope, record, &mut |progress| {
+            if matches!(progress, Progress::WaitingForLock { .. }) {
+                render::note("waiting for a run of this project to end …");
+            }
+        });
+        recorded.map_err(|error| failed("write the ledger", error))
+    }
+}
+
+fn failed(what: &'static str, error: RunError) -> WorkflowError {
+    let source: Box<dyn Error + Send + Sync> = Box::new(error);
+    WorkflowError::Hands { what, source }
+}
+
+/// The person at this process's terminal. Where there is none, nobody answers.
+struct AtTerminal {
+    editor: Vec<String>,
+    root: PathBuf,
+    path: OsString,
+}
+
+impl AtTerminal {
+    fn program(&self) -> Result<PathBuf, Refusal> {
+        let name = self.editor.first().map(String::as_str).unwrap_or_default();
+        resolve_program(name, &self.root, &self.path).map_err(|_| {
+            Refusal(match name {
+                VS_CODE => NO_VS_CODE.to_owned(),
+                other => format!("the editor `{other}` was not found; `editor` of `[govern]` in proctor.toml names it"),
+            })
+        })
+    }
+}
+
+impl Person for AtTerminal {
+    fn show(&mut self, line: &str) {
+        render::line(line);
+    }
+
+    fn ask(&mut self, prompt: &str) -> Option<String> {
+        // A line from a file or a pipe is nobody's answer.
+        if !terminal::is_input_terminal() {
+            return None;
+        }
+        render::prompt(&format!("{prompt} "));
+        terminal::read_line()
+    }
+
+    fn find_editor(&mut self) -> Result<(), Refusal> {
+        self.program().map(drop)
+    }
+
+    fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), Refusal> {
+        if !terminal::is_input_terminal() {
+            return Err(Refusal(format!("the draft of '{slug}' waits for a person, and nobody is at a terminal")));
+        }
+        let program = self.program()?;
+        let own = self.editor.iter().skip(1).cloned();
+        let arguments: Vec<String> = own.chain(files.iter().map(|file| file.to_string_lossy().into_owned())).collect();
+        let status = run_at_terminal(&program, &arguments, &self.root);
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(Refusal(format!("the editor `{}` ended with {status}", self.editor.join(" ")))),
+            Err(error) => Err(Refusal(format!("the editor `{}` cannot be started: {error}", self.editor.join(" ")))),
+        }
+    }
+}

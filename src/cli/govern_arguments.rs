@@ -1,0 +1,40 @@
+//! The arguments of `govern`. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Make a filed issue of a brief, with your word at every gate
+///
+/// A drafter writes the issue, you read and edit it, a reviewer reviews it, you read and edit that, and what you approve is filed by the
+/// tracker's command line. Nothing a model wrote reaches another model or the tracker without your answer: there is no flag, variable or
+/// default that gives one, and where nobody can be asked the workflow pauses. Commands are set in `[govern]` of proctor.toml (`proctor init
+/// --print`); a drafter reads its prompt on standard input and prints a draft, a reviewer likewise prints a review with a line `APPROVE` or
+/// `BLOCK`. Both are kept apart from the tracker, its tokens, each other and everything outside of their own copy of the last commit.
+///
+/// What happens is kept in `docs/audit/active/SLUG`, and moved to `docs/audit/done/ISSUE-SLUG` and committed once the issue is filed. Where
+/// it stands is written down after every step: go on with `--resume`, also after a crash.
+///
+/// Exit codes: 0 filed, or ended by you at the first question; 1 it cannot begin, or you gave up filing; 3 it waits; 4 no drafter or reviewer
+/// is configured.
+///
+/// Examples:
+///   proctor govern --brief ideas/saved-searches.md
+///   proctor govern --brief ideas/saved-searches.md --repo owner/name
+///   proctor govern --resume saved-searches
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct GovernOptions {
+    /// The brief: what you want, in your words
+    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) brief: Option<PathBuf>,
+    /// Go on with this workflow: its name, or its brief
+    #[arg(long, value_name = "SLUG", conflicts_with = "brief")]
+    pub(crate) resume: Option<String>,
+    /// Where the issue is filed; without it `repo` of `[govern]`, or what the tracker's command line finds
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repo: Option<String>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+}
