@@ -70,6 +70,11 @@ pub(super) fn create_plain_file(path: &Path) -> Result<File, EvidenceError> {
     })
 }
 
+/// Creates a file outside the store that must not exist yet, with a mode of which the user's mask is taken.
+pub(super) fn create_open_file(path: &Path, mode: u32) -> Result<File, EvidenceError> {
+    change(FileOperation::Create, path, || OpenOptions::new().write(true).create_new(true).mode(mode).open(path))
+}
+
 /// Opens a file of ours that stays for reading and writing; one that is missing is created. A link in its place is refused.
 pub(super) fn open_lasting(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Open, path, || {
@@ -150,6 +155,11 @@ pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), Evidenc
     write_all(&mut file, &new, bytes)?;
     sync_file(&file, &new)?;
     rename(&new, path)
+}
+
+/// Removes a directory with everything in it; one that is not there is gone.
+pub(super) fn remove_everything(path: &Path) -> Result<(), EvidenceError> {
+    if_there(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
 }
 
 /// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.

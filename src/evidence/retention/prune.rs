@@ -1,8 +1,7 @@
 //! Removing runs: the ledger's line is on disk before anything of what it names is gone.
 
-use crate::evidence::error::failed;
-use crate::evidence::files::if_there;
-use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun};
+use crate::evidence::changes::remove_everything;
+use crate::evidence::{EvidenceError, Ledger, ProjectLock, StoredRun};
 use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, Timestamp};
 
 /// A line of the ledger names so many at most; the longest such line is far below what a reader takes.
@@ -43,7 +42,7 @@ pub fn finish_pruning(lock: &ProjectLock, unfinished: &[StoredRun]) -> Result<()
 }
 
 fn remove(_held: &ProjectLock, directory: &std::path::Path) -> Result<(), EvidenceError> {
-    if_there(std::fs::remove_dir_all(directory).map_err(failed(FileOperation::Remove, directory))).map(drop)
+    remove_everything(directory)
 }
 
 #[cfg(test)]

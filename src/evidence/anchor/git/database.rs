@@ -1,20 +1,20 @@
 //! The objects of a repository: each on its own in a file, or in a pack (gitrepository-layout(5), `objects`).
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
+use crate::evidence::EvidenceError;
 use crate::evidence::anchor::git::error::{GitAnchorError, ObjectProblem};
 use crate::evidence::anchor::git::object::{Object, ObjectId};
 use crate::evidence::anchor::git::pack::{self, LARGEST_OBJECT};
-use crate::evidence::changes::{create_open_directories, remove_file, rename, sync_directory};
-use crate::evidence::error::failed;
+use crate::evidence::changes::{
+    create_open_directories, create_open_file, remove_file, rename, sync_directory, sync_file, write_all,
+};
 use crate::evidence::files::list;
-use crate::evidence::{EvidenceError, FileOperation};
 
 /// The mode of an object's file before the user's mask: nobody writes to it again.
 const OBJECT_MODE: u32 = 0o444;
@@ -88,11 +88,9 @@ impl ObjectDatabase {
         // Git removes what is left of a name like this.
         let new = directory.join(format!("tmp_obj_proctor{}", std::process::id()));
         remove_file(&new)?;
-        let created = OpenOptions::new().write(true).create_new(true).mode(OBJECT_MODE).open(&new);
-        let mut file = created.map_err(failed(FileOperation::Create, &new))?;
-        let written = file.write_all(&compress_to_vec_zlib(&object.to_bytes(), LEVEL));
-        written.map_err(failed(FileOperation::Write, &new))?;
-        file.sync_all().map_err(failed(FileOperation::Sync, &new))?;
+        let mut file = create_open_file(&new, OBJECT_MODE)?;
+        write_all(&mut file, &new, &compress_to_vec_zlib(&object.to_bytes(), LEVEL))?;
+        sync_file(&file, &new)?;
         rename(&new, &path)?;
         sync_directory(&directory)?;
         Ok(id)

@@ -1,15 +1,15 @@
 //! Names for commits: a file each, or lines of `packed-refs` (gitrepository-layout(5), `refs`).
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::evidence::FileOperation;
+use crate::evidence::EvidenceError;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
-use crate::evidence::changes::{create_open_directories, remove_file, rename, sync_directory};
-use crate::evidence::error::failed;
+use crate::evidence::changes::{
+    create_open_directories, create_open_file, remove_file, rename, sync_directory, sync_file, write_all,
+};
 
 /// A reference's file holds a name; a longer one is none.
 const LONGEST_REFERENCE: u64 = 4096;
@@ -94,18 +94,19 @@ impl LockedReference {
         let mut lock = path.clone().into_os_string();
         lock.push(".lock");
         let lock = PathBuf::from(lock);
-        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(&lock) {
+        match create_open_file(&lock, MODE) {
             Ok(file) => Ok(Self { path, lock, file }),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(GitAnchorError::Locked { path: lock }),
-            Err(error) => Err(failed(FileOperation::Create, &lock)(error).into()),
+            Err(EvidenceError::File { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                Err(GitAnchorError::Locked { path: lock })
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Lets the reference name an object.
     pub(super) fn set(mut self, id: ObjectId) -> Result<(), GitAnchorError> {
-        let written = self.file.write_all(format!("{}\n", id.hex()).as_bytes());
-        written.map_err(failed(FileOperation::Write, &self.lock))?;
-        self.file.sync_all().map_err(failed(FileOperation::Sync, &self.lock))?;
+        write_all(&mut self.file, &self.lock, format!("{}\n", id.hex()).as_bytes())?;
+        sync_file(&self.file, &self.lock)?;
         rename(&self.lock, &self.path)?;
         Ok(sync_directory(self.path.parent().expect("a reference lies in a directory"))?)
     }
