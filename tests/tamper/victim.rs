@@ -1,10 +1,10 @@
-//! A store with real runs, made once for all manipulations, and copies of it to manipulate.
+//! A store with real runs, made once for all manipulations at a time, and copies of it to manipulate.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use proctor::model::Digest;
 use rusqlite::Connection;
@@ -41,10 +41,17 @@ pub(super) enum Act {
 }
 
 impl Made {
+    /// Returns the store; one that is in use is shared, and the last who uses it removes it: nobody drops what is static.
     #[track_caller]
-    pub(super) fn get() -> &'static Self {
-        static MADE: OnceLock<Made> = OnceLock::new();
-        MADE.get_or_init(Self::make)
+    pub(super) fn get() -> Arc<Self> {
+        static MADE: Mutex<Weak<Made>> = Mutex::new(Weak::new());
+        // Whoever panicked while it was made has left none.
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Self::make());
+            *made = Arc::downgrade(&new);
+            new
+        })
     }
 
     fn make() -> Self {
