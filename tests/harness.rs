@@ -77,8 +77,12 @@ fn a_process_left_behind_fails_the_test_and_is_killed() {
     let root = project.root().to_owned();
     let script = "setsid sleep 600 </dev/null >/dev/null 2>&1 &\nenv -i HOME=$HOME setsid sleep 600 </dev/null >/dev/null 2>&1 &";
     shell(&project, script).directory("/").success();
-    let left = poll(LATE, "both to be found", || Some(processes_of(&root)).filter(|found| found.len() == 2));
-    assert!(left.iter().all(|(_, command)| command.ends_with("sleep 600")), "{left:?}");
+    // Until they are what they will be, they are the shell and `env`.
+    poll(LATE, "both to sleep", || {
+        let left = processes_of(&root);
+        let sleep = left.iter().filter(|(_, command)| command.ends_with("sleep 600")).count();
+        if (left.len(), sleep) == (2, 2) { Ok(()) } else { Err(format!("{left:?}")) }
+    });
     let message = panic_of(|| drop(project));
     assert!(message.contains("processes were left behind") && message.contains("sleep 600"), "{message}");
     assert_eq!(processes_of(&root), []);
