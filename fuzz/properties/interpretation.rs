@@ -27,7 +27,8 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
     let excerpt = |name: &str| excerpt(parts.get(name).unwrap_or_default(), cut);
     let report = |name: &str| parts.get(name).map_or(ToolReport::Missing, |bytes| ToolReport::Fresh(bytes.to_vec()));
     let (stdout, stderr) = (excerpt("stdout"), excerpt("stderr"));
-    let is_complete = stdout.is_complete() && stderr.is_complete();
+    // tsc names its findings on standard output alone: nothing of its standard error is read, however much there is.
+    let is_complete = stdout.is_complete() && (stderr.is_complete() || action.tool == Tool::Tsc);
     let requested = action.tool.class() == ToolClass::Test;
     let given = Given { report: if requested { report("report") } else { ToolReport::NotRequested }, code, is_complete };
     let input = Input {
