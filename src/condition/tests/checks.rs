@@ -27,6 +27,17 @@ const RIGHT: &[&str] = &[
     "(STEP.1.exitCode === 0) === STEP.5.body.ok",
     "STEP.5.body.ok || !STEP.5.body.ok",
     "STEP.8.count > 0",
+    "STEP.1.stdout === 'x'",
+    "STEP.5.headers['a'] === 'x'",
+    // A part of an answer may be of another kind than the one it is compared with, and then neither holds.
+    "STEP.5.body.ok === true || STEP.5.body.ok === false",
+    "STEP.5.body.id <= STEP.1.errorCount || STEP.5.body.id > STEP.1.errorCount",
+    // What is looked for lies below the least constant, above the greatest, between two, or on one side of an equal pair.
+    "STEP.5.body.id < 1",
+    "STEP.5.body.id > 1",
+    "STEP.1.exitCode >= 5 || STEP.1.exitCode === 0",
+    "STEP.1.testsPassed < STEP.2.testsPassed",
+    "STEP.1.testsPassed > STEP.2.testsPassed",
 ];
 
 const WRONG: &[&str] = &[
@@ -167,6 +178,7 @@ fn a_condition_that_no_run_can_meet_is_refused() {
         "STEP.9.statusCode < 100",
         "STEP.1.exitCode !== STEP.1.exitCode",
         "STEP.1.success === true && STEP.1.success === false",
+        "STEP.1.success === true && STEP.1.failed",
     ] {
         assert_eq!(faults(text), [ConditionFault::Constant(Constancy::NeverTrue)], "{text}");
     }

@@ -18,6 +18,7 @@ fn seen() -> Seen {
         .with("STEP.2", Field::ExitCode, Told::Number(2.0))
         .with("STEP.2", Field::Success, Told::Boolean(false))
         .with("STEP.2", Field::Stdout, Told::Ends("first".to_owned(), "last".to_owned()))
+        .with("STEP.2", Field::Duration, Told::Number(f64::INFINITY))
         .with("STEP.5", Field::StatusCode, Told::Number(200.0))
         .with("STEP.5", Field::Body, Told::Json(body))
         .with("STEP.5", Field::Headers, Told::Texts(headers))
@@ -89,12 +90,28 @@ fn of_a_text_that_was_not_kept_whole_only_what_is_sure_is_said() {
         ("STEP.2.stdout.length > 9", Truth::Unknown),
         ("STEP.2.stdout.length < 9", Truth::False),
         ("STEP.2.stdout.length <= 9", Truth::Unknown),
+        ("STEP.2.stdout.length <= 8", Truth::False),
         ("STEP.2.stdout.length === 8", Truth::False),
         ("STEP.2.stdout.length !== 8", Truth::True),
         ("STEP.2.stdout.length === 9", Truth::Unknown),
         ("8 < STEP.2.stdout.length", Truth::True),
     ] {
         assert_eq!(truth(text), expected, "{text}");
+    }
+}
+
+/// The static check refuses such conditions. What is asked in spite of it is not known, and never what the whole field would say.
+#[test]
+fn a_part_of_what_has_none_is_unknown() {
+    for text in [
+        "STEP.1.exitCode.value === 0",
+        "STEP.1.exitCode.length === 0",
+        "STEP.1.success.value",
+        "STEP.1.success.length === true",
+        "STEP.1.stdout.first !== 'x'",
+        "STEP.2.duration > 5",
+    ] {
+        assert_eq!(truth(text), Truth::Unknown, "{text}");
     }
 }
 

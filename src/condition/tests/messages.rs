@@ -31,6 +31,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("STEP.5.body.items[0].name === 'it\\'s \"x\"'", "STEP.5.body.items[0].name === 'it\\'s \"x\"'"),
     ("\n\tSTEP.1.duration<=0.50 ", "STEP.1.duration <= 0.5"),
     ("-1 < STEP.1.exitCode", "-1 < STEP.1.exitCode"),
+    ("STEP.5.body._id.$ref === 1", "STEP.5.body._id.$ref === 1"),
     ("STEP.1.stdout === \"a\\u00e9\\n\"", "STEP.1.stdout === \"aé\\n\""),
 ];
 
@@ -66,12 +67,14 @@ const REFUSED: &[&str] = &[
     "(STEP.1.success",
     "STEP.1.success)",
     "STEP.1.stdout === 'ok",
+    "STEP.1.stdout === 'a\nb'",
     "STEP.1.stdout === \"a\\qb\"",
     "STEP.1.exitCode === 0x1",
     "STEP.1.exitCode === 007",
     "STEP.1.size === 1234567890123456",
     "STEP.5.body.items[0",
     "STEP.5.body.items[-1]",
+    "STEP.5.body.items[1234567890] === 1",
     "STEP.5.body[é] === 1",
     "é === 1",
     "{type: 'ACTION_SUCCESS'}",
@@ -85,6 +88,7 @@ fn conditions_of_specifications_in_use_are_read() {
         assert_eq!(read(expected), condition, "{text}");
         assert_eq!(condition.text(), *text);
     }
+    assert_ne!(read("STEP.1.success"), read("STEP.2.success"));
 }
 
 #[test]
@@ -157,6 +161,9 @@ fn a_refusal_names_the_place_and_what_to_write() {
       column 15, at `)`: the condition ends before this; this parenthesis was never opened
     `STEP.1.stdout === 'ok`
       column 19, at `'`: the text does not end; close it with `'` on the same line
+    `STEP.1.stdout === 'a
+    b'`
+      column 19, at `'`: the text does not end; close it with `'` on the same line
     `STEP.1.stdout === "a\qb"`
       column 21, at `\`: there is no such escape in a text; there are \n \r \t \\ \" \' and \u with four hexadecimal digits
     `STEP.1.exitCode === 0x1`
@@ -169,6 +176,8 @@ fn a_refusal_names_the_place_and_what_to_write() {
       column 20, at the end: `]` should stand here
     `STEP.5.body.items[-1]`
       column 19, at `-`: write a position as a number of at most 9 digits, `[0]`, or a name in quotes, `['id']`
+    `STEP.5.body.items[1234567890] === 1`
+      column 19, at `1234567890`: write a position as a number of at most 9 digits, `[0]`, or a name in quotes, `['id']`
     `STEP.5.body[é] === 1`
       column 13, at `é`: write a position as a number of at most 9 digits, `[0]`, or a name in quotes, `['id']`
     `é === 1`
@@ -182,6 +191,8 @@ fn a_refusal_names_the_place_and_what_to_write() {
 fn a_column_counts_characters_and_an_offset_bytes() {
     let error = Condition::parse("STEP.1.stdout === 'é' +").expect_err("nothing computes");
     assert_eq!((error.offset, error.column, error.found.as_deref()), (23, 23, Some("+")));
+    let error = Condition::parse(" {type: 'ACTION_SUCCESS'}").expect_err("it is an object");
+    assert_eq!(error.offset, 1);
 }
 
 #[test]
