@@ -9,24 +9,31 @@ use crate::evidence::verification::{Fault, FaultKind};
 use crate::model::{OverallStatus, RunRecord};
 use crate::report::{DEBT_FILE, ExecutionReportV2, parse, parse_debt, parse_run_start, report_hash};
 
-/// Checks the report and the records that only the ledger or the report can contradict.
-pub(super) fn check_report(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+/// Checks the report and the records that only the ledger or the report can contradict. Returns the report, if it can be read.
+pub(super) fn check_report(
+    found: &FoundDirectory,
+    context: &RunContext<'_>,
+    faults: &mut Vec<Fault>,
+) -> Option<ExecutionReportV2> {
+    let mut report = None;
     // A file that is missing was named by the manifest.
     if let Some(bytes) = found.content(REPORT_NAME) {
         let path = || named(context, REPORT_NAME);
         match parse(bytes) {
             Err(error) => faults.push(Fault::of(FaultKind::ReportUnreadable, path(), error.to_string())),
-            Ok(report) => {
-                check_hash(bytes, &report, context, faults);
-                disagreements(&report, context).into_iter().for_each(|detail| {
+            Ok(read) => {
+                check_hash(bytes, &read, context, faults);
+                disagreements(&read, context).into_iter().for_each(|detail| {
                     faults.push(Fault::of(FaultKind::ReportDisagrees, path(), detail));
                 });
-                check_files(found, &report, context, faults);
+                check_files(found, &read, context, faults);
+                report = Some(read);
             }
         }
     }
     check_start_record(found, context, faults);
     check_debt(found, context, faults);
+    report
 }
 
 fn check_hash(bytes: &[u8], report: &ExecutionReportV2, context: &RunContext<'_>, faults: &mut Vec<Fault>) {

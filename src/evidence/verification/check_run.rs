@@ -50,8 +50,8 @@ pub(super) fn check_run(found: &FoundDirectory, context: &RunContext<'_>) -> Vec
     }
     if let Some(manifest) = check_manifest(found, context, &mut faults) {
         faults.extend(check_listed(found, &manifest, context.base));
-        check_report(found, context, &mut faults);
-        check_signatures(found, &manifest, context, &mut faults);
+        let report = check_report(found, context, &mut faults);
+        check_signatures(found, &manifest, report.as_ref(), context, &mut faults);
     }
     faults
 }

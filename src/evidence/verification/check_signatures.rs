@@ -8,12 +8,13 @@ use crate::evidence::verification::check_run::{RunContext, SignedBy, named};
 use crate::evidence::verification::look::FoundDirectory;
 use crate::evidence::verification::{Fault, FaultKind};
 use crate::model::Digest;
-use crate::report::{attested, parse};
+use crate::report::{ExecutionReportV2, attested};
 
 /// Checks the signatures of a run. One of before signatures must have none: whoever puts some there has something in mind.
 pub(super) fn check_signatures(
     found: &FoundDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,
+    parsed: Option<&ExecutionReportV2>,
     context: &RunContext<'_>,
     faults: &mut Vec<Fault>,
 ) {
@@ -45,7 +46,7 @@ pub(super) fn check_signatures(
             let detail = format!("key {} is expected", key.id().short());
             faults.push(Fault::of(FaultKind::SignatureWrong, named(context, name), detail));
         }
-        Some(Some(statements)) => check_statements(found, manifest, &statements, context, name, faults),
+        Some(Some(statements)) => check_statements(found, manifest, &statements, parsed, context, name, faults),
     }
 }
 
@@ -73,6 +74,7 @@ fn check_statements(
     found: &FoundDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,
     statements: &[Option<Statement>],
+    parsed: Option<&ExecutionReportV2>,
     context: &RunContext<'_>,
     name: &str,
     faults: &mut Vec<Fault>,
@@ -97,9 +99,8 @@ fn check_statements(
     if !read.iter().any(|statement| statement.names_files(&files)) {
         fault("its files are not those of the manifest");
     }
-    let parsed = report.content.as_deref().and_then(|bytes| parse(bytes).ok());
     let (Some(record), Some(parsed)) = (context.record, parsed) else { return };
-    let attested = attested(&parsed);
+    let attested = attested(parsed);
     let expected = RunStatements { record, attested: &attested, report: report.sha256, files: &files };
     if !read.iter().all(|statement| statement.agrees_with(&expected)) {
         fault("what it says of the run is not what ledger and report say");
