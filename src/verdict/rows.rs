@@ -42,6 +42,12 @@ pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static Row {
     &ROWS[code as usize]
 }
 
+/// Returns all of them, for those who look at the table as a whole.
+#[cfg(test)]
+pub(in crate::verdict) fn every_row() -> &'static [Row] {
+    &ROWS
+}
+
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
 const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, ActionPhase, BlockOn, CategoryCode, Diagnostic, DurationMs, FileCheck, FileValidation,
-    FindingLevel, HttpRequest, Interpretation, Phase, ResultType, Tool,
+    Action, ActionEnd, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Diagnostic, DurationMs, FileCheck,
+    FileValidation, FindingLevel, HttpRequest, Interpretation, Phase, ResultType, Tool,
 };
 use crate::verdict::tests::{action, diagnostic, exited, judge, plain, policy, service, timed_out, with_policy};
-use crate::verdict::{ActionFacts, TestHistory, classify};
+use crate::verdict::{ActionFacts, TestHistory, classify, judge_invalid};
 
 fn look_at_a_file() -> Action {
     let kind = ActionKind::FileValidation(FileValidation { path: "dist/app.js".to_owned(), check: FileCheck::Exists });
@@ -30,6 +30,22 @@ fn only_a_look_proves_what_was_seen_and_only_where_nothing_speaks_against_it() {
         let outcome = judge(&look_at_a_file(), &killed, &plain(claim));
         assert_eq!(outcome.classification.code, CategoryCode::Signalled, "{claim:?}");
     }
+}
+
+#[test]
+fn an_approval_is_one_only_of_a_reviewer_that_ended_well() {
+    let review = action(Tool::Review, ActionPhase::Step);
+    for (code, expected) in [(0, CategoryCode::ReviewApproved), (1, CategoryCode::Inconsistent)] {
+        let outcome = judge(&review, &exited(code), &plain(CategoryCode::ReviewApproved));
+        assert_eq!(outcome.classification.code, expected, "{code}");
+    }
+}
+
+#[test]
+fn an_action_whose_specification_is_wrong_names_every_error() {
+    let outcome = judge_invalid(vec!["one".to_owned(), "other".to_owned()]);
+    assert_eq!(outcome.classification.validation_errors, ["one", "other"]);
+    assert_eq!((outcome.blocking, outcome.debt.should_generate), (Blocking::Blocks, false));
 }
 
 #[test]

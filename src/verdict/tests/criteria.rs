@@ -356,6 +356,37 @@ fn c63_the_rate_is_of_steps_alone() {
 }
 
 #[test]
+fn c63_a_rate_is_reached_exactly_and_a_run_of_skipped_tests_alone_is_not_complete() {
+    let at_least = |basis_points| TaskCriteria { minimum_pass_rate_basis_points: Some(basis_points), ..criteria() };
+    let mut steps: Vec<Seen> = (1..=4).map(|number| command(&format!("STEP.{number}"), ResultType::Success, 0)).collect();
+    steps[3] = Seen { blocking: Blocking::Blocks, ..command("STEP.4", ResultType::ExecutionError, 1) };
+    assert_eq!(judged(&at_least(7_500), &steps).0.completion_status, CompletionStatus::Complete);
+    assert_eq!(judged(&at_least(7_501), &steps).0.completion_reason, "3 of 4 steps pass, and 75.01 % must");
+    let skipped = Seen {
+        tests: Some(TestResults { counts: Counts { passed: 0, failed: 0, skipped: 3 }, total: 3, failures: Vec::new() }),
+        ..tested("STEP.1", 1, 0)
+    };
+    assert_eq!(judged(&criteria(), &[skipped]).0.completion_reason, "No test was executed");
+}
+
+/// What is asked of a step that fails as declared is still to come; what is asked of the others is asked now.
+#[test]
+fn c06_a_declared_failure_excuses_no_condition_on_another_step() {
+    let seen = [command("STEP.1", ResultType::TestFailure, 1), command("STEP.2", ResultType::Success, 0)];
+    let judge = |success: &[&str], failure: &[&str]| {
+        let mut verdict = passed();
+        let criteria = TaskCriteria { success: conditions(success), failure: conditions(failure), ..criteria() };
+        let [declared, other] = &seen;
+        let actions = [SeenAction { is_expected_failure: true, ..declared.borrowed() }, other.borrowed()];
+        judge_criteria(&mut verdict, &criteria, &actions, &[]);
+        verdict.overall_result
+    };
+    assert_eq!(judge(&["STEP.1.exitCode === 0", "STEP.2.exitCode === 0"], &["STEP.1.failed"]), Some(OverallResult::Passed));
+    assert_eq!(judge(&["STEP.2.exitCode === 1"], &[]), Some(OverallResult::Failed));
+    assert_eq!(judge(&["STEP.2.success"], &["STEP.2.exitCode === 0"]), Some(OverallResult::Failed));
+}
+
+#[test]
 fn c34_a_step_with_allowed_findings_passes() {
     let warned = Seen { blocking: Blocking::Allowed, ..command("STEP.1", ResultType::ValidationFailure, 0) };
     let all = TaskCriteria { all_steps_must_pass: true, ..criteria() };

@@ -11,6 +11,7 @@ mod red;
 mod rows;
 mod runs;
 mod scenarios;
+mod table;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -131,6 +131,16 @@ fn a_policy_holds_for_findings_that_are_counted_and_not_kept() {
         (summary.errors, summary.warnings)
     };
     assert_eq!(judged(policy(BlockOn::ErrorsOnly)), (102, 1010));
+    let counts_override = Some(DiagnosticSummary { errors: 200, warnings: 2000, fixable: None, total_files: 3 });
+    let counted = Interpretation { counts_override, ..many.clone() };
+    let promoting = ToolPolicy { error_on_rules: vec!["w".to_owned()], ..policy(BlockOn::ErrorsOnly) };
+    let outcome = judge(&with_policy(Tool::Eslint, promoting), &exited(1), &counted);
+    let summary = outcome.summary.expect("findings have one");
+    assert_eq!(
+        (summary.errors, summary.warnings),
+        (1203, 997),
+        "three that are kept and a thousand that are counted are promoted"
+    );
     let ignored_rules = vec!["e".to_owned()];
     assert_eq!(judged(ToolPolicy { ignored_rules, ..policy(BlockOn::ErrorsOnly) }), (0, 1010));
     let error_on_rules = vec!["w".to_owned()];
@@ -212,6 +222,16 @@ fn a_suggested_fix_is_made_of_what_was_seen() {
     assert_eq!(fix(&one), ("ESLint Error in file0.ts:3".to_owned(), "Fix e: Remove it".to_owned()));
     one.diagnostics[0].line = None;
     assert_eq!(fix(&one).0, "ESLint Error in file0.ts");
+    let mut mixed = findings(2, 1);
+    mixed.diagnostics.reverse();
+    assert_eq!(fix(&mixed).1, "Fix the first: e: is defined but never used", "an error comes before a warning");
+    let none_by_itself = Some(DiagnosticSummary { errors: 2, warnings: 0, fixable: Some(0), total_files: 1 });
+    let by_hand = Interpretation { counts_override: none_by_itself, ..findings(2, 0) };
+    assert_eq!(fix(&by_hand).1, "Fix the first: e: is defined but never used");
+    let over = ToolPolicy { max_warnings: Some(1), ..policy(BlockOn::ErrorsOnly) };
+    let refused = judge(&with_policy(Tool::Eslint, over), &exited(0), &findings(0, 2));
+    assert_eq!(refused.blocking, Blocking::Blocks);
+    assert_eq!(refused.debt.suggested_fix.as_deref(), Some("Fix the first: w: is defined but never used"));
     let counts_override = Some(DiagnosticSummary { errors: 7, warnings: 0, fixable: None, total_files: 0 });
     let unseen = Interpretation { counts_override, ..findings(0, 0) };
     assert_eq!(fix(&unseen), ("ESLint Errors: 7 errors".to_owned(), "Fix ESLint errors".to_owned()));

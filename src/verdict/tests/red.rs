@@ -110,6 +110,8 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         test_file: None,
     };
     let errored = Interpretation { cases: vec![raised], ..tests(CategoryCode::TestsFailed, 1, 1) };
+    let mut unnamed = tests(CategoryCode::TestsFailed, 1, 2);
+    unnamed.test_results.as_mut().expect("it has a report").failures.truncate(1);
     let rows = [
         (
             "another test fails too",
@@ -117,6 +119,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
             tests(CategoryCode::TestsFailed, 1, 2),
             "not declared as failing: `tests.test_quote.test_1`",
         ),
+        ("more fail than have a name", exited(1), unnamed, "2 failed, and 1 are named"),
         ("a fixture raised", exited(1), errored, "what raised outside of a test was not declared: `test_0`"),
         ("a collection error", exited(2), plain(CategoryCode::CollectionError), "No test was executed, so none failed"),
         ("a crash", ActionEnd::Signalled { signal: 11 }, plain(CategoryCode::Signalled), "No test was executed, so none failed"),

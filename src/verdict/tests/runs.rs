@@ -112,6 +112,17 @@ fn a_failed_prerequisite_aborts_the_run() {
     assert_eq!(verdict.results[&ResultType::PrerequisiteFailure], 1);
 }
 
+/// Where nothing had to be skipped the steps ran, and the run is a failed one none the less.
+#[test]
+fn a_failed_prerequisite_fails_a_run_whose_steps_went_on() {
+    let (broken, passed) = (broken_prerequisite(), passed());
+    let results =
+        [of(ActionPhase::Prerequisite, Disposition::Executed(&broken)), of(ActionPhase::Step, Disposition::Executed(&passed))];
+    let verdict = judge_run(&results, &RunFlow::Finished);
+    assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::Failed, Some(OverallResult::Failed)));
+    assert_eq!(verdict.reason, "1 of 2 results blocks");
+}
+
 #[test]
 fn a_run_without_a_step_that_ran_is_never_passed() {
     let nothing = judge_run(&[], &RunFlow::Finished);
@@ -147,7 +158,7 @@ fn a_wrong_specification_is_its_own_status() {
     );
     let invalid = judge_run(&[of(ActionPhase::Step, Disposition::Invalid)], &RunFlow::Finished);
     assert_eq!((invalid.overall_status, invalid.actions.invalid), (OverallStatus::SpecificationError, 1));
-    assert_eq!(invalid.results[&ResultType::SpecificationError], 1);
+    assert_eq!((invalid.results[&ResultType::SpecificationError], invalid.blocking), (1, 1));
     assert_eq!(command_exit(&invalid, None, CycleStanding::Paused), CommandExit::SpecificationWrong);
 }
 
@@ -190,8 +201,28 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
     assert_eq!(command_exit(&steps(&[red(), linter]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
     assert_eq!(command_exit(&steps(&[failed()]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
     assert_eq!(command_exit(&steps(&[red(), uncollected()]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(
+        command_exit(&judge_run(&[], &RunFlow::Finished), Some(&valid), CycleStanding::InCycle),
+        CommandExit::CodeNeedsWork
+    );
     let missing = route(NextNode::N4, RouteKind::CollectionErrorPolicy);
     assert_eq!(command_exit(&steps(&[uncollected()]), Some(&missing), CycleStanding::InCycle), CommandExit::Proceed);
+    // The policy is about tests that cannot be collected yet, and lets nothing else through.
+    for other in [failed(), broken_prerequisite()] {
+        assert_eq!(command_exit(&steps(&[other]), Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+    }
+    let early = judge_in(
+        &action(Tool::Pytest, ActionPhase::Prerequisite),
+        &exited(2),
+        &plain(CategoryCode::CollectionError),
+        Phase::Red,
+        true,
+    );
+    let (early, passed) = (early, passed());
+    let results =
+        [of(ActionPhase::Prerequisite, Disposition::Executed(&early)), of(ActionPhase::Step, Disposition::Executed(&passed))];
+    let verdict = judge_run(&results, &RunFlow::Finished);
+    assert_eq!(command_exit(&verdict, Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
 }
 
 #[test]

@@ -1,0 +1,226 @@
+//! The table of what each category code amounts to, as people read it: a word that changes shows here.
+
+use insta::assert_snapshot;
+
+use crate::verdict::rows::{Row, every_row};
+
+fn told(row: &Row) -> String {
+    let word = |value: serde_json::Value| value.as_str().map(str::to_owned).unwrap_or_default();
+    let debt = match row.debt {
+        Ok((category, severity)) => format!("debt {category:?}, {severity:?}"),
+        Err(why) => format!("no debt: {why}"),
+    };
+    let code = word(serde_json::to_value(row.code).expect("a plain word"));
+    let fix = if row.fix.is_empty() { String::new() } else { format!(": {}", row.fix) };
+    let ran = if row.tests_ran { ", tests ran" } else { "" };
+    let mut lines = vec![
+        format!("{code}: {:?}, tool {:?}{ran}; {debt}", row.result, row.work),
+        format!("  {}{fix}", row.title),
+        format!("  {:?}: {}", row.agent, row.message),
+    ];
+    lines.extend(row.causes.iter().map(|cause| format!("  perhaps: {cause}")));
+    lines.extend(row.recoverable.map(|how| format!("  recover: {how}")));
+    lines.join("\n")
+}
+
+#[test]
+fn r4_every_code_has_its_result_its_debt_and_its_words() {
+    let rows: Vec<String> = every_row().iter().map(told).collect();
+    assert_snapshot!(rows.join("\n"), @"
+    TESTS_PASSED: Success, tool Succeeded, tests ran; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    TESTS_FAILED: TestFailure, tool Succeeded, tests ran; debt BusinessLogicError, High
+      Test Failure: {reason}
+      ImplementFix: Tests fail. Change the implementation until they pass, then request a retest.
+    COLLECTION_ERROR: TestFailure, tool Succeeded; debt ValidationMissing, High
+      Tests Cannot Be Collected: {reason}
+      FixCode: Tests could not be collected. Mend the import or syntax error the reason names.
+      recover: Mend the import or syntax error the reason names
+    CONFTEST_ERROR: ExecutionError, tool Failed; debt IntegrationFailure, High
+      conftest Cannot Be Imported: {reason}
+      FixCode: A conftest.py could not be imported, so no test ran. Mend it.
+      recover: Mend the conftest.py the reason names
+    COVERAGE_BELOW_TARGET: TestFailure, tool Succeeded, tests ran; debt ValidationMissing, Medium
+      Coverage Below Target: {reason}
+      AddTests: All tests pass, coverage is below its target. Add tests; the implementation is not at fault.
+    NO_TESTS_COLLECTED: TestFailure, tool Succeeded; debt ValidationMissing, High
+      No Tests Collected: {reason}
+      AddTests: No test has shown anything yet. Make tests run, then request a retest.
+    NO_TESTS_EXECUTED: TestFailure, tool Succeeded; debt ValidationMissing, High
+      No Tests Executed: {reason}
+      AddTests: No test has shown anything yet. Make tests run, then request a retest.
+    MAX_WARNINGS: TestFailure, tool Succeeded, tests ran; debt Refactor, Medium
+      Too Many Warnings: {reason}
+      FixCode: All tests pass with more warnings than the run allows. Mend what warns.
+    INTERRUPTED: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Test Run Interrupted: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: A test or plugin raised KeyboardInterrupt or ended the session
+      perhaps: Something outside interrupted the run
+      recover: Run the command by hand and see what interrupts it
+    INTERNAL_ERROR: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Tool Failed Inside Itself: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: A plugin is broken or does not fit the tool's version
+      perhaps: The tool has a defect
+      recover: Look at the traceback in the log; try without plugins
+    USAGE_ERROR: ExecutionError, tool Failed; no debt: This is an error in the command or its configuration, not in the code
+      Usage Error: {reason}
+      FixSpecification: The tool refused its command line or configuration. Correct the command, then request a retest.
+      recover: Correct the option, path or configuration the reason names
+    TOOL_NOT_FOUND: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Tool Not Found: Install what is missing or correct the command: {reason}
+      InstallTool: The program is not there. Install it, or correct the command that names it.
+      perhaps: It is not installed
+      perhaps: It is installed outside the search path or in another environment
+      recover: Install the program, or name it by its path
+    NOT_STARTED: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Command Could Not Be Started: {reason}
+      AskHuman: The program could not be started. A person should look at permissions, interpreter and directory.
+      perhaps: It may not be executed
+      perhaps: The interpreter its first line names is gone
+      perhaps: Its working directory is gone
+      recover: Check permissions, interpreter and working directory
+    REPORT_MISSING: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Test Report Cannot Be Trusted: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: The run was cut short
+      perhaps: A plugin or option changes or suppresses the report
+      perhaps: The tests end the process themselves
+      recover: Run the command by hand and look whether it writes its whole report
+    REPORT_UNREADABLE: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Test Report Cannot Be Trusted: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: The run was cut short
+      perhaps: A plugin or option changes or suppresses the report
+      perhaps: The tests end the process themselves
+      recover: Run the command by hand and look whether it writes its whole report
+    REPORT_INCOMPLETE: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Test Report Cannot Be Trusted: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: The run was cut short
+      perhaps: A plugin or option changes or suppresses the report
+      perhaps: The tests end the process themselves
+      recover: Run the command by hand and look whether it writes its whole report
+    INCONSISTENT: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Contradictory Result: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: The run was cut short
+      perhaps: A plugin or option changes or suppresses the report
+      perhaps: The tests end the process themselves
+      recover: Run the command by hand and look whether it writes its whole report
+    FAILED_OUTSIDE_TESTS: ExecutionError, tool Failed, tests ran; debt IntegrationFailure, High
+      Failure Outside the Tests: {reason}
+      FixCode: No test failed and the run did. Mend the hook, plugin or session option that failed it.
+      perhaps: A hook of a plugin or conftest.py raised
+      perhaps: A session limit was reached
+    UNKNOWN_EXIT: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Unknown Exit Code: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: A plugin or a test ended the process with a code of its own
+      perhaps: A wrapper replaced the tool's code
+    SIGNALLED: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Ended by a Signal: {reason}
+      AskHuman: The tool could not do its work. A person should look at the log.
+      perhaps: Native code crashed
+      perhaps: The system ran out of memory
+      perhaps: Something outside ended it
+    TIMED_OUT: Timeout, tool Unknown; debt PerformanceIssue, Medium
+      Operation Timeout: Optimize operation or increase timeout value
+      OptimizeOrRaiseTimeout: The action hit its limit and was stopped. Make it faster or allow it more time.
+    STOPPED: ExecutionError, tool Unknown; no debt: It was stopped before it could show anything
+      Stopped: {reason}
+      Continue: The run was stopped; the next one will tell.
+    STATUS_LOST: ExecutionError, tool Unknown; debt IntegrationFailure, High
+      Exit Status Lost: {reason}
+      AskHuman: How the command ended could not be learnt. Request a retest; ask a person if it happens again.
+    FINDINGS: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      Validation Issues
+      FixCode: The tool found issues. Mend them, then request a retest.
+    CLEAN: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    EXPECTED_EXIT: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    UNEXPECTED_EXIT: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Unexpected Exit Code: {reason}
+      FixCode: The command failed. Its output in the log says why.
+      recover: Read the command's output in the log
+    OUTPUT_TOO_LARGE: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Output Too Large: {reason}
+      AskHuman: The tool printed more than is interpreted. A person should narrow the command.
+      recover: Narrow the command to fewer files, or fix the findings in parts
+    SURVIVORS_LEFT: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Processes Left Behind: {reason}
+      FixCode: The action left processes behind. End them before it ends.
+      perhaps: A server or worker was started and not stopped
+    SERVED: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    SERVICE_ENDED: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Service Ended Early: {reason}
+      FixCode: A service the checks need ended by itself. Its log says why.
+      perhaps: It crashed
+      perhaps: Its port is held by another process
+      perhaps: Its command starts something in the background and ends
+      recover: Read the service's log
+    SERVICE_NOT_READY: Timeout, tool Failed; debt PerformanceIssue, Medium
+      Service Not Ready in Time: {reason}
+      FixCode: A service the checks need was not ready in time. Its log and the reason say how far it came.
+      perhaps: It needs longer to start
+      perhaps: It listens elsewhere than `ready` looks
+      perhaps: It waits for something
+      recover: Read the service's log; correct `ready` or raise its `timeout`
+    PORT_HELD: ExecutionError, tool Failed; debt IntegrationFailure, High
+      Port Held by Another Process: {reason}
+      AskHuman: Another process holds the port of a service. A person should end it or choose another port.
+      perhaps: The service was started by hand and still runs
+      perhaps: Another project uses the same port
+      recover: End the process the reason names, or let the service use another port
+    FILE_VALID: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    FILE_MISSING: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      File Missing: {reason}
+      FixCode: The file is not there. Make it.
+    FILE_INVALID: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      File Not as Expected: {reason}
+      FixCode: The file is not what it must be. The reason says in what.
+    ANSWER_VALID: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    ANSWER_INVALID: TestFailure, tool Succeeded; debt BusinessLogicError, High
+      Unexpected Answer: {reason}
+      ImplementFix: The server answered, and not as it must. Change the implementation, then request a retest.
+    ENDPOINT_MISSING: TestFailure, tool Succeeded; debt ApiEndpointMissing, Critical
+      API Endpoint Missing: {reason}
+      ImplementFix: The server answers with 404. Implement the endpoint, then request a retest.
+    SERVER_ERROR: TestFailure, tool Succeeded; debt BusinessLogicError, Critical
+      Server Error: {reason}
+      ImplementFix: The server failed to answer the request properly. Its log says why.
+    NO_ANSWER: ExecutionError, tool Failed; debt IntegrationFailure, High
+      No Answer: {reason}
+      StartServer: The server did not answer. See that it runs and listens where the request goes.
+      recover: Verify that the server runs
+    REVIEW_APPROVED: Success, tool Succeeded; no debt: Nothing to mend
+      Success
+      Continue: Nothing to do.
+    REVIEW_REJECTED: ValidationFailure, tool Succeeded; no debt: What a review names is in its text, and no debt is made of free text
+      Review Rejected
+      FixCode: The review rejects. Mend what it names, then ask for a new review.
+    NO_VERDICT: ExecutionError, tool Failed; no debt: A review without a verdict says nothing about the code
+      Review Without a Verdict: {reason}
+      AskHuman: The review has no verdict. A person should read both outputs; mend nothing on the strength of them.
+      perhaps: Review agent may not be following template - check code-reviewer skill
+      recover: Look at the reviewer's output and run the review again by hand
+    TESTS_MISSING: TestFailure, tool Succeeded; debt ValidationMissing, High
+      Tests Are Missing: {reason}
+      AddTests: Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.
+      recover: Bring back the tests the reason names
+    SPECIFICATION_INVALID: SpecificationError, tool Unknown; no debt: This is a specification bug, not a code issue
+      Specification Error
+      FixSpecification: Test specification has errors. Fix and regenerate.
+    ");
+}
