@@ -203,6 +203,9 @@ mod tests {
         assert_eq!(call.place, "web/package.json scripts.lint");
         assert_eq!((call.paths, call.options), (words("src"), words("--ext .ts,.tsx")));
         assert_eq!(call.max_warnings, Some(5));
+        let named_otherwise = r#"{"scripts": {"check": "eslint one", "web:lint": "eslint two"}}"#;
+        let call = eslint_call(&FakeFiles::of(&[("web/package.json", named_otherwise)]), "web").expect("a call");
+        assert_eq!(call.place, "web/package.json scripts.web:lint");
     }
 
     #[test]

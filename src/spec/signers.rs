@@ -100,7 +100,7 @@ mod tests {
     fn keys_are_read_with_comments_options_and_other_lines_around_them() {
         let text = format!(
             "# who may\n\nlead@example.org {KEY} lead's laptop\nother@example.org namespaces=\"git,file\" {}\n\
-             again@example.org namespaces=\"file,proctor-approval\" {KEY}\n",
+             again@example.org namespaces=\"file,proctor-approval\" {KEY}\nspaced@example.org namespaces=\"git, file\" {KEY}\n",
             KEY.replace("B1Ea", "B1Eb"),
         );
         let signers = parse_signers(&text).expect("they are right");

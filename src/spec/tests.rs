@@ -1,5 +1,7 @@
 //! Plans as a whole: what is found in which project, what resolving refuses, and what `proctor init` writes down.
 
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, proptest};
 
@@ -330,9 +332,41 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
         ("name = \"a\"", "name = \"a\"\nenvironment = { A = \"1\" }"),
         ("name = \"a\"", "name = \"a\"\nafter = [\"b\"]"),
         ("name = \"a\"", "name = \"a\"\nretries = 1"),
+        ("name = \"a\"", "name = \"a\"\ncontrol = true"),
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
+    // What only a specification can say of the whole.
+    let plan = resolved(text, &quotes());
+    let others = [
+        Plan { order: vec![plan.steps[1].id.clone(), plan.steps[0].id.clone()], ..plan.clone() },
+        Plan { parallel: true, ..plan.clone() },
+        Plan { timeout: Some(Duration::from_secs(60)), ..plan.clone() },
+    ];
+    let mut digests: Vec<_> = others.iter().map(plan_digest).chain([digest]).collect();
+    digests.sort();
+    digests.dedup();
+    assert_eq!(digests.len(), 4);
+}
+
+#[test]
+fn a_check_keeps_what_is_said_of_it_and_says_what_it_does() {
+    let text = "[defaults]\nidle_timeout = 3\n[[prerequisite]]\nname = \"server\"\ncommand = \"serve\"\nservice = true\nready = { port = 4000 }\n[[check]]\nname = \"a\"\ncommand = \"pytest -q\"\ncontrol = true\n[[check]]\nname = \"b\"\ncommand = \"make b\"\ntool = \"generic\"\n";
+    let plan = resolved(text, &quotes());
+    assert!(plan.steps[0].control && !plan.steps[1].control);
+    assert_eq!((plan.steps[0].idle_timeout, plan.prerequisites[0].idle_timeout), (Some(Duration::from_secs(3)), None));
+    let does: Vec<&str> = plan.prerequisites.iter().chain(&plan.steps).map(|action| action.description.as_str()).collect();
+    assert_eq!(does, ["goes on while the checks run: `serve`", "runs the tests: `pytest -q`", "runs: `make b`"]);
+}
+
+#[test]
+fn terms_of_approval_name_who_may_sign() {
+    let text =
+        "[approval]\nrequire_signature = true\nallowed_signers = \"signers\"\n[[check]]\nname = \"a\"\ncommand = \"make a\"\n";
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
+    let plan = resolved(text, &quotes().and("signers", &format!("lead@example.org {key}\n")));
+    let signers: Vec<&str> = plan.approval.signers.iter().map(|signer| signer.key.as_str()).collect();
+    assert_eq!((plan.approval.require_signature, signers), (true, vec![key]));
 }
 
 #[test]

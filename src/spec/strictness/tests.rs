@@ -32,6 +32,25 @@ fn said(reading: &Reading) -> Vec<String> {
     faults.map(line).collect()
 }
 
+/// The tool that a step names holds, whatever its command looks like.
+#[test]
+fn c24_a_step_is_of_the_tool_that_it_names() {
+    let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);
+    for (named, command, expected) in [("tsc", "make types", true), ("generic", TSC, false)] {
+        let mut document: Value = serde_json::from_str(ROUNDING).expect("it is JSON");
+        let step = &mut document["tasks"]["T117"]["testExecution"]["steps"][1];
+        step["parameters"]["command"] = json!(command);
+        step["proctor"] = json!({ "version": "1.0.0", "tool": named });
+        let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
+        tools.clear();
+        tools.insert("typescript".to_owned(), json!({ "strictMode": true }));
+        let project = Surroundings { project_root: Path::new("/srv/copy") };
+        let reading = hold_to_project(read_specification(&document.to_string(), "a.json", project), &files);
+        let is_looked_at = said(&reading).iter().any(|line| line.contains("not to be seen"));
+        assert_eq!(is_looked_at, expected, "{named}: {:?}", said(&reading));
+    }
+}
+
 /// Paths with what is in them.
 type Files = Vec<(&'static str, &'static str)>;
 
