@@ -4,9 +4,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::model::Digest;
 use crate::report::build::REPORT_VERSION;
 use crate::report::records::RUN_SCHEMA;
-use crate::report::{DEBT_SCHEMA, ExecutionReportV2, RunStartV1, TechnicalDebtV1, seal_debt_hash};
+use crate::report::{DEBT_SCHEMA, ExecutionReportV2, RunStartV1, TechnicalDebtV1, report_hash, seal_debt_hash};
 
 /// Says why bytes are not the document they should be.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,8 @@ struct Kind {
     known: &'static str,
 }
 
+const REPORT: Kind = Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION };
+
 /// Returns a report or record as it is written: indented JSON with a newline at the end. Equal values give equal bytes.
 pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(document).expect("the wire types have text keys");
@@ -53,26 +56,34 @@ pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
     bytes
 }
 
-/// Reads an execution report back. It does not check the hash: [`crate::report::report_hash`] does.
+/// Reads an execution report back. Its hash is not looked at: see [`parse_with_hash`].
 pub fn parse(bytes: &[u8]) -> Result<ExecutionReportV2, ReportError> {
-    read(bytes, &Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION })
+    Ok(read(bytes, &REPORT)?.0)
+}
+
+/// Reads an execution report back, with the hash that it has. Whether that is the one it says it has, the caller compares.
+pub fn parse_with_hash(bytes: &[u8]) -> Result<(ExecutionReportV2, Digest), ReportError> {
+    let (report, value) = read(bytes, &REPORT)?;
+    Ok((report, report_hash(value)))
 }
 
 /// Reads a start record back.
 pub fn parse_run_start(bytes: &[u8]) -> Result<RunStartV1, ReportError> {
-    read(bytes, &Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA })
+    let kind = Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA };
+    Ok(read(bytes, &kind)?.0)
 }
 
 /// Reads a debt file back, and checks the hash it has of itself.
 pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
     let kind = Kind { document: "debt file", version_key: "schema", known: DEBT_SCHEMA };
-    let debt: TechnicalDebtV1 = read(bytes, &kind)?;
+    let (debt, _): (TechnicalDebtV1, Value) = read(bytes, &kind)?;
     let is_whole = seal_debt_hash(debt.clone()).authenticity == debt.authenticity;
     let foreign = || ReportError::Foreign { document: kind.document, path: "authenticity.sha256Hash".to_owned() };
     if is_whole { Ok(debt) } else { Err(foreign()) }
 }
 
-fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<Document, ReportError> {
+/// Reads a document, and the JSON value that it is.
+fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<(Document, Value), ReportError> {
     let document = kind.document;
     let value: Value = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
     if let Some(found) = value.get(kind.version_key).and_then(Value::as_str)
@@ -83,8 +94,10 @@ fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Re
     // From the bytes again, not from the value: a key that is there twice is seen only here.
     let read: Document = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
     let known = serde_json::to_value(&read).expect("the wire types have text keys");
-    match first_difference(&value, &known, String::new()) {
-        None => Ok(read),
+    // The search for the place names each on its way: only for a document that has one.
+    let difference = if value == known { None } else { first_difference(&value, &known, String::new()) };
+    match difference {
+        None => Ok((read, value)),
         Some(path) => Err(ReportError::Foreign { document, path }),
     }
 }

@@ -37,7 +37,7 @@ pub use attested::{AttestedRun, attested};
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::action_result;
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
-pub use bytes::{ReportError, parse, parse_debt, parse_run_start, to_bytes};
+pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};

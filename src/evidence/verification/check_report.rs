@@ -1,13 +1,11 @@
 //! Whether a run's report, start record and debt file say what the ledger says, and the report what lies beside it.
 
-use serde_json::Value;
-
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::verification::check_run::{RunContext, named};
 use crate::evidence::verification::look::FoundDirectory;
 use crate::evidence::verification::{Fault, FaultKind};
-use crate::model::{OverallStatus, RunRecord};
-use crate::report::{DEBT_FILE, ExecutionReportV2, parse, parse_debt, parse_run_start, report_hash};
+use crate::model::{Digest, OverallStatus, RunRecord};
+use crate::report::{DEBT_FILE, ExecutionReportV2, parse_debt, parse_run_start, parse_with_hash};
 
 /// Checks the report and the records that only the ledger or the report can contradict. Returns the report, if it can be read.
 pub(super) fn check_report(
@@ -19,10 +17,10 @@ pub(super) fn check_report(
     // A file that is missing was named by the manifest.
     if let Some(bytes) = found.content(REPORT_NAME) {
         let path = || named(context, REPORT_NAME);
-        match parse(bytes) {
+        match parse_with_hash(bytes) {
             Err(error) => faults.push(Fault::of(FaultKind::ReportUnreadable, path(), error.to_string())),
-            Ok(read) => {
-                check_hash(bytes, &read, context, faults);
+            Ok((read, has)) => {
+                check_hash(&read, has, context, faults);
                 disagreements(&read, context).into_iter().for_each(|detail| {
                     faults.push(Fault::of(FaultKind::ReportDisagrees, path(), detail));
                 });
@@ -36,9 +34,8 @@ pub(super) fn check_report(
     report
 }
 
-fn check_hash(bytes: &[u8], report: &ExecutionReportV2, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
-    let value: Value = serde_json::from_slice(bytes).expect("it was just parsed");
-    let (says, has) = (report.authenticity.report_hash, report_hash(&value));
+fn check_hash(report: &ExecutionReportV2, has: Digest, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+    let says = report.authenticity.report_hash;
     if says != Some(has) {
         let says = says.map_or("none".to_owned(), |hash| hash.hex());
         faults.push(Fault::of(FaultKind::ReportHash, named(context, REPORT_NAME), format!("it says {says}, and has {has}")));

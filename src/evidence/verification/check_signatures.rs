@@ -46,7 +46,7 @@ pub(super) fn check_signatures(
             let detail = format!("key {} is expected", key.id().short());
             faults.push(Fault::of(FaultKind::SignatureWrong, named(context, name), detail));
         }
-        Some(Some(statements)) => check_statements(found, manifest, &statements, parsed, context, name, faults),
+        Some(Some(statements)) => check_statements(found, manifest, statements, parsed, context, name, faults),
     }
 }
 
@@ -73,13 +73,13 @@ fn open(bytes: &[u8], key: &PublicKey) -> Option<Vec<Option<Statement>>> {
 fn check_statements(
     found: &FoundDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,
-    statements: &[Option<Statement>],
+    statements: Vec<Option<Statement>>,
     parsed: Option<&ExecutionReportV2>,
     context: &RunContext<'_>,
     name: &str,
     faults: &mut Vec<Fault>,
 ) {
-    let read: Option<Vec<Statement>> = statements.iter().cloned().collect();
+    let read: Option<Vec<Statement>> = statements.into_iter().collect();
     let Some(read) = read.filter(|read| Statement::are_both_kinds(read)) else {
         let detail = "one test result and one provenance, in this order, are expected".to_owned();
         faults.push(Fault::of(FaultKind::StatementsWrong, named(context, name), detail));

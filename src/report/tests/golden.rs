@@ -47,7 +47,7 @@ fn the_golden_file_reads_back_and_its_hash_is_right() {
     let report = parse(GOLDEN.as_bytes()).expect("the golden report is ours");
     assert_eq!(report, seal_hash(report_with_debt(&mixed_run())));
     assert_eq!(to_bytes(&report), GOLDEN.as_bytes());
-    assert_eq!(report.authenticity.report_hash, Some(report_hash(&value(GOLDEN.as_bytes()))));
+    assert_eq!(report.authenticity.report_hash, Some(report_hash(value(GOLDEN.as_bytes()))));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::evidence;
 use crate::model::{Action, Digest, EvidenceFile};
-use crate::report::{ReusedFacts, parse, report_hash};
+use crate::report::{ReusedFacts, parse_with_hash};
 use crate::run::request::RunRequest;
 use crate::run::reuse::inputs::RelevantTree;
 use crate::run::reuse::{Wanted, entry_to_reuse};
@@ -41,12 +41,10 @@ impl Workspace {
     fn intact_verdict(&self, request: &RunRequest<'_>, run: &IndexedRun, wanted: &Wanted<'_>) -> Result<ReusedFacts, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let bytes = evidence::read_report(&self.store, project, task, &run.run_id).map_err(|error| error.to_string())?;
-        let value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-        let report_hash = report_hash(&value);
+        let (report, report_hash) = parse_with_hash(&bytes).map_err(|error| error.to_string())?;
         if run.report_hash != Some(report_hash) {
             return Err("its report is not the one the ledger knows".to_owned());
         }
-        let report = parse(&bytes).map_err(|error| error.to_string())?;
         if report.authenticity.execution_id != run.run_id || report.test_specification.task_id != *task {
             return Err("its report is another run's".to_owned());
         }
