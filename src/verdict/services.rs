@@ -38,6 +38,8 @@ mod tests {
         assert_eq!(code(&stopped(StopReason::Interrupted), CategoryCode::Served), Some(CategoryCode::ServiceEnded));
         assert_eq!(code(&stopped(StopReason::Interrupted), CategoryCode::Stopped), None);
         assert_eq!(code(&stopped(StopReason::ChecksOver), CategoryCode::ServiceNotReady), Some(CategoryCode::ServiceNotReady));
+        // What proves another tool's success proves none of a service.
+        assert_eq!(code(&stopped(StopReason::ChecksOver), CategoryCode::Clean), Some(CategoryCode::ServiceEnded));
     }
 
     #[test]

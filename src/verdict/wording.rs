@@ -63,7 +63,7 @@ const TABLE: [Words; 8] = [
         fix_option: Some("--fix"),
         warnings_exit: WarningsExit::Refuses,
     },
-    Words { report_name: "mypy", display: "mypy", debt: DebtCategory::ValidationMissing, ..TYPES },
+    Words { report_name: "mypy", display: "mypy", ..TYPES },
     Words { report_name: "ruff", display: "Ruff", fix_option: Some("--fix"), ..LINT },
     Words { report_name: "flake8", display: "Flake8", ..LINT },
     Words { report_name: "pylint", display: "Pylint", warnings_exit: WarningsExit::Tells, ..LINT },

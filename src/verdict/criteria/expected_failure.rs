@@ -7,7 +7,7 @@ use crate::verdict::criteria::seen::SeenAction;
 use crate::verdict::red::listed;
 
 /// Judges a declared failure over all TEST steps of a run. A step that fails in another way blocks, and is not judged again here.
-pub(super) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
+pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
     let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
     let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);
     let failed: BTreeSet<String> = failures.map(|failure| failure.test_name.clone()).collect();

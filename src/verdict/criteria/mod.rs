@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::verdict::completion::RunVerdict;
 use crate::verdict::criteria::conditions::{Role, judge_condition};
-use crate::verdict::criteria::expected_failure::judge_failure;
+pub(in crate::verdict) use crate::verdict::criteria::expected_failure::judge_failure;
 use crate::verdict::criteria::expected_output::judge_output;
 use crate::verdict::wording::counted;
 

@@ -162,3 +162,21 @@ fn divided_at_end(bytes: &[u8]) -> usize {
 fn as_number(count: u64) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::divided_at_end;
+
+    #[test]
+    fn a_character_that_does_not_end_is_left_out_whole_and_one_that_does_is_kept() {
+        for (text, bytes) in [("a", 1), ("é", 2), ("✓", 3), ("😀", 4)] {
+            for end in 1..=bytes {
+                let expected = if end == bytes { 0 } else { end };
+                assert_eq!(divided_at_end(&text.as_bytes()[..end]), expected, "{end} bytes of {text}");
+                assert_eq!(divided_at_end(&[b"before ", &text.as_bytes()[..end]].concat()), expected, "{end} bytes of {text}");
+            }
+        }
+        assert_eq!(divided_at_end(b""), 0);
+        assert_eq!(divided_at_end(&[0x80, 0x80, 0x80, 0x80]), 0, "what begins nowhere is no part of a character");
+    }
+}

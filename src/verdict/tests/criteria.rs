@@ -324,6 +324,18 @@ fn c67_an_output_that_was_not_kept_whole_says_so() {
 }
 
 #[test]
+fn what_was_seen_is_the_reason_where_nothing_failed() {
+    let cut = StreamExcerpt { total: 900, head: b"begin".to_vec(), tail: b"end".to_vec() };
+    let seen = [Seen { stdout: Some(stream("v1")), stderr: Some(cut), ..command("STEP.1", ResultType::Success, 0) }];
+    let reason = |text: &str| {
+        let criteria = TaskCriteria { success: conditions(&[text]), ..criteria() };
+        judged(&criteria, &seen).1.success[0].reason.clone().expect("it is not met")
+    };
+    assert_eq!(reason("STEP.1.exitCode === 1 && STEP.1.stdout === 'v2'"), "`STEP.1.exitCode` is 0, `STEP.1.stdout` is \"v1\"");
+    assert!(reason("STEP.1.stderr === 'x'").contains("printed 900 bytes on stderr, 892 of them between"));
+}
+
+#[test]
 fn a_long_value_is_shown_by_its_beginning() {
     let seen = [Seen { stdout: Some(stream(&"é".repeat(300))), ..command("STEP.1", ResultType::Success, 0) }];
     let criteria = TaskCriteria { success: conditions(&["STEP.1.stdout === 'x'"]), ..criteria() };

@@ -131,6 +131,15 @@ fn a_policy_holds_for_findings_that_are_counted_and_not_kept() {
         (summary.errors, summary.warnings)
     };
     assert_eq!(judged(policy(BlockOn::ErrorsOnly)), (102, 1010));
+    let mut fixable = many.clone();
+    fixable.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.fixable = Some(true));
+    fixable.unlisted.files = 4;
+    fixable.unlisted.by_rule.values_mut().for_each(|count| count.fixable = 10);
+    // What is promoted is added to errors of the same rule that are there already.
+    fixable.unlisted.by_rule.insert((FindingLevel::Error, Some("w".to_owned())), UnlistedCount { findings: 1, fixable: 1 });
+    let strict = ToolPolicy { error_on_rules: vec!["w".to_owned()], ..policy(BlockOn::ErrorsOnly) };
+    let summary = judge(&with_policy(Tool::Eslint, strict), &exited(1), &fixable).summary.expect("findings have one");
+    assert_eq!((summary.errors, summary.fixable, summary.total_files), (1106, Some(36), 7));
     let counts_override = Some(DiagnosticSummary { errors: 200, warnings: 2000, fixable: None, total_files: 3 });
     let counted = Interpretation { counts_override, ..many.clone() };
     let promoting = ToolPolicy { error_on_rules: vec!["w".to_owned()], ..policy(BlockOn::ErrorsOnly) };

@@ -5,6 +5,7 @@ use crate::model::{
     ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase, ResultType, RunId, TaskCondition,
     TaskCriteria, TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
 };
+use crate::verdict::criteria::judge_failure;
 use crate::verdict::tests::{action, exited, plain, tests, timed_out};
 use crate::verdict::{
     ActionFacts, CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, SeenAction, TestHistory, classify,
@@ -160,6 +161,40 @@ fn c06_a_test_that_passed_before_is_no_new_failure() {
         assert_eq!((outcome.blocking, outcome.debt.should_generate), (Blocking::Blocks, true));
         assert!(!evaluation.expected_failure.expect("one was declared").met);
         assert_eq!(verdict.overall_result, Some(OverallResult::Failed));
+    }
+}
+
+#[test]
+fn c06_only_tests_that_ran_as_a_step_can_fail_as_declared() {
+    let empty = tests(CategoryCode::NoTestsExecuted, 0, 0);
+    let (_, _, evaluation) = run(&declared(&[0]), &exited(1), &empty);
+    let judged = evaluation.expected_failure.expect("one was declared");
+    assert_eq!(judged.reason.as_deref(), Some("No test was executed, so none failed"));
+    let (action, failed) = (action(Tool::Pytest, ActionPhase::Prerequisite), tests(CategoryCode::TestsFailed, 1, 1));
+    let seen = |phase, class| SeenAction {
+        id: &action.id,
+        action_type: ActionType::TerminalCommand,
+        phase,
+        class,
+        status: Some(ResultType::TestFailure),
+        reason: None,
+        blocking: Blocking::Allowed,
+        is_expected_failure: true,
+        exit_code: Some(1),
+        duration: None,
+        stdout: None,
+        stderr: None,
+        findings: None,
+        tests: failed.test_results.as_ref(),
+        file: None,
+        answer: None,
+    };
+    for (phase, class, met) in [
+        (ActionPhase::Step, ToolClass::Test, true),
+        (ActionPhase::Prerequisite, ToolClass::Test, false),
+        (ActionPhase::Step, ToolClass::Generic, false),
+    ] {
+        assert_eq!(judge_failure(&declared(&[0]), &[seen(phase, class)]).met, met, "{phase:?} {class:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::verdict::rows::{Row, every_row};
+use crate::verdict::wording::words_for;
 
 fn told(row: &Row) -> String {
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned).unwrap_or_default();
@@ -223,4 +224,26 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Specification Error
       FixSpecification: Test specification has errors. Fix and regenerate.
     ");
+}
+
+#[test]
+fn c40_every_validation_tool_has_its_words() {
+    let tools = ["typescript", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compilation", "another"];
+    let told = tools.map(|tool| {
+        let words = words_for(tool);
+        let issues = format!("{}, {}", words.error_issue, words.warning_issue);
+        let does = (words.debt, words.agent, words.fix_option, words.warnings_exit, words.blocks_compilation);
+        format!("{tool}: {}: {}, {}; {issues}; {does:?}", words.display, words.error, words.errors)
+    });
+    assert_snapshot!(told.join("\n"), @r#"
+    typescript: TypeScript: Type Error, type errors; TYPE_ERROR, TYPE_WARNING; (ValidationMissing, FixTypes, None, Refuses, true)
+    mypy: mypy: Type Error, type errors; TYPE_ERROR, TYPE_WARNING; (ValidationMissing, FixTypes, None, Refuses, false)
+    eslint: ESLint: Error, errors; LINT_ERROR, LINT_WARNING; (Refactor, FixCode, Some("--fix"), Refuses, false)
+    ruff: Ruff: Error, errors; LINT_ERROR, LINT_WARNING; (Refactor, FixCode, Some("--fix"), Refuses, false)
+    flake8: Flake8: Error, errors; LINT_ERROR, LINT_WARNING; (Refactor, FixCode, None, Refuses, false)
+    pylint: Pylint: Error, errors; LINT_ERROR, LINT_WARNING; (Refactor, FixCode, None, Tells, false)
+    prettier: Prettier: Formatting Issue, formatting issues; FORMAT_ERROR, FORMAT_WARNING; (Refactor, FixCode, Some("--write"), Refuses, false)
+    compilation: Compilation: Compilation Error, errors; COMPILATION_ERROR, COMPILATION_WARNING; (ValidationMissing, FixCode, None, Refuses, true)
+    another: Validation: Error, errors; VALIDATION_ERROR, VALIDATION_WARNING; (ValidationMissing, FixCode, None, Refuses, false)
+    "#);
 }
