@@ -70,6 +70,7 @@ const REFUSED: &[&str] = &[
     "STEP.1.stdout === 'a\nb'",
     "STEP.1.stdout === \"a\\qb\"",
     "STEP.1.exitCode === 0x1",
+    "STEP.1.exitCode === 1e5",
     "STEP.1.exitCode === 007",
     "STEP.1.size === 1234567890123456",
     "STEP.5.body.items[0",
@@ -168,6 +169,8 @@ fn a_refusal_names_the_place_and_what_to_write() {
       column 21, at `\`: there is no such escape in a text; there are \n \r \t \\ \" \' and \u with four hexadecimal digits
     `STEP.1.exitCode === 0x1`
       column 21, at `0x1`: write a number with digits alone, at most 15 of them, no leading zero, and a point at most: `200`, `0.5`, `-1`
+    `STEP.1.exitCode === 1e5`
+      column 21, at `1e5`: write a number with digits alone, at most 15 of them, no leading zero, and a point at most: `200`, `0.5`, `-1`
     `STEP.1.exitCode === 007`
       column 21, at `007`: write a number with digits alone, at most 15 of them, no leading zero, and a point at most: `200`, `0.5`, `-1`
     `STEP.1.size === 1234567890123456`

@@ -168,9 +168,9 @@ fn missing_coverage_is_told_in_per_cent_and_never_sent_to_the_implementation() {
     assert_eq!(outcome.classification.category, ResultType::TestFailure);
     assert_eq!(outcome.debt.title.as_deref(), Some("Coverage Below Target: 71.5 % of 85 %"));
     assert_eq!(outcome.agent_action.action, "ADD_TESTS");
-    let other = Interpretation { coverage, ..plain(CategoryCode::UsageError) };
-    let outcome = judge(&action(Tool::Pytest, ActionPhase::Step), &exited(4), &other);
-    assert!(!outcome.debt.title.unwrap_or_default().contains("71.5"), "coverage is not what is wrong there");
+    let other = Interpretation { coverage, ..plain(CategoryCode::NoTestsCollected) };
+    let outcome = judge(&action(Tool::Pytest, ActionPhase::Step), &exited(5), &other);
+    assert_eq!(outcome.debt.title.as_deref(), Some("No Tests Collected: check"), "coverage is not what is wrong there");
 }
 
 #[test]
