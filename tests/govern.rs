@@ -5,6 +5,7 @@
 mod beginning;
 mod filing;
 mod gates;
+mod interrupted;
 mod isolation;
 mod real_gh;
 mod resuming;

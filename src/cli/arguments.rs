@@ -366,6 +366,7 @@ impl Command {
             Self::Check(options) => options.json,
             Self::Plan(options) => options.json,
             Self::Review(options) => options.json,
+            Self::Govern(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)
@@ -380,7 +381,6 @@ impl Command {
             | Self::Api(_)
             | Self::Schema(_)
             | Self::Approve(_)
-            | Self::Govern(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

@@ -13,25 +13,32 @@ use clap::Args;
 /// `BLOCK`. Both are kept apart from the tracker, its tokens, each other and everything outside of their own copy of the last commit.
 ///
 /// What happens is kept in `docs/audit/active/SLUG`, and moved to `docs/audit/done/ISSUE-SLUG` and committed once the issue is filed. Where
-/// it stands is written down after every step: go on with `--resume`, also after a crash.
+/// it stands is written down after every step: go on with `--resume`, also after a crash. Ctrl-C answers nothing: the workflow waits.
 ///
-/// Exit codes: 0 filed, or ended by you at the first question; 1 it cannot begin, or you gave up filing; 3 it waits; 4 no drafter or reviewer
-/// is configured.
+/// Exit codes: 0 filed, listed, or ended by you at the first question; 1 it cannot begin, or you gave up filing; 3 it waits; 4 no drafter or
+/// reviewer is configured; 130, 143 it waits because of a signal.
 ///
 /// Examples:
 ///   proctor govern --brief ideas/saved-searches.md
 ///   proctor govern --brief ideas/saved-searches.md --repo owner/name
 ///   proctor govern --resume saved-searches
+///   proctor govern --list
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct GovernOptions {
     /// The brief: what you want, in your words
-    #[arg(long, value_name = "FILE", required_unless_present = "resume")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["resume", "list"])]
     pub(crate) brief: Option<PathBuf>,
     /// Go on with this workflow: its name, or its brief
     #[arg(long, value_name = "SLUG", conflicts_with = "brief")]
     pub(crate) resume: Option<String>,
-    /// Where the issue is filed; without it `repo` of `[govern]`, or what the tracker's command line finds
+    /// List the workflows that are not over: where each stands, since when, and the command that goes on
+    #[arg(long, conflicts_with_all = ["brief", "resume", "repo"])]
+    pub(crate) list: bool,
+    /// With `--list`: print one JSON document
+    #[arg(long, conflicts_with_all = ["brief", "resume", "repo"])]
+    pub(crate) json: bool,
+    /// Where the issue is filed, remembered until it is; without it `repo` of `[govern]`, or what the tracker's command line finds
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<String>,
     /// The project's directory

@@ -1,11 +1,13 @@
 //! The terminal: whether there is one, and its keys while `proctor watch` runs.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
 
-use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::termios::{FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcflush, tcgetattr, tcsetattr};
 
 use crate::daemon::Key;
+use crate::process::{Arrival, Control};
 
 /// Returns whether standard output is a terminal.
 pub(crate) fn is_output_terminal() -> bool {
@@ -64,6 +66,39 @@ fn key_of(byte: u8) -> Option<Key> {
         b'q' => Some(Key::Quit),
         _ => None,
     }
+}
+
+/// Forgets what was typed and not read.
+pub(crate) fn forget_input() {
+    let _best_effort = tcflush(std::io::stdin().as_fd(), FlushArg::TCIFLUSH);
+}
+
+/// Reads what a person types or pastes: lines that come together are one answer. None when standard input ends or a stop is asked for.
+pub(crate) fn read_answer(control: &Control) -> Option<String> {
+    let input = std::io::stdin();
+    let mut answer = Vec::new();
+    loop {
+        if control.wait_beside(input.as_fd()) == Arrival::Request {
+            return None;
+        }
+        // A terminal hands lines over one by one, so what is left of a paste is the terminal's and not the buffer's.
+        let before = answer.len();
+        let read = input.lock().read_until(b'\n', &mut answer);
+        let has_ended = !matches!(read, Ok(1..));
+        if has_ended && before == 0 {
+            return None;
+        }
+        if has_ended || !has_input() {
+            return Some(String::from_utf8_lossy(&answer).into_owned());
+        }
+    }
+}
+
+/// Returns whether a line is there that nobody has read.
+fn has_input() -> bool {
+    let input = std::io::stdin();
+    let mut awaited = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+    matches!(poll(&mut awaited, PollTimeout::ZERO), Ok(1..)) && awaited[0].revents() == Some(PollFlags::POLLIN)
 }
 
 /// Reads a line a person types; none when standard input ends.

@@ -6,7 +6,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::evidence::changes::{create_open_directories, create_plain_file, rename, sync_directory, sync_file, write_all};
+use crate::evidence::changes::{
+    create_open_directories, create_plain_file, remove_file, rename, rename_to_free, sync_directory, sync_file, write_all,
+};
 use crate::evidence::error::failed;
 use crate::evidence::files::list;
 use crate::evidence::{EvidenceError, FileOperation};
@@ -27,6 +29,9 @@ pub enum TrailError {
     /// Something else has the name of a file that is to be kept.
     #[error("`{}` is there already and holds something else", .0.display())]
     Different(PathBuf),
+    /// It is a directory, a pipe or the like.
+    #[error("`{}` is not a regular file", .0.display())]
+    NoFile(PathBuf),
     /// It is no UTF-8.
     #[error("`{}` is not UTF-8", .0.display())]
     NoText(PathBuf),
@@ -74,15 +79,23 @@ impl TrailDirectory {
     pub fn make(&self, name: &str, text: &str) -> Result<bool, TrailError> {
         create_open_directories(&self.path)?;
         let path = self.path.join(name);
-        let mut file = match create_plain_file(&path) {
-            Ok(file) => file,
-            Err(_) if path.symlink_metadata().is_ok() => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        write_all(&mut file, &path, text.as_bytes())?;
-        sync_file(&file, &path)?;
+        if path.symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        // A file has its name when it is whole: a part of one that a process left could not be told from what a person wrote.
+        let unfinished = self.path.join(format!(".{name}.unfinished"));
+        if unfinished.symlink_metadata().is_ok() {
+            remove_file(&unfinished)?;
+        }
+        let mut file = create_plain_file(&unfinished)?;
+        write_all(&mut file, &unfinished, text.as_bytes())?;
+        sync_file(&file, &unfinished)?;
+        let is_made = rename_to_free(&unfinished, &path)?;
+        if !is_made {
+            remove_file(&unfinished)?;
+        }
         sync_directory(&self.path)?;
-        Ok(true)
+        Ok(is_made)
     }
 
     /// Reads a file.
@@ -98,6 +111,10 @@ impl TrailDirectory {
     /// # Errors
     /// When it cannot be read, is too long or no text.
     pub fn read_text(path: &Path) -> Result<String, TrailError> {
+        // Opening a pipe would wait for somebody to write.
+        if !fs::metadata(path).map_err(failed(FileOperation::Open, path))?.is_file() {
+            return Err(TrailError::NoFile(path.to_owned()));
+        }
         let file = File::open(path).map_err(failed(FileOperation::Open, path))?;
         let mut bytes = Vec::new();
         file.take(Self::CAP + 1).read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
@@ -174,6 +191,27 @@ mod tests {
         assert_eq!(trail.changed(&kept("other")).unwrap(), ["001-brief.md"]);
         assert_eq!(trail.changed(&[("gone".to_owned(), Digest::of(b""))]).unwrap(), ["gone"]);
         assert_eq!(trail.strangers(&kept("one")).unwrap(), ["002-draft-human.md"]);
+    }
+
+    #[test]
+    fn what_a_process_left_unfinished_is_made_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let trail = TrailDirectory::new(directory.path().to_owned());
+        let mut left = create_plain_file(&directory.path().join(".001-brief.md.unfinished")).unwrap();
+        write_all(&mut left, directory.path(), b"on").unwrap();
+        trail.keep("001-brief.md", "one").unwrap();
+        assert_eq!(trail.strangers(&[]).unwrap(), ["001-brief.md"]);
+        assert_eq!(trail.read("001-brief.md").unwrap(), "one");
+    }
+
+    #[test]
+    fn only_a_file_is_read_and_none_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        for path in [pipe.as_path(), directory.path()] {
+            assert!(matches!(TrailDirectory::read_text(path), Err(TrailError::NoFile(_))), "{}", path.display());
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //!
 //! Where to look: `state` where a workflow stands · `event` what happens and what is done · `machine` the way from one to the other, with
 //! a file for each stretch of it · `gate` and `wording` what people are asked · `trail` what is kept under which name · `verdict` the line
-//! that decides · `fields` title and labels of a draft · `prompt` what models are given · `record` the JSON that is kept.
+//! that decides · `waiting` whose turn it is · `fields` title and labels of a draft · `prompt` what models are given · `record` the JSON that is kept.
 
 mod event;
 mod fields;
@@ -24,6 +24,7 @@ mod record;
 mod state;
 mod trail;
 mod verdict;
+mod waiting;
 mod wording;
 
 pub use event::{Answer, Effect, Ending, Event, Moment, PauseReason, Question, Transition, WorkingCopy};
@@ -36,6 +37,7 @@ pub use record::{Consulted, FiledIssue};
 pub use state::{Asked, Attempt, Basis, Counters, Filed, Filing, Limits, Loading, Node, Phase, Reviewed, Start, State, Subject};
 pub use trail::{Kind, TrailEntry, TrailFile, done_directory, file_name};
 pub use verdict::{ReviewWord, read_verdict};
+pub use waiting::Turn;
 
 #[cfg(test)]
 mod tests;

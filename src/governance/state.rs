@@ -22,6 +22,9 @@ pub struct State {
     pub brief: String,
     /// Who is asked.
     pub asked: Asked,
+    /// Where the issue is filed, as it was when the workflow began; none: nobody had said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
     /// By how much a person's "go on" extends a limit.
     pub limits: Limits,
     /// How far the counts may go before a person is asked.
@@ -45,6 +48,8 @@ pub struct Start {
     pub brief_name: String,
     /// Who is asked.
     pub asked: Asked,
+    /// Where the issue is filed; none: where the tracker's command line says.
+    pub repo: Option<String>,
     /// The limits.
     pub limits: Limits,
 }
@@ -268,6 +273,7 @@ impl State {
             brief_name: start.brief_name,
             brief: String::new(),
             asked: start.asked,
+            repo: start.repo,
             limits: start.limits,
             allowed: start.limits,
             counters: Counters::default(),

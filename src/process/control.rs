@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{read, write};
 
 use crate::model::StopReason;
@@ -46,6 +47,15 @@ struct SignalSource {
     descriptor: OwnedFd,
     reason: StopReason,
     ended: AtomicBool,
+}
+
+/// What came while a control and something else were waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// A request: [`Control::in_force`] says which.
+    Request,
+    /// The other.
+    Other,
 }
 
 /// Says that the pipes of a control could not be made.
@@ -132,6 +142,25 @@ impl Control {
             self.in_force.fetch_max(strength(*reason), Ordering::SeqCst);
         }
         requests
+    }
+
+    /// Waits until something new is asked for, or until `other` can be read or has ended. Where both have come, the request is first.
+    pub fn wait_beside(&self, other: BorrowedFd<'_>) -> Arrival {
+        loop {
+            let mut awaited: Vec<PollFd<'_>> =
+                std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
+            let polled = poll(&mut awaited, PollTimeout::NONE);
+            let has_come = awaited[0].any().unwrap_or(true);
+            if !self.take_requests().is_empty() {
+                return Arrival::Request;
+            }
+            match polled {
+                Err(Errno::EINTR) => {}
+                Ok(_) if !has_come => {}
+                // What cannot be waited for is left to whoever reads it.
+                Ok(_) | Err(_) => return Arrival::Other,
+            }
+        }
     }
 
     /// Returns what to wait for: readable when there may be a request.
@@ -227,6 +256,22 @@ mod tests {
         assert_eq!(control.descriptors().count(), 2);
         assert_eq!(control.take_requests(), []);
         assert_eq!(control.descriptors().count(), 1);
+    }
+
+    #[test]
+    fn whichever_comes_is_waited_for_and_a_request_goes_first() {
+        let (control, handle) = Control::new().expect("pipes");
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        let asker = std::thread::spawn(move || handle.stop(StopReason::Interrupted));
+        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        asker.join().expect("it has asked");
+        assert_eq!(control.in_force(), Some(StopReason::Interrupted));
+        writer.write_all(b"X").expect("written");
+        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other, "what is in force already is no news");
+        control.handle().stop(StopReason::Terminated);
+        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        drop(writer);
+        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other);
     }
 
     #[test]

@@ -4,10 +4,87 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use nix::unistd::Pid;
+
+use crate::model::StopReason;
+use crate::process::control::{Arrival, Control};
+use crate::process::group::{kill_child, terminate_child};
+use crate::process::system_calls::HeldProcess;
+
 /// Runs a program with this process's terminal, environment and process group, and waits as long as it takes.
+///
+/// The key that interrupts reaches the program too and is its own affair: one that ends well all the same was not interrupted, and
+/// nothing else is. Whoever has this process terminated has the program asked to end, and killed when asked again.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn run_at_terminal(program: &Path, arguments: &[String], directory: &Path) -> io::Result<ExitStatus> {
-    Command::new(program).args(arguments).current_dir(directory).status()
+pub fn run_at_terminal(program: &Path, arguments: &[String], directory: &Path, control: &Control) -> io::Result<ExitStatus> {
+    let mut child = Command::new(program).args(arguments).current_dir(directory).spawn()?;
+    let process = Pid::from_raw(child.id().cast_signed());
+    // Where the kernel cannot say when it ends, it is waited for and nothing else is heard meanwhile.
+    if let Ok(held) = HeldProcess::open(process) {
+        let mut end_it: fn(Pid) = terminate_child;
+        while control.wait_beside(held.end()) == Arrival::Request {
+            if control.in_force() == Some(StopReason::Terminated) {
+                end_it(process);
+                end_it = kill_child;
+            }
+        }
+    }
+    let status = child.wait()?;
+    if status.success() {
+        control.forget(StopReason::Interrupted);
+    }
+    Ok(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn run(script: &str, control: &Control) -> ExitStatus {
+        let arguments = ["-c".to_owned(), script.to_owned()];
+        run_at_terminal(Path::new("/bin/sh"), &arguments, Path::new("/"), control).expect("there is a shell")
+    }
+
+    #[test]
+    fn an_interruption_is_the_programs_own_affair() {
+        let (control, handle) = Control::new().expect("pipes");
+        handle.stop(StopReason::Interrupted);
+        assert!(run("true", &control).success());
+        assert_eq!(control.requested(), None, "it ended well all the same");
+        handle.stop(StopReason::Interrupted);
+        assert_eq!(run("exit 3", &control).code(), Some(3));
+        assert_eq!(control.requested(), Some(StopReason::Interrupted));
+    }
+
+    #[test]
+    fn a_termination_ends_it_and_one_that_does_not_heed_it_is_killed_when_asked_again() {
+        let (control, handle) = Control::new().expect("pipes");
+        handle.stop(StopReason::Terminated);
+        assert!(!run("exec sleep 600", &control).success());
+        let directory = tempfile::tempdir().expect("a directory");
+        let ready = directory.path().join("ready");
+        let script = format!("trap '' TERM; : > '{}'; while :; do sleep 0.01; done", ready.display());
+        let over = AtomicBool::new(false);
+        let status = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Requests that come together are one: it is asked again and again.
+                while !over.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(10));
+                    if ready.exists() {
+                        handle.stop(StopReason::Terminated);
+                    }
+                }
+            });
+            let status = run(&script, &control);
+            over.store(true, Ordering::SeqCst);
+            status
+        });
+        assert!(!status.success());
+        assert_eq!(control.requested(), Some(StopReason::Terminated));
+    }
 }

@@ -94,6 +94,11 @@ pub(super) fn kill_child(child: Pid) {
     let _ended = kill(child, Signal::SIGKILL);
 }
 
+/// Asks a child that has not been reaped to end.
+pub(super) fn terminate_child(child: Pid) {
+    let _ended = kill(child, Signal::SIGTERM);
+}
+
 /// Ends this process as SIGKILL would at any moment, for tests of what is left then.
 #[cfg(feature = "test-fakes")]
 pub fn die() {

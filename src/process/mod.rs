@@ -55,7 +55,7 @@ pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use confine::restricts_sockets_and_signals;
-pub use control::{ALL_REASONS, Control, ControlError, ControlHandle};
+pub use control::{ALL_REASONS, Arrival, Control, ControlError, ControlHandle};
 pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
 pub use group::die;

@@ -137,15 +137,16 @@ impl Workspace {
     /// Writes down what a governance workflow has kept.
     ///
     /// # Errors
-    /// When the ledger cannot be written.
+    /// When the ledger cannot be written, or a stop was asked for while another run had it.
     pub fn record_governance(
         &mut self,
         scope: &Scope,
         record: GovernanceRecord,
+        control: &Control,
         show: &mut dyn FnMut(Progress),
     ) -> Result<(), RunError> {
         // Keeping a file of the trail is a save, and a save starts a run where the project is watched: that is waited for.
-        let lock = self.lock(scope, LEDGER_WAIT, &|| None, show)?;
+        let lock = self.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         self.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))

@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
 
-use crate::model::ProjectId;
+use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, real_place};
 
@@ -18,8 +18,24 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
     project TEXT NOT NULL,
     slug TEXT NOT NULL,
     state TEXT NOT NULL,
+    since INTEGER,
     PRIMARY KEY (project, slug)
 ) STRICT, WITHOUT ROWID";
+
+/// What a file of a proctor that did not write down times lacks. Such a proctor goes on reading and writing the file; it leaves none.
+const HAS_TIMES: &str = "SELECT 1 FROM pragma_table_info('checkpoints') WHERE name = 'since'";
+const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
+
+/// A checkpoint, with whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptCheckpoint {
+    /// The workflow's name.
+    pub slug: String,
+    /// The text.
+    pub state: String,
+    /// When the workflow came to stand there; none: an older proctor wrote it.
+    pub since: Option<Timestamp>,
+}
 
 /// The checkpoints of every project. Several processes may have them open.
 #[derive(Debug)]
@@ -63,16 +79,31 @@ impl Checkpoints {
         let connection = Connection::open_with_flags(real_place(path), flags).map_err(refused)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(refused)?;
         connection.execute(TABLE, []).map_err(refused)?;
+        let has_times = || connection.prepare(HAS_TIMES).and_then(|mut statement| statement.exists([])).map_err(refused);
+        if !has_times()? {
+            let added = connection.execute(ADD_TIMES, []);
+            // Another process may have been quicker.
+            if !has_times()? {
+                added.map_err(refused)?;
+            }
+        }
         Ok(Self { connection, path: path.to_owned() })
     }
 
-    /// Replaces a workflow's checkpoint.
+    /// Replaces a workflow's checkpoint; without a time the one it had stays.
     ///
     /// # Errors
     /// When it cannot be written; the one before is then still there.
-    pub fn save(&mut self, project: &ProjectId, slug: &str, state: &str) -> Result<(), CheckpointError> {
-        let statement = "INSERT OR REPLACE INTO checkpoints (project, slug, state) VALUES (?1, ?2, ?3)";
-        let done = self.connection.execute(statement, params![project.as_str(), slug, state]);
+    pub fn save(
+        &mut self,
+        project: &ProjectId,
+        slug: &str,
+        (state, since): (&str, Option<Timestamp>),
+    ) -> Result<(), CheckpointError> {
+        let statement = "INSERT INTO checkpoints (project, slug, state, since) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (project, slug) DO UPDATE SET state = excluded.state, since = COALESCE(excluded.since, since)";
+        let millis = since.map(Timestamp::as_millis);
+        let done = self.connection.execute(statement, params![project.as_str(), slug, state, millis]);
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
@@ -96,16 +127,20 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns the names of a project's workflows that are not over, sorted.
+    /// Returns the checkpoints of a project's workflows, sorted by their names.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn slugs(&self, project: &ProjectId) -> Result<Vec<String>, CheckpointError> {
+    pub fn list(&self, project: &ProjectId) -> Result<Vec<KeptCheckpoint>, CheckpointError> {
         let refused = |source| self.refused("read", source);
-        let mut statement =
-            self.connection.prepare("SELECT slug FROM checkpoints WHERE project = ?1 ORDER BY slug").map_err(refused)?;
-        let rows = statement.query_map(params![project.as_str()], |row| row.get(0)).map_err(refused)?;
-        rows.collect::<Result<Vec<String>, _>>().map_err(refused)
+        let statement = "SELECT slug, state, since FROM checkpoints WHERE project = ?1 ORDER BY slug";
+        let mut statement = self.connection.prepare(statement).map_err(refused)?;
+        let kept = |row: &Row<'_>| {
+            let since = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
+            Ok(KeptCheckpoint { slug: row.get(0)?, state: row.get(1)?, since })
+        };
+        let rows = statement.query_map(params![project.as_str()], kept).map_err(refused)?;
+        rows.collect::<Result<Vec<KeptCheckpoint>, _>>().map_err(refused)
     }
 
     fn refused(&self, operation: &'static str, source: rusqlite::Error) -> CheckpointError {
@@ -140,16 +175,40 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("checkpoints.db");
         let (shop, other) = (ProjectId::mint("shop", 1), ProjectId::mint("other", 2));
+        let time = Some(Timestamp::from_millis(1000));
         let mut checkpoints = Checkpoints::open(&path).unwrap();
-        checkpoints.save(&shop, "notes", "1").unwrap();
-        checkpoints.save(&shop, "notes", "2").unwrap();
-        checkpoints.save(&shop, "ideas", "3").unwrap();
+        checkpoints.save(&shop, "notes", ("1", time)).unwrap();
+        checkpoints.save(&shop, "notes", ("2", None)).unwrap();
+        checkpoints.save(&shop, "ideas", ("3", None)).unwrap();
         drop(checkpoints);
         let mut checkpoints = Checkpoints::open(&path).unwrap();
         assert_eq!(checkpoints.load(&shop, "notes").unwrap().as_deref(), Some("2"));
         assert_eq!(checkpoints.load(&other, "notes").unwrap(), None);
-        assert_eq!(checkpoints.slugs(&shop).unwrap(), ["ideas", "notes"]);
+        let kept = |slug: &str, state: &str, since| KeptCheckpoint { slug: slug.to_owned(), state: state.to_owned(), since };
+        assert_eq!(checkpoints.list(&shop).unwrap(), [kept("ideas", "3", None), kept("notes", "2", time)]);
         checkpoints.remove(&shop, "notes").unwrap();
-        assert_eq!((checkpoints.load(&shop, "notes").unwrap(), checkpoints.slugs(&shop).unwrap().len()), (None, 1));
+        assert_eq!((checkpoints.load(&shop, "notes").unwrap(), checkpoints.list(&shop).unwrap().len()), (None, 1));
+    }
+
+    #[test]
+    fn a_file_without_times_gets_them_and_stays_one_that_its_writer_can_use() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("checkpoints.db");
+        let shop = ProjectId::mint("shop", 1);
+        let time = Some(Timestamp::from_millis(1000));
+        let older = Connection::open(&path).unwrap();
+        older.execute(&TABLE.replace("    since INTEGER,\n", ""), []).unwrap();
+        let write = |state: &str| {
+            let statement = "INSERT OR REPLACE INTO checkpoints (project, slug, state) VALUES (?1, 'notes', ?2)";
+            older.execute(statement, params![shop.as_str(), state]).unwrap();
+        };
+        write("1");
+        let mut checkpoints = Checkpoints::open(&path).unwrap();
+        let seen = |checkpoints: &Checkpoints| checkpoints.list(&shop).unwrap().pop().map(|kept| (kept.state, kept.since));
+        assert_eq!(seen(&checkpoints), Some(("1".to_owned(), None)));
+        checkpoints.save(&shop, "notes", ("2", time)).unwrap();
+        assert_eq!(seen(&checkpoints), Some(("2".to_owned(), time)));
+        write("3");
+        assert_eq!(seen(&checkpoints), Some(("3".to_owned(), None)));
     }
 }

@@ -34,7 +34,7 @@ mod words;
 mod testing;
 
 pub use approvals::ApprovalJudge;
-pub use checkpoints::{CheckpointError, Checkpoints};
+pub use checkpoints::{CheckpointError, Checkpoints, KeptCheckpoint};
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
 pub use index::{EveryLine, Index, Mending, Opened};

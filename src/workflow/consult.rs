@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use crate::governance::{Consulted, Event, ISSUE_TEMPLATE, REVIEW_PROMPT, Slug};
-use crate::model::{ActionEnd, Digest, Ended, SpawnFailure};
+use crate::model::{ActionEnd, Digest, Ended, LimitKind, SpawnFailure};
 use crate::workflow::drive::Workflow;
 use crate::workflow::error::WorkflowError;
-use crate::workflow::hands::Role;
+use crate::workflow::hands::{Consultation, Role};
 
 /// The longest answer that is taken, in bytes.
 const LONGEST_ANSWER: u64 = 1 << 20;
@@ -24,7 +24,8 @@ impl Workflow<'_> {
         let directory = copy.join(self.place.below());
         // What other models said in other loops, and what of it people took out.
         let hidden: Vec<PathBuf> = vec![self.place.audit(self.settings)];
-        let ended = self.hands.consult(role, prompt.as_bytes(), &copy, &directory, &hidden)?;
+        let asked = Consultation { role, prompt: prompt.as_bytes(), copy: &copy, directory: &directory, hidden: &hidden };
+        let ended = self.hands.consult(&asked)?;
         let consulted = self.consulted(role, prompt, &ended);
         Ok(match answer(&ended) {
             Ok(text) => Event::Consulted { text, consulted },
@@ -93,7 +94,8 @@ fn describe(end: &ActionEnd) -> String {
     match end {
         ActionEnd::Exited { code } => format!("it ended with exit code {code}"),
         ActionEnd::Signalled { signal } => format!("signal {signal} ended it"),
-        ActionEnd::TimedOut { limit, .. } => format!("it was stopped at a limit: {}", format!("{limit:?}").to_lowercase()),
+        ActionEnd::TimedOut { limit: LimitKind::Output, .. } => "it was stopped: it printed too much".to_owned(),
+        ActionEnd::TimedOut { .. } => "it was stopped: it took longer than its `timeout`".to_owned(),
         ActionEnd::Stopped { .. } => "it was stopped".to_owned(),
         ActionEnd::NotStarted(failure) => format!("it could not be started: {}", describe_failure(failure)),
         ActionEnd::Lost { why } => format!("how it ended is not known: {why}"),

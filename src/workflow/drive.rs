@@ -5,16 +5,13 @@ use std::path::PathBuf;
 
 use crate::evidence::{WorkflowLock, mint_nonce};
 use crate::governance::{Asked, Effect, Ending, Moment, Slug, Start, State, TrailFile, Transition, WorkflowId, handle, slug_of};
-use crate::model::{Digest, GovernanceRecord};
+use crate::model::{Digest, GovernanceRecord, Timestamp};
 use crate::process::clock;
 use crate::store::Checkpoints;
 use crate::workflow::checkpoint::Checkpoint;
 use crate::workflow::error::WorkflowError;
 use crate::workflow::hands::{Hands, Person};
-use crate::workflow::settings::{Place, WorkflowSettings};
-
-/// The file of the checkpoints, in the store.
-const CHECKPOINTS: &str = "checkpoints.db";
+use crate::workflow::settings::{Place, WorkflowSettings, checkpoints_file};
 
 /// Is told of every point after which a death must change nothing.
 pub type PointObserver = Box<dyn Fn()>;
@@ -53,7 +50,7 @@ impl<'a> Workflow<'a> {
         (hands, person): (&'a mut dyn Hands, &'a mut dyn Person),
         user: u32,
     ) -> Result<Self, WorkflowError> {
-        let checkpoints = Checkpoints::open(&place.store.root().join(CHECKPOINTS)).map_err(WorkflowError::Checkpoint)?;
+        let checkpoints = Checkpoints::open(&checkpoints_file(&place.store)).map_err(WorkflowError::Checkpoint)?;
         Ok(Self { settings, place, hands, person, user, checkpoints, lock: None, brief: None, passed: Box::new(|| {}) })
     }
 
@@ -85,6 +82,15 @@ impl<'a> Workflow<'a> {
         }
     }
 
+    /// Returns whether there is something to go on with under this name.
+    ///
+    /// # Errors
+    /// When the checkpoints cannot be read.
+    pub fn is_kept(&self, slug: &Slug) -> Result<bool, WorkflowError> {
+        let kept = self.checkpoints.load(&self.place.project, slug.as_str()).map_err(WorkflowError::Checkpoint)?;
+        Ok(kept.is_some())
+    }
+
     fn start(&mut self, path: PathBuf) -> Result<State, WorkflowError> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let slug = slug_of(&name).map_err(WorkflowError::Name)?;
@@ -95,6 +101,7 @@ impl<'a> Workflow<'a> {
             slug,
             brief_name: name,
             asked: Asked { drafter: self.settings.drafter.name.clone(), reviewer: self.settings.reviewer.name.clone() },
+            repo: self.settings.named_repo.clone().or_else(|| self.settings.repo.clone()),
             limits: self.settings.limits,
         }))
     }
@@ -109,18 +116,23 @@ impl<'a> Workflow<'a> {
         }
         let text = self.checkpoints.load(&self.place.project, slug.as_str()).map_err(WorkflowError::Checkpoint)?;
         let Some(text) = text else {
-            let known = self.checkpoints.slugs(&self.place.project).map_err(WorkflowError::Checkpoint)?;
-            return Err(WorkflowError::NoCheckpoint { slug: slug.to_string(), known });
+            let kept = self.checkpoints.list(&self.place.project).map_err(WorkflowError::Checkpoint)?;
+            let known = kept.into_iter().map(|checkpoint| checkpoint.slug).collect();
+            let done = self.place.done_under(self.settings, slug);
+            return Err(WorkflowError::NoCheckpoint { slug: slug.to_string(), known, done });
         };
         let checkpoint =
             Checkpoint::parse(&text).map_err(|source| WorkflowError::CheckpointText { slug: slug.to_string(), source })?;
-        self.write_down(&checkpoint.state, checkpoint.unwritten)?;
+        self.write_down(&checkpoint.state, checkpoint.unwritten, None)?;
         if checkpoint.state.needs_tools()
             && let Some(why) = self.missing_tools()?
         {
             return Ok(Err(Ending::Refused(why)));
         }
-        let state = checkpoint.state.resumed();
+        let mut state = checkpoint.state.resumed();
+        if let Some(repo) = &self.settings.named_repo {
+            state.repo = Some(repo.clone());
+        }
         self.person.show(&format!("Going on with '{slug}' at {}", state.node_name()));
         Ok(Ok(state))
     }
@@ -128,9 +140,10 @@ impl<'a> Workflow<'a> {
     fn go_on(&mut self, state: State) -> Result<(Ending, Slug), WorkflowError> {
         let effects = vec![state.pending()];
         let mut transition = Transition { state, effects };
+        let mut since = None;
         loop {
             let Transition { state, effects } = transition;
-            let pending = self.settle(&state, effects)?;
+            let pending = self.settle(&state, effects, since)?;
             if let Effect::End(ending) = pending {
                 if matches!(ending, Ending::Filed(_)) {
                     self.checkpoints.remove(&self.place.project, state.slug.as_str()).map_err(WorkflowError::Checkpoint)?;
@@ -140,12 +153,13 @@ impl<'a> Workflow<'a> {
             let event = self.perform(&state, &pending)?;
             (self.passed)();
             let moment = Moment { now: clock::now(), user: self.user };
+            since = Some(moment.now);
             transition = handle(state, event, &moment);
         }
     }
 
     /// Makes a transition durable, shows what is to be shown, and returns what is to be done.
-    fn settle(&mut self, state: &State, effects: Vec<Effect>) -> Result<Effect, WorkflowError> {
+    fn settle(&mut self, state: &State, effects: Vec<Effect>, since: Option<Timestamp>) -> Result<Effect, WorkflowError> {
         let mut unwritten = Vec::new();
         let mut shown = Vec::new();
         let mut pending = state.pending();
@@ -159,18 +173,18 @@ impl<'a> Workflow<'a> {
             }
         }
         if state.is_resumable() {
-            self.write_down(state, unwritten)?;
+            self.write_down(state, unwritten, since)?;
         }
         shown.iter().for_each(|line| self.person.show(line));
         Ok(pending)
     }
 
     /// The order is the promise: what is to be kept is known before the first file is made, and nothing is done before all are there.
-    fn write_down(&mut self, state: &State, unwritten: Vec<TrailFile>) -> Result<(), WorkflowError> {
+    fn write_down(&mut self, state: &State, unwritten: Vec<TrailFile>, since: Option<Timestamp>) -> Result<(), WorkflowError> {
         let slug = state.slug.as_str();
         let mut save = |unwritten: Vec<TrailFile>| {
             let text = Checkpoint::new(state, unwritten).to_text();
-            self.checkpoints.save(&self.place.project, slug, &text).map_err(WorkflowError::Checkpoint)
+            self.checkpoints.save(&self.place.project, slug, (&text, since)).map_err(WorkflowError::Checkpoint)
         };
         if unwritten.is_empty() {
             return save(Vec::new());

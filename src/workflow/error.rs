@@ -30,6 +30,8 @@ pub enum WorkflowError {
         slug: String,
         /// Those that there are.
         known: Vec<String>,
+        /// The trail of one that was filed under this name, relative to the project; none: none was.
+        done: Option<PathBuf>,
     },
     /// Another process carries it on.
     #[error("the workflow `{slug}` is being carried on by another process")]
@@ -37,6 +39,9 @@ pub enum WorkflowError {
         /// The workflow.
         slug: String,
     },
+    /// A stop was asked for while a run of the project had the ledger.
+    #[error("interrupted while a run of this project was waited for")]
+    StoppedWaiting,
     /// The trail could not be kept.
     #[error("failed to keep the trail")]
     Trail(#[source] TrailError),
@@ -69,6 +74,7 @@ impl WorkflowError {
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::NoCheckpoint { .. } | Self::Busy { .. } | Self::Name(_) => CommandExit::CodeNeedsWork,
+            Self::StoppedWaiting => CommandExit::Interrupted,
             Self::Checkpoint(_)
             | Self::CheckpointText { .. }
             | Self::Trail(_)
@@ -85,12 +91,16 @@ impl WorkflowError {
             Self::CheckpointText { .. } => {
                 "go on with the proctor that wrote it, or begin anew with `--brief` under another name".to_owned()
             }
+            Self::NoCheckpoint { done: Some(done), .. } => {
+                format!("it is over, its issue is filed: see `{}`; `proctor govern --list` shows what waits", done.display())
+            }
             Self::NoCheckpoint { known, .. } if known.is_empty() => {
                 "begin one with `--brief FILE`; a trail without a checkpoint is moved away by hand, or answered with a new name"
                     .to_owned()
             }
             Self::NoCheckpoint { known, .. } => format!("those that wait are: {}", known.join(", ")),
             Self::Busy { .. } => "go on in the terminal where it is, or wait until that one is paused".to_owned(),
+            Self::StoppedWaiting => "nothing is lost; `proctor govern --list` says how to go on".to_owned(),
             Self::Trail(_) | Self::Copy { .. } => "see to the named path, then go on with `proctor govern --resume`".to_owned(),
             Self::Lock(error) => error.hint().to_owned(),
             Self::Name(_) => "rename the brief: letters and digits of its name are what the workflow is called by".to_owned(),

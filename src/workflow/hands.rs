@@ -15,6 +15,21 @@ pub enum Role {
     Reviewer,
 }
 
+/// What a model is asked, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consultation<'a> {
+    /// Who is asked.
+    pub role: Role,
+    /// What it reads on its standard input.
+    pub prompt: &'a [u8],
+    /// The models' copy of the repository, which it may write to.
+    pub copy: &'a Path,
+    /// The project in that copy: where it runs.
+    pub directory: &'a Path,
+    /// What it must not see beside what no action sees.
+    pub hidden: &'a [PathBuf],
+}
+
 /// A tool of the person's own: git, the tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRequest {
@@ -42,18 +57,11 @@ pub enum ToolEnd {
 
 /// Starts programs and writes the ledger.
 pub trait Hands {
-    /// Asks a model, kept apart; `hidden` is what it must not see beside what no action sees. That it fails is a value.
+    /// Asks a model, kept apart. That it fails is a value.
     ///
     /// # Errors
     /// When it cannot be supervised.
-    fn consult(
-        &mut self,
-        role: Role,
-        prompt: &[u8],
-        copy: &Path,
-        directory: &Path,
-        hidden: &[PathBuf],
-    ) -> Result<Ended, WorkflowError>;
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Ended, WorkflowError>;
 
     /// Runs a tool. That it fails is a value.
     ///

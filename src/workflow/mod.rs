@@ -7,7 +7,7 @@
 //! Models and a person's tools are started by others ([`Hands`]), and only a [`Person`] has the terminal: what answers a gate is typed there.
 //!
 //! Where to look: `drive` the loop · `perform` one effect · `consult` a model's answer · `repository` the models' copies and the one commit ·
-//! `tracker` labels and issues · `checkpoint` what is written down.
+//! `tracker` labels and issues · `checkpoint` what is written down · `waiting` what is not over.
 
 mod checkpoint;
 mod consult;
@@ -18,11 +18,13 @@ mod perform;
 mod repository;
 mod settings;
 mod tracker;
+mod waiting;
 
 pub use drive::{Beginning, PointObserver, Workflow};
 pub use error::WorkflowError;
-pub use hands::{Hands, Person, Refusal, Role, ToolEnd, ToolRequest};
+pub use hands::{Consultation, Hands, Person, Refusal, Role, ToolEnd, ToolRequest};
 pub use settings::{ModelSettings, Place, WorkflowSettings};
+pub use waiting::{Waiting, list_waiting};
 
 #[cfg(test)]
 mod tests;

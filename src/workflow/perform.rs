@@ -6,7 +6,7 @@ use crate::workflow::drive::Workflow;
 use crate::workflow::error::WorkflowError;
 use crate::workflow::hands::{Refusal, Role};
 
-impl Workflow<'_> {
+impl<'a> Workflow<'a> {
     pub(super) fn perform(&mut self, state: &State, effect: &Effect) -> Result<Event, WorkflowError> {
         match effect {
             Effect::ReadBrief => Ok(self.read_brief()),
@@ -26,10 +26,10 @@ impl Workflow<'_> {
             }
             Effect::Edit { draft, verdict } => self.edit(&state.slug, draft, verdict.as_ref()),
             Effect::Ask(question) => Ok(Event::Answered(self.ask(question))),
-            Effect::EnsureLabels(labels) => self.ensure_labels(labels),
+            Effect::EnsureLabels(labels) => self.ensure_labels(self.repo(state), labels),
             Effect::FileIssue { title, body_file, labels, marker } => {
                 let body = self.place.active(self.settings, &state.slug).path().join(body_file);
-                self.file_issue((title, &body.to_string_lossy()), labels, marker)
+                self.file_issue(self.repo(state), (title, &body.to_string_lossy()), labels, marker)
             }
             Effect::MoveToDone { issue } => self.move_to_done(state, *issue),
             Effect::Commit { issue } => self.commit_trail(state, *issue),
@@ -42,13 +42,21 @@ impl Workflow<'_> {
         }
     }
 
+    /// Where the issue is filed: what a checkpoint of an older proctor does not say, the settings say.
+    fn repo<'s>(&self, state: &'s State) -> Option<&'s str>
+    where
+        'a: 's,
+    {
+        state.repo.as_deref().or(self.settings.repo.as_deref())
+    }
+
     fn read_brief(&self) -> Event {
         let Some(path) = &self.brief else { return Event::BriefUnreadable("no brief was named".to_owned()) };
         match TrailDirectory::read_text(path) {
             Ok(text) => Event::BriefRead(text),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                Event::BriefUnreadable(format!("the brief `{}` cannot be read: {error}{cause}", path.display()))
+                Event::BriefUnreadable(format!("the brief cannot be read: {error}{cause}"))
             }
         }
     }

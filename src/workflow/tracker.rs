@@ -34,30 +34,31 @@ impl Workflow<'_> {
     /// Returns what keeps the tracker from being used; none: nothing does.
     pub(super) fn check_tracker(&mut self) -> Result<Option<String>, WorkflowError> {
         let name = self.settings.tracker.join(" ");
-        Ok(match self.tracker(&["auth", "status"], None)? {
+        Ok(match self.tracker(None, &["auth", "status"], None)? {
             ToolEnd::Exited { code: 0, .. } => None,
             ToolEnd::Exited { complaint, .. } => Some(format!(
                 "`{name}` is not logged in: run `{name} auth login`, then begin again ({})",
                 complaint.lines().next().unwrap_or("it says nothing").trim()
             )),
-            ToolEnd::Failed(why) => {
-                Some(format!("the tracker's command line cannot be used: {why}; install it, then `{name} auth login`"))
-            }
+            ToolEnd::Failed(why) => Some(format!(
+                "the tracker's command line cannot be used: {why}; install it and run `{name} auth login`, or see why \
+                     `{name} auth status` does not answer"
+            )),
         })
     }
 
     /// Makes the labels that the tracker does not have (N6 step 2).
-    pub(super) fn ensure_labels(&mut self, labels: &[String]) -> Result<Event, WorkflowError> {
+    pub(super) fn ensure_labels(&mut self, repo: Option<&str>, labels: &[String]) -> Result<Event, WorkflowError> {
         if labels.is_empty() {
             return Ok(Event::LabelsReady);
         }
-        let listed = self.tracker(&["label", "list", "--limit", LABELS_LISTED, "--json", "name"], None)?;
+        let listed = self.tracker(repo, &["label", "list", "--limit", LABELS_LISTED, "--json", "name"], None)?;
         let known = match listing::<Label>("label list", listed) {
             Ok(known) => known,
             Err(why) => return Ok(Event::TrackerFailed(why)),
         };
         for label in labels.iter().filter(|label| known.iter().all(|known| !known.name.eq_ignore_ascii_case(label))) {
-            let end = self.tracker(&["label", "create", "--color", LABEL_COLOUR], Some(label))?;
+            let end = self.tracker(repo, &["label", "create", "--color", LABEL_COLOUR], Some(label))?;
             if let ToolEnd::Exited { complaint, .. } = &end
                 && complaint.contains("already exists")
             {
@@ -73,12 +74,16 @@ impl Workflow<'_> {
     /// Files an issue (N6 steps 3 and 5), unless one with the marker is there: an attempt that seemed to fail has filed it (B8).
     pub(super) fn file_issue(
         &mut self,
+        repo: Option<&str>,
         (title, body_file): (&str, &str),
         labels: &[String],
         marker: &str,
     ) -> Result<Event, WorkflowError> {
-        let listed =
-            self.tracker(&["issue", "list", "--state", "all", "--limit", ISSUES_LISTED, "--json", "number,url,body"], None)?;
+        let listed = self.tracker(
+            repo,
+            &["issue", "list", "--state", "all", "--limit", ISSUES_LISTED, "--json", "number,url,body"],
+            None,
+        )?;
         let issues = match listing::<Issue>("issue list", listed) {
             Ok(issues) => issues,
             Err(why) => return Ok(Event::TrackerFailed(why)),
@@ -89,7 +94,7 @@ impl Workflow<'_> {
         }
         let mut words = vec!["issue", "create", "--title", title, "--body-file", body_file];
         words.extend(labels.iter().flat_map(|label| ["--label", label]));
-        let end = self.tracker(&words, None)?;
+        let end = self.tracker(repo, &words, None)?;
         let ToolEnd::Exited { code: 0, output, .. } = &end else {
             let why = refusal("issue create", end).unwrap_or_default();
             return Ok(Event::TrackerFailed(why));
@@ -102,12 +107,10 @@ impl Workflow<'_> {
     }
 
     /// Runs the tracker's command line; `last` is an argument that may begin with a dash.
-    fn tracker(&mut self, words: &[&str], last: Option<&str>) -> Result<ToolEnd, WorkflowError> {
+    fn tracker(&mut self, repo: Option<&str>, words: &[&str], last: Option<&str>) -> Result<ToolEnd, WorkflowError> {
         let mut argv = self.settings.tracker.clone();
         argv.extend(words.iter().map(|word| (*word).to_owned()));
-        if let Some(repo) = self.settings.repo.as_ref().filter(|_| words.first() != Some(&"auth")) {
-            argv.extend(["--repo".to_owned(), repo.clone()]);
-        }
+        argv.extend(repo.into_iter().flat_map(|repo| ["--repo".to_owned(), repo.to_owned()]));
         argv.extend(last.into_iter().flat_map(|last| ["--".to_owned(), last.to_owned()]));
         self.hands.run_tool(&ToolRequest { argv, directory: self.place.root.clone() })
     }

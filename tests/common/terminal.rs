@@ -121,7 +121,13 @@ impl<'project> Terminal<'project> {
     /// Presses keys.
     #[track_caller]
     pub(crate) fn press(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).expect("the terminal is open");
+        self.press_bytes(keys.as_bytes());
+    }
+
+    /// Presses keys of a terminal that sends something else than UTF-8.
+    #[track_caller]
+    pub(crate) fn press_bytes(&mut self, keys: &[u8]) {
+        self.master.write_all(keys).expect("the terminal is open");
     }
 
     /// Returns the terminal's modes as they are now.

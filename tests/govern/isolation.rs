@@ -92,7 +92,7 @@ fn a_model_that_hangs_is_stopped_at_its_limit() {
     scene.project.save("proctor.toml", &toml.replace("[govern.reviewer]\n", "timeout = \"500ms\"\n[govern.reviewer]\n"));
     scene.put("models/drafter/hook", "sleep 600\n");
     let output = ended(scene.begin(), 3);
-    assert!(output.stdout.contains("stopped at a limit: wall"), "{}", output.stdout);
+    assert!(output.stdout.contains("it took longer than its `timeout`"), "{}", output.stdout);
     executable(&scene.project.shared("bin/gh"), "#!/bin/sh\nexit 1\n");
     let output = ended(scene.resume(), 1);
     assert!(output.stdout.contains("gh auth login"), "the tracker is looked for again: {}", output.stdout);

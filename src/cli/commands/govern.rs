@@ -2,30 +2,27 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::cli::commands::at_gates::{AtTerminal, Editor};
 use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::run::watch_signals;
+use crate::cli::commands::waiting;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
-use crate::cli::terminal;
 use crate::config::{Configuration, GovernSettings};
 use crate::evidence::{Store, find_git_place};
 use crate::governance::{Ending, Limits, PauseReason, Slug, slug_of};
-use crate::model::{Action, ActionEnd, CommandExit, Ended, GovernanceRecord, Prompt, Review};
-use crate::process::{Control, ControlError, ControlHandle, resolve_program, run_at_terminal};
+use crate::model::{Action, ActionEnd, CommandExit, Ended as ActionEnded, GovernanceRecord, Prompt, Review, StopReason};
+use crate::process::Control;
 use crate::run::{ModelRequest, OwnToolRequest, Progress, RunError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
-    Beginning, Hands, ModelSettings, Person, Place, Refusal, Role, ToolEnd, ToolRequest, Workflow, WorkflowError,
-    WorkflowSettings,
+    Beginning, Consultation, Hands, ModelSettings, Place, Role, ToolEnd, ToolRequest, Workflow, WorkflowError, WorkflowSettings,
 };
-
-/// The editor of VS Code, whose absence has words of its own (N1 step 1).
-const VS_CODE: &str = "code";
-const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
 
 /// What the tracker's command line is told, so that it asks nothing and prints nothing but what it was asked for.
 const TRACKER_ENVIRONMENT: &[(&str, &str)] =
@@ -33,6 +30,9 @@ const TRACKER_ENVIRONMENT: &[(&str, &str)] =
 
 /// Carries the command out.
 pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.list {
+        return waiting::execute(options, environment);
+    }
     let launcher = opening::start_launcher(environment)?;
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let Opening { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
     let place = Place { store, project: scope.project.clone(), root, git };
-    let (control, _handle) = Control::new().map_err(|error: ControlError| CommandError::of(CommandExit::OwnFault, &error))?;
+    let control = watch_signals()?;
     let mut hands = RunHands {
         workspace,
         scope,
@@ -58,15 +58,35 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         drafter: drafter?,
         reviewer: reviewer?,
         tracker: settings.tracker.first().cloned().unwrap_or_default(),
-        control,
-        _handle,
+        control: &control,
     };
-    let mut person = AtTerminal { editor: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
+    let editor = Editor { command: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
+    let mut person = AtTerminal::new(editor, &control);
     let user = environment.asker().uid;
-    let carried = Workflow::open(&settings, &place, (&mut hands, &mut person), user)
-        .and_then(|workflow| workflow.observed_by(environment.workflow_points()).carry_out(beginning));
-    let (ending, slug) = carried.map_err(|error| CommandError::of(error.exit(), &error).hint(error.hint()))?;
-    show(&ending, &slug, &settings)
+    let carry_out = || {
+        let mut workflow = Workflow::open(&settings, &place, (&mut hands, &mut person), user)?;
+        workflow = workflow.observed_by(environment.workflow_points());
+        let (ending, slug) = workflow.carry_out(beginning)?;
+        let is_kept = workflow.is_kept(&slug)?;
+        Ok(Ended { ending, slug, is_kept })
+    };
+    let over = carry_out().map_err(|error: WorkflowError| {
+        let is_terminated = error.exit() == CommandExit::Interrupted && control.in_force() == Some(StopReason::Terminated);
+        let exit = if is_terminated { CommandExit::Terminated } else { error.exit() };
+        CommandError::of(exit, &error).hint(error.hint())
+    })?;
+    match (&over.ending, control.in_force()) {
+        (Ending::Paused(_) | Ending::Refused(_), Some(reason)) => Err(interrupted(reason, &over)),
+        _ => show(&over, &settings),
+    }
+}
+
+/// How a workflow ended for now.
+struct Ended {
+    ending: Ending,
+    slug: Slug,
+    /// Whether there is something to go on with under that name.
+    is_kept: bool,
 }
 
 fn beginning(options: &GovernOptions, environment: &Environment) -> Result<Beginning, CommandError> {
@@ -94,7 +114,8 @@ fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<Wo
     Ok(WorkflowSettings {
         editor: govern.editor.clone(),
         tracker: govern.tracker.clone(),
-        repo: repo.or_else(|| govern.repo.clone()),
+        repo: govern.repo.clone(),
+        named_repo: repo,
         trail: govern.trail.clone(),
         limits: Limits { iterations: govern.max_iterations, attempts: govern.max_attempts },
         drafter: model("drafter", &govern.drafter)?,
@@ -118,33 +139,52 @@ fn search_path(environment: &Environment) -> OsString {
     environment.variable("PATH").map(OsString::from).unwrap_or_default()
 }
 
-fn show(ending: &Ending, slug: &Slug, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
-    let again = || format!("go on with `proctor govern --resume {slug}`");
-    let trail = || format!("{}/active/{slug}", settings.trail);
-    let (exit, line) = match ending {
+impl Ended {
+    /// Says how it goes on.
+    fn again(&self) -> String {
+        let slug = &self.slug;
+        if self.is_kept {
+            format!("nothing is lost; go on with `proctor govern --resume {slug}`")
+        } else {
+            "nothing was made; begin again with `proctor govern --brief FILE`".to_owned()
+        }
+    }
+}
+
+/// A signal is no answer: what it came upon waits.
+fn interrupted(reason: StopReason, over: &Ended) -> CommandError {
+    let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
+    let message = if over.is_kept { format!("interrupted: `{}` waits", over.slug) } else { "interrupted".to_owned() };
+    CommandError::new(exit, message).hint(over.again())
+}
+
+fn show(over: &Ended, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
+    let trail = || format!("{}/active/{}", settings.trail, over.slug);
+    let (exit, line) = match &over.ending {
         Ending::Filed(issue) => {
             render::line(&format!("Issue #{} filed", issue.number));
             (CommandExit::Proceed, issue.url.clone())
         }
         Ending::NotBegun => (CommandExit::Proceed, "Nothing was begun.".to_owned()),
-        Ending::Resume => (CommandExit::OwnFault, again()),
+        Ending::Resume => (CommandExit::OwnFault, over.again()),
         Ending::Refused(why) => {
-            return Err(CommandError::new(CommandExit::CodeNeedsWork, why).hint("mend that, then begin again"));
+            let again = if over.is_kept { over.again() } else { "mend that, then begin again".to_owned() };
+            return Err(CommandError::new(CommandExit::CodeNeedsWork, why).hint(again));
         }
         Ending::Aborted => {
             let message = format!("the issue was not filed; its trail stays in `{}`", trail());
-            return Err(CommandError::new(CommandExit::CodeNeedsWork, message).hint(again()));
+            return Err(CommandError::new(CommandExit::CodeNeedsWork, message).hint(over.again()));
         }
         Ending::Paused(PauseReason::Nobody) => {
             let message = "a gate waits for a person, and nobody is at a terminal";
-            return Err(CommandError::new(CommandExit::PersonNeeded, message).hint(again()));
+            return Err(CommandError::new(CommandExit::PersonNeeded, message).hint(over.again()));
         }
         Ending::Paused(PauseReason::Manual) => {
             render::line(&format!("Manual mode: the trail is in {}", trail()));
-            (CommandExit::PersonNeeded, again())
+            (CommandExit::PersonNeeded, over.again())
         }
         Ending::Paused(PauseReason::Failed(why)) => {
-            return Err(CommandError::new(CommandExit::PersonNeeded, why).hint(format!("nothing is lost; {}", again())));
+            return Err(CommandError::new(CommandExit::PersonNeeded, why).hint(over.again()));
         }
     };
     render::line(&line);
@@ -160,37 +200,28 @@ struct RunHands<'a> {
     drafter: Action,
     reviewer: Action,
     tracker: String,
-    control: Control,
-    /// A control whose last handle is gone would be asked to stop.
-    _handle: ControlHandle,
+    control: &'a Control,
 }
 
 impl Hands for RunHands<'_> {
-    fn consult(
-        &mut self,
-        role: Role,
-        prompt: &[u8],
-        copy: &Path,
-        directory: &Path,
-        hidden: &[PathBuf],
-    ) -> Result<Ended, WorkflowError> {
-        let (action, model) = match role {
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<ActionEnded, WorkflowError> {
+        let (action, model) = match consultation.role {
             Role::Drafter => (&self.drafter, &self.govern.drafter),
             Role::Reviewer => (&self.reviewer, &self.govern.reviewer),
         };
         let action = Action { timeout: model.timeout, ..action.clone() };
         let request = ModelRequest {
             action: &action,
-            prompt,
-            copy,
-            directory,
-            hidden,
+            prompt: consultation.prompt,
+            copy: consultation.copy,
+            directory: consultation.directory,
+            hidden: consultation.hidden,
             tracker: &self.tracker,
             pass_environment: &model.pass_environment,
             visible: &model.visible,
             writable: &model.writable,
             settings: &self.settings,
-            control: &self.control,
+            control: self.control,
         };
         self.workspace.consult(&request).map_err(|error| failed("ask a model", error))
     }
@@ -201,7 +232,7 @@ impl Hands for RunHands<'_> {
             directory: &tool.directory,
             environment: TRACKER_ENVIRONMENT,
             timeout: self.govern.tool_timeout,
-            control: &self.control,
+            control: self.control,
         };
         let ended = self.workspace.run_own_tool(&request).map_err(|error| failed("run a tool", error))?;
         Ok(match &ended.end {
@@ -219,69 +250,19 @@ impl Hands for RunHands<'_> {
     }
 
     fn record(&mut self, record: GovernanceRecord) -> Result<(), WorkflowError> {
-        let recorded = self.workspace.record_governance(&self.scope, record, &mut |progress| {
+        let recorded = self.workspace.record_governance(&self.scope, record, self.control, &mut |progress| {
             if matches!(progress, Progress::WaitingForLock { .. }) {
                 render::note("waiting for a run of this project to end …");
             }
         });
-        recorded.map_err(|error| failed("write the ledger", error))
+        recorded.map_err(|error| {
+            let is_stopped = matches!(error, RunError::StoppedWaiting(_));
+            if is_stopped { WorkflowError::StoppedWaiting } else { failed("write the ledger", error) }
+        })
     }
 }
 
 fn failed(what: &'static str, error: RunError) -> WorkflowError {
     let source: Box<dyn Error + Send + Sync> = Box::new(error);
     WorkflowError::Hands { what, source }
-}
-
-/// The person at this process's terminal. Where there is none, nobody answers.
-struct AtTerminal {
-    editor: Vec<String>,
-    root: PathBuf,
-    path: OsString,
-}
-
-impl AtTerminal {
-    fn program(&self) -> Result<PathBuf, Refusal> {
-        let name = self.editor.first().map(String::as_str).unwrap_or_default();
-        resolve_program(name, &self.root, &self.path).map_err(|_| {
-            Refusal(match name {
-                VS_CODE => NO_VS_CODE.to_owned(),
-                other => format!("the editor `{other}` was not found; `editor` of `[govern]` in proctor.toml names it"),
-            })
-        })
-    }
-}
-
-impl Person for AtTerminal {
-    fn show(&mut self, line: &str) {
-        render::line(line);
-    }
-
-    fn ask(&mut self, prompt: &str) -> Option<String> {
-        // A line from a file or a pipe is nobody's answer.
-        if !terminal::is_input_terminal() {
-            return None;
-        }
-        render::prompt(&format!("{prompt} "));
-        terminal::read_line()
-    }
-
-    fn find_editor(&mut self) -> Result<(), Refusal> {
-        self.program().map(drop)
-    }
-
-    fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), Refusal> {
-        if !terminal::is_input_terminal() {
-            return Err(Refusal(format!("the draft of '{slug}' waits for a person, and nobody is at a terminal")));
-        }
-        let program = self.program()?;
-        let own = self.editor.iter().skip(1).cloned();
-        let arguments: Vec<String> = own.chain(files.iter().map(|file| file.to_string_lossy().into_owned())).collect();
-        let status = run_at_terminal(&program, &arguments, &self.root);
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Refusal(format!("the editor `{}` ended with {status}", self.editor.join(" ")))),
-            Err(error) => Err(Refusal(format!("the editor `{}` cannot be started: {error}", self.editor.join(" ")))),
-        }
-    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod anchor;
 mod anchored;
 pub(crate) mod api;
 pub(crate) mod approve;
+mod at_gates;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub(crate) mod daemon;
@@ -33,6 +34,7 @@ pub(crate) mod tdd;
 pub(crate) mod tree;
 pub(crate) mod verify;
 pub(crate) mod wait;
+mod waiting;
 pub(crate) mod watch;
 pub(crate) mod why;
 

@@ -52,6 +52,7 @@ pub(super) fn start() -> State {
         slug: slug_of("Governance Notes.md").expect("a slug"),
         brief_name: "Governance Notes.md".to_owned(),
         asked: Asked { drafter: "Claude".to_owned(), reviewer: "Gemini".to_owned() },
+        repo: None,
         limits: Limits { iterations: 20, attempts: 3 },
     })
 }

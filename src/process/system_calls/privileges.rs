@@ -1,7 +1,7 @@
 //! Giving up capabilities (`capabilities(7)`), and signalling exactly the process that was looked at (`pidfd_open(2)`).
 
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use nix::libc;
 use nix::sys::signal::Signal;
@@ -52,6 +52,11 @@ impl HeldProcess {
         }
         // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) }))
+    }
+
+    /// Returns what can be read as soon as it has ended.
+    pub(in crate::process) fn end(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// Sends it SIGKILL; one that has ended is left as it is.

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::evidence::{GitPlace, Store};
 use crate::governance::{Ending, Limits, Slug};
 use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp};
 use crate::workflow::{
-    Beginning, Hands, ModelSettings, Person, Place, Refusal, Role, ToolEnd, ToolRequest, Workflow, WorkflowError,
+    Beginning, Consultation, Hands, ModelSettings, Person, Place, Refusal, Role, ToolEnd, ToolRequest, Workflow, WorkflowError,
     WorkflowSettings,
 };
 
@@ -49,15 +49,8 @@ fn printed(text: &str) -> ToolEnd {
 }
 
 impl Hands for FakeHands {
-    fn consult(
-        &mut self,
-        role: Role,
-        _prompt: &[u8],
-        _copy: &Path,
-        _directory: &Path,
-        _hidden: &[PathBuf],
-    ) -> Result<Ended, WorkflowError> {
-        let (what, text) = match role {
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Ended, WorkflowError> {
+        let (what, text) = match consultation.role {
             Role::Drafter => ("drafter", DRAFT),
             Role::Reviewer => ("reviewer", "APPROVE\n"),
         };
@@ -163,6 +156,7 @@ impl Scene {
             editor: vec!["editor".to_owned()],
             tracker: vec!["tracker".to_owned()],
             repo: None,
+            named_repo: None,
             trail: "docs/audit".to_owned(),
             limits: Limits { iterations: 20, attempts: 3 },
             drafter: model("Claude"),
@@ -236,7 +230,7 @@ fn a_workflow_that_is_not_there_cannot_be_resumed_and_says_which_are() {
     assert!(scene.carry_out(scene.brief()).is_err());
     let resumed = scene.carry_out(Beginning::Resume(Slug::try_from("other".to_owned()).unwrap()));
     match resumed {
-        Err(WorkflowError::NoCheckpoint { slug, known }) => {
+        Err(WorkflowError::NoCheckpoint { slug, known, done: None }) => {
             assert_eq!((slug.as_str(), known), ("other", vec!["notes".to_owned()]))
         }
         other => panic!("{other:?}"),

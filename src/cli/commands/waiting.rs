@@ -1,0 +1,93 @@
+//! `proctor govern --list`: the workflows of a project that are not over, by their checkpoints.
+
+use serde::Serialize;
+
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::govern_arguments::GovernOptions;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::governance::{Counters, Gate, ReviewWord, State, Turn};
+use crate::model::{CommandExit, Timestamp};
+use crate::workflow::{Waiting, list_waiting};
+
+const SCHEMA: &str = "proctor-workflows-v1";
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkflowsV1 {
+    schema: &'static str,
+    workflows: Vec<WorkflowV1>,
+}
+
+/// A workflow that is not over.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkflowV1 {
+    slug: String,
+    /// Null: another version of proctor has written down where it stands.
+    node: Option<&'static str>,
+    /// The gate at which a person is asked; null: it is nobody's turn but a model's or proctor's.
+    gate: Option<Gate>,
+    waits_for: String,
+    since: Option<Timestamp>,
+    brief_file: Option<String>,
+    verdict: Option<ReviewWord>,
+    iterations: Option<u32>,
+    drafts: Option<u32>,
+    verdicts: Option<u32>,
+    /// The number of the issue, where it is filed already.
+    issue: Option<u64>,
+    /// The command that goes on with it.
+    next: Vec<String>,
+}
+
+/// Carries the command out.
+pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let mut archive = opening::open_archive(environment)?;
+    let project = archive.find_project(&root).map_err(|error| super::of_run(&error))?;
+    let listed = project.map_or(Ok(Vec::new()), |project| list_waiting(&archive.store, &project));
+    let listed = listed.map_err(|error| CommandError::of(error.exit(), &error).hint(error.hint()))?;
+    let workflows: Vec<WorkflowV1> = listed.into_iter().map(described).collect();
+    if options.json {
+        render::document(&WorkflowsV1 { schema: SCHEMA, workflows });
+        return Ok(CommandExit::Proceed);
+    }
+    if workflows.is_empty() {
+        render::note("no workflow waits: `proctor govern --brief FILE` begins one");
+    }
+    workflows.iter().flat_map(lines).for_each(|line| render::line(&line));
+    Ok(CommandExit::Proceed)
+}
+
+fn described(waiting: Waiting) -> WorkflowV1 {
+    let state = waiting.state.as_ref();
+    let counted = |count: fn(&Counters) -> u32| state.map(|state| count(&state.counters));
+    WorkflowV1 {
+        node: state.map(State::node_name),
+        gate: state.map(State::turn).and_then(|turn| match turn {
+            Turn::Person(gate) => Some(gate),
+            Turn::Drafter | Turn::Reviewer | Turn::Workflow => None,
+        }),
+        waits_for: state.map_or_else(|| "the proctor that has begun it: it is of another version".to_owned(), State::waits_for),
+        since: waiting.since,
+        brief_file: state.map(|state| state.brief_name.clone()),
+        verdict: state.and_then(State::verdict),
+        iterations: counted(|counters| counters.iterations),
+        drafts: counted(|counters| counters.drafts),
+        verdicts: counted(|counters| counters.verdicts),
+        issue: state.and_then(State::issue),
+        next: ["proctor", "govern", "--resume", &waiting.slug].map(str::to_owned).to_vec(),
+        slug: waiting.slug,
+    }
+}
+
+fn lines(workflow: &WorkflowV1) -> [String; 2] {
+    let node = workflow.node.map(|node| format!(" · {node}")).unwrap_or_default();
+    let since = workflow.since.map(|since| format!(" · since {since}")).unwrap_or_default();
+    let next = workflow.next.join(" ");
+    [format!("{}{node}{since}", workflow.slug), format!("  waits for {}; go on with `{next}`", workflow.waits_for)]
+}
