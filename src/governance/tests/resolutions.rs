@@ -2,7 +2,7 @@
 
 use crate::governance::tests::samples::{APPROVAL, BLOCK, BRIEF, DRAFT, Driven, consulted};
 use crate::governance::{
-    Answer, Effect, Ending, Event, ISSUE_TEMPLATE, Node, PauseReason, PinnedText, REVIEW_PROMPT, read_fields,
+    Answer, Effect, Ending, Event, Gate, ISSUE_TEMPLATE, Node, PauseReason, PinnedText, REVIEW_PROMPT, Turn, read_fields,
 };
 
 fn paused(driven: &Driven) -> bool {
@@ -202,5 +202,53 @@ fn no_gate_has_a_default_and_nobody_answers_for_a_person() {
         let alone = driven.on(Event::Answered(Answer::Nobody));
         assert_eq!(alone.pending(), &Effect::End(Ending::Paused(PauseReason::Nobody)));
         assert_eq!(alone.state.node, node);
+    }
+}
+
+#[test]
+fn an_empty_draft_goes_neither_to_the_reviewer_nor_to_the_tracker() {
+    for (driven, letter) in [(Driven::at_draft().answered(DRAFT).left(" \n", None), "S"), {
+        let reviewed = Driven::at_draft_gate().line("S").answered(APPROVAL);
+        (reviewed.left("\n", Some(APPROVAL)), "A")
+    }] {
+        let before = (driven.question().1, driven.names().len());
+        let driven = driven.line(letter);
+        assert!(driven.effects.contains(&Effect::Say("the draft is empty: there is nothing to send".to_owned())));
+        assert_eq!((driven.question().1, driven.names().len()), before, "nothing is decided");
+    }
+}
+
+#[test]
+fn who_goes_on_at_a_gate_has_the_texts_again_before_it_is_asked() {
+    let asked = [Driven::at_draft_gate(), Driven::at_verdict_gate(APPROVAL), Driven::at_verdict_gate(BLOCK).line("A")];
+    for driven in asked {
+        assert!(matches!(driven.pending(), Effect::Ask(_)));
+        assert!(matches!(driven.state.resumed().pending(), Effect::Edit { .. }));
+    }
+}
+
+#[test]
+fn whose_turn_it_is_follows_from_where_the_workflow_stands() {
+    let failed = || Driven::at_filing().on(Event::TrackerFailed("HTTP 502".to_owned()));
+    for (driven, turn, words) in [
+        (Driven::at_draft(), Turn::Drafter, "a draft of Claude"),
+        (Driven::at_draft().answered(DRAFT), Turn::Person(Gate::Draft), "your answer: send, revise, manual"),
+        (Driven::at_draft_gate().line("R"), Turn::Person(Gate::Draft), "your answer: send, revise, manual"),
+        (Driven::at_draft_gate().line("S"), Turn::Reviewer, "a review of Gemini"),
+        (
+            Driven::at_verdict_gate(BLOCK),
+            Turn::Person(Gate::Verdict),
+            "your answer: approve, revise, manual (the verdict is BLOCK)",
+        ),
+        (Driven::at_verdict_gate(BLOCK).line("A"), Turn::Person(Gate::Override), "your answer: yes, no (the verdict is BLOCK)"),
+        (Driven::at_filing(), Turn::Workflow, "the issue to be filed: you have approved it"),
+        (failed(), Turn::Person(Gate::Failure), "your answer: retry, edit, abort (the verdict is APPROVE)"),
+        (
+            Driven::at_filing().on(Event::LabelsReady).filed(),
+            Turn::Workflow,
+            "the trail to be moved and committed: the issue is filed",
+        ),
+    ] {
+        assert_eq!((driven.state.turn(), driven.state.waits_for().as_str()), (turn, words));
     }
 }

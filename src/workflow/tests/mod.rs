@@ -1,7 +1,7 @@
 //! The doer with hands that can fail at any call: whatever fails, the workflow comes to the same end and files once.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -204,6 +204,10 @@ fn whichever_call_fails_the_workflow_goes_on_to_the_same_end_and_files_once() {
         let ending = scene.carry_out(scene.brief());
         assert!(matches!(ending, Ok(Ending::Filed(_))), "call {fails_at}: {ending:?}");
         assert_eq!((scene.names(), scene.world.borrow().issues.len()), (names.clone(), 1), "call {fails_at}");
+        let world = scene.world.borrow();
+        let recorded: BTreeSet<&String> = world.recorded.iter().flat_map(|record| record.files.keys()).collect();
+        let kept = names.iter().filter(|name| !name.ends_with("-human.md"));
+        assert_eq!(recorded, kept.collect(), "call {fails_at}: every file is in the ledger");
     }
 }
 
