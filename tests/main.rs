@@ -13,6 +13,7 @@ mod agent;
 mod anchor;
 mod approval;
 mod architecture;
+mod archiving;
 mod attacks;
 mod bad_input;
 mod cheats;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
-use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
+use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
@@ -40,6 +40,7 @@ pub(crate) enum Command {
     Checkpoint(CheckpointOptions),
     Anchor(AnchorOptions),
     Prune(PruneOptions),
+    Archive(ArchiveOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Tasks(TasksOptions),
@@ -375,6 +376,7 @@ impl Command {
             | Self::Checkpoint(_)
             | Self::Anchor(_)
             | Self::Prune(_)
+            | Self::Archive(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 /// Hash all evidence again and name every fault
 ///
 /// Without WHAT the project is verified: its ledger line by line, every run, the keys, the index. WHAT is a run (id or number), a task,
-/// or a directory: a copied run directory or what `proctor export` made, for which a public key is all that is needed. Nothing is
-/// changed and nothing is mended.
+/// a directory, or a file `NAME.tar.zst`: a copied run or what `proctor export` made, for which a public key is all that is needed. Nothing
+/// is changed and nothing is mended.
 ///
 /// With `--anchor` or `--git` the ledger must also go on from a checkpoint that was kept elsewhere (`proctor anchor`, `proctor checkpoint`): that
 /// alone shows a store that was written anew with its own key. WHAT may then be a proof of progress (`proctor checkpoint --since`), too.
@@ -26,7 +26,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct VerifyOptions {
-    /// A run, a task, or a directory
+    /// A run, a task, a directory, or a `.tar.zst`
     #[arg(value_name = "WHAT", conflicts_with = "all")]
     pub(crate) what: Option<String>,
     /// Every project of the store
@@ -52,13 +52,14 @@ pub(crate) struct VerifyOptions {
 
 /// Write a run out, to be verified by somebody else
 ///
-/// A new directory gets the run's files, its line of the ledger, the public key, an allowed_signers file, and a README.md with the
+/// A new directory, or a new file `NAME.tar.zst`, gets the run's files, its line of the ledger, the public key, an allowed_signers file, and a README.md with the
 /// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
 /// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
 /// Examples:
 ///   proctor export 42
 ///   proctor export 42 --to /tmp/run-42
+///   proctor export 42 --output /tmp/run-42.tar.zst
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExportOptions {
@@ -68,8 +69,8 @@ pub(crate) struct ExportOptions {
     /// A file with the checkpoint that whoever verifies it has
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Option<PathBuf>,
-    /// The directory to make; the run's id in the current one otherwise
-    #[arg(long, value_name = "DIR")]
+    /// The directory to make, or the file where it ends in `.tar.zst`; the run's id in the current directory otherwise
+    #[arg(long, visible_alias = "output", value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
@@ -124,4 +125,35 @@ pub(crate) struct PruneOptions {
     /// Only list what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// Keep old runs in one file each
+///
+/// The directory of a run becomes `RUN.tar.zst` beside where it lay. Before anything is removed the archive is read back and compared with
+/// the manifest, and the ledger says which runs it is, with the SHA-256 of each archive; `show`, `log`, `export`, `verify` and `prune` read
+/// archives as they read directories. Never archived are the last run of each task, its last green one, and what waits for a person.
+/// `archive_days` in `[evidence]` does the same after every 16th run.
+///
+/// Examples:
+///   proctor archive --days 30
+///   proctor archive --days 0 --task T117 --dry-run
+///   proctor archive 42 43
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ArchiveOptions {
+    /// Runs, by id or number
+    #[arg(value_name = "RUN", conflicts_with_all = ["days", "task"])]
+    pub(crate) runs: Vec<String>,
+    /// Every run that began so many days ago or earlier; `archive_days` of `[evidence]` otherwise
+    #[arg(long, value_name = "N")]
+    pub(crate) days: Option<u32>,
+    /// Runs of this task alone
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Only list what would be archived
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
 }

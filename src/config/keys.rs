@@ -132,7 +132,7 @@ pub(super) const TABLES: &[KnownTable] = &[
             "notify",
         ],
     },
-    KnownTable { name: "evidence", keys: &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes"] },
+    KnownTable { name: "evidence", keys: &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"] },
     KnownTable { name: "tasks", keys: &["file"] },
     KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
     KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },

@@ -104,6 +104,11 @@ pub(super) fn write_all(file: &mut File, path: &Path, bytes: &[u8]) -> Result<()
     before_write(path, bytes, |bytes| file.write_all(bytes)).map_err(failed(FileOperation::Write, path))
 }
 
+/// Writes bytes where the file's last write ended, for whoever names the failure themselves.
+pub(super) fn write_part(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    before_write(path, bytes, |bytes| file.write_all(bytes))
+}
+
 /// Writes bytes at an offset.
 pub(super) fn write_at(file: &File, path: &Path, bytes: &[u8], offset: u64) -> Result<(), EvidenceError> {
     before_write(path, bytes, |bytes| file.write_all_at(bytes, offset)).map_err(failed(FileOperation::Write, path))

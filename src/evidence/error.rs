@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::KeyProblem;
+use crate::evidence::{ArchiveProblem, KeyProblem};
 use crate::model::{ProjectId, RunId, Sequence};
 
 /// What to do about causes that the operating system names.
@@ -149,6 +149,15 @@ pub enum EvidenceError {
         /// How many lines the checkpoint is of.
         size: u64,
     },
+    /// An archive cannot be read.
+    #[error("`{}` is no archive as proctor writes it", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        problem: ArchiveProblem,
+    },
     /// Something in a run directory is no regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign {
@@ -205,6 +214,7 @@ impl EvidenceError {
             Self::Key { .. } => "put it back from a backup; where it is lost, `proctor key rotate --lost` begins with a new one",
             Self::NotSigned { .. } => "export a newer run, or copy its directory as it is",
             Self::NotInLedger { .. } => "`proctor verify` says what is wrong with it",
+            Self::Archive { .. } => "compare it with a backup or an export of the run; what it says now is no evidence",
             Self::NotAnchored { .. } => "`proctor verify --anchor FILE` says what is wrong",
             Self::AnchoredEarlier { .. } => "anchor the ledger again, or export the run without `--anchor`",
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",

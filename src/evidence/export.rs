@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use crate::evidence::changes::{copy_file, create_directories, create_directory, write_new};
+use crate::evidence::archive::{Packer, Place, Shelf, copy_into, each_of_run};
+use crate::evidence::changes::{copy_file, create_directories, create_directory, create_file, write_new};
 use crate::evidence::error::failed;
 use crate::evidence::files::{if_there, list, read_plain};
 use crate::evidence::keys::{read_key_ring, read_signer};
 use crate::evidence::ledger_tail::parse_line;
-use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
+use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
 use crate::evidence::{Checkpoint, EvidenceError, FileOperation, KnownKey, LogProof, Store, read_log};
 use crate::model::{LedgerBody, ProjectId, RunId, TaskId};
@@ -23,7 +24,7 @@ pub fn allowed_signers(key: &PublicKey) -> String {
     format!("{SSH_IDENTITY} namespaces=\"{SSH_NAMESPACE}\" {}\n", key.to_ssh_line())
 }
 
-/// Writes a sealed run to a directory that must not exist yet. Returns the key that signed it.
+/// Writes a sealed run to a directory, or to a file whose name ends in `.tar.zst`; it must not exist yet. Returns the key that signed it.
 ///
 /// The proof that comes with it is about the ledger as it was anchored, or as it is now.
 pub fn export_run(
@@ -38,30 +39,68 @@ pub fn export_run(
     let known = ring.key_of(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
     let key = known.public().clone();
     let proof = prove(store, project, (run_id, known), anchored)?;
+    let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
+    let mut files = vec![
+        (EXPORTED_LEDGER, line),
+        (EXPORTED_KEY, key.to_pem().into_bytes()),
+        (EXPORTED_SIGNERS, allowed_signers(&key).into_bytes()),
+        ("README.md", readme.into_bytes()),
+    ];
+    files.extend(proof.map(|proof| (EXPORTED_PROOF, proof.to_text().into_bytes())));
     if let Some(parent) = to.parent() {
         create_directories(parent)?;
     }
+    let directory = store.run_directory(project, task, run_id);
+    if is_archive_name(to) {
+        write_archive(to, run_id, &files, &directory)?
+    } else {
+        write_directory(to, &files, &directory)?
+    }
+    Ok(key)
+}
+
+/// Returns whether an export to this path is one file.
+pub fn is_archive_name(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ARCHIVE_SUFFIX))
+}
+
+fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Result<(), EvidenceError> {
     create_directory(to)?;
     let run = to.join(EXPORTED_RUN);
     create_directory(&run)?;
-    for entry in list(&store.run_directory(project, task, run_id))? {
+    for (name, bytes) in files {
+        write_new(&to.join(name), bytes)?;
+    }
+    if !directory.is_dir() {
+        return each_of_run(directory, &mut |name, _, content| {
+            let path = run.join(name);
+            copy_into(&mut create_file(&path)?, &path, content)
+        });
+    }
+    for entry in list(directory)? {
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
         // Whatever is no regular file was not sealed, and verification would name it here as it does there.
         if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
             copy_file(&from, &copy)?;
         }
     }
-    let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
-    let files = [
-        (EXPORTED_LEDGER, line),
-        (EXPORTED_KEY, key.to_pem().into_bytes()),
-        (EXPORTED_SIGNERS, allowed_signers(&key).into_bytes()),
-        ("README.md", readme.into_bytes()),
-    ];
-    for (name, bytes) in files.into_iter().chain(proof.map(|proof| (EXPORTED_PROOF, proof.to_text().into_bytes()))) {
-        write_new(&to.join(name), &bytes)?;
+    Ok(())
+}
+
+/// Writes an export as one file, in which everything lies in a directory that is called by the run's id.
+fn write_archive(to: &Path, run_id: &RunId, files: &[(&str, Vec<u8>)], directory: &Path) -> Result<(), EvidenceError> {
+    let mut file = create_file(to)?;
+    let mut packer = Packer::begin(&mut file, to, run_id)?;
+    let mut files: Vec<_> = files.iter().collect();
+    files.sort();
+    for (name, bytes) in files {
+        let place = Place { shelf: Shelf::Top, name: (*name).to_owned() };
+        packer.add(&place, bytes.len() as u64, &mut bytes.as_slice())?;
     }
-    Ok(key)
+    each_of_run(directory, &mut |name, bytes, content| {
+        packer.add(&Place { shelf: Shelf::Run, name: name.to_owned() }, bytes, content)
+    })?;
+    packer.end()
 }
 
 /// Shows that a run's line is in the log, signed with the key that signed the run; none where that key's private half is gone.

@@ -30,19 +30,29 @@ pub(super) fn read_plain(path: &Path) -> Result<Vec<u8>, EvidenceError> {
 
 /// Computes size and digest of a file without holding it in memory.
 pub(super) fn hash_file(path: &Path) -> Result<(u64, Digest), EvidenceError> {
-    let mut file = open_plain(path)?;
-    let mut hasher = Sha256::new();
+    hash_reader(&mut open_plain(path)?).map_err(failed(FileOperation::Read, path))
+}
+
+/// Computes size and digest of what is read.
+pub(super) fn hash_reader(reader: &mut dyn Read) -> io::Result<(u64, Digest)> {
+    let (mut hasher, mut total) = (Sha256::new(), 0_u64);
+    read_pieces(reader, &mut |piece| {
+        hasher.update(piece);
+        total += piece.len() as u64;
+    })?;
+    Ok((total, Digest::from_hasher(hasher)))
+}
+
+/// Reads to the end, and hands on each piece. Small ones, so that what was read is hashed while it is in the processor's cache.
+pub(super) fn read_pieces(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0_u8; 64 * 1024];
-    let mut total = 0_u64;
     loop {
-        let count = match file.read(&mut buffer) {
-            Ok(0) => return Ok((total, Digest::from_hasher(hasher))),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(failed(FileOperation::Read, path)(error)),
-        };
-        hasher.update(&buffer[..count]);
-        total += count as u64;
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -5,9 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::evidence::files::{if_there, list, read_plain};
-use crate::evidence::keys::{KeyRing, KnownKey};
-use crate::evidence::names::{EXPORTED_RUN, STATEMENTS_SUFFIX};
-use crate::evidence::signing::PublicKey;
 use crate::evidence::{EvidenceError, Store, list_projects, list_runs};
 use crate::model::{ProjectId, RunId, TaskId};
 
@@ -46,16 +43,6 @@ pub fn known_runs(store: &Store, project: &ProjectId) -> Result<Vec<(RunId, Task
     };
     let named: Vec<_> = read_bodies(store, project)?.iter().filter_map(of_line).collect();
     Ok(stored.chain(named).collect())
-}
-
-/// Returns the key of a ring that a copied run says it is signed with.
-pub fn signing_key_of(directory: &Path, ring: &KeyRing) -> Option<PublicKey> {
-    let places = [directory.to_owned(), directory.join(EXPORTED_RUN)];
-    let files = places.iter().flat_map(|place| list(place).unwrap_or_default());
-    let statements = files.filter(|file| file.file_name().to_string_lossy().ends_with(STATEMENTS_SUFFIX)).map(|file| file.path());
-    let text = statements.filter_map(|path| String::from_utf8(read_plain(&path).ok()?).ok()).next()?;
-    let is_named = |key: &&KnownKey| text.contains(&key.id().hex());
-    ring.keys().iter().rev().find(is_named).map(|key| key.public().clone())
 }
 
 fn read_bodies(store: &Store, project: &ProjectId) -> Result<Vec<Value>, EvidenceError> {

@@ -1,11 +1,12 @@
-//! Reading back for people: from the store itself, never through the project's link.
+//! Reading back: from the store itself, never through the project's link. A run's files are read from its archive where its directory is
+//! gone.
 
 use std::cmp::Reverse;
-use std::fs::File;
 use std::path::PathBuf;
 
+use crate::evidence::archive::{hash_of_run, read_of_run, show_of_run};
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, if_there, list, open_plain, read_plain};
+use crate::evidence::files::{if_there, list};
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
@@ -50,12 +51,12 @@ pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> R
 
 /// Reads a run's `execution-report.json`.
 pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_plain(&store.run_directory(project, task, run_id).join(REPORT_NAME))
+    read_of_run(&store.run_directory(project, task, run_id), REPORT_NAME)
 }
 
 /// Reads a run's `run.json`.
 pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_plain(&store.run_directory(project, task, run_id).join(START_RECORD_NAME))
+    read_of_run(&store.run_directory(project, task, run_id), START_RECORD_NAME)
 }
 
 /// Reads a file of a run by its name; none where the run has none of that name.
@@ -67,19 +68,26 @@ pub fn read_file(
     name: &str,
 ) -> Result<Option<Vec<u8>>, EvidenceError> {
     check_component(name)?;
-    if_there(read_plain(&store.run_directory(project, task, run_id).join(name)))
+    if_there(read_of_run(&store.run_directory(project, task, run_id), name))
 }
 
-/// Opens a file of a run by its name, for reading.
-pub fn open_log(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, name: &str) -> Result<File, EvidenceError> {
+/// Hands the bytes of a file of a run on, piece by piece.
+pub fn show_file(
+    store: &Store,
+    project: &ProjectId,
+    (task, run_id): (&TaskId, &RunId),
+    name: &str,
+    take: &mut dyn FnMut(&[u8]),
+) -> Result<(), EvidenceError> {
     check_component(name)?;
-    open_plain(&store.run_directory(project, task, run_id).join(name))
+    show_of_run(&store.run_directory(project, task, run_id), name, take)
 }
 
 /// Returns whether a file of a run has the bytes its report says it has; one that cannot be read has not.
 pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
-    let path = store.run_directory(project, task, run_id).join(&file.name);
-    check_component(&file.name).is_ok() && hash_file(&path).is_ok_and(|found| found == (file.bytes, file.sha256))
+    let directory = store.run_directory(project, task, run_id);
+    check_component(&file.name).is_ok()
+        && hash_of_run(&directory, &file.name).is_ok_and(|found| found == (file.bytes, file.sha256))
 }
 
 /// Returns every project that has a ledger, sorted by id.
@@ -107,7 +115,6 @@ fn directories_in(path: PathBuf) -> Result<Vec<String>, EvidenceError> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -126,10 +133,10 @@ mod tests {
         assert_eq!(list_tasks(&test.store, &test.project).unwrap(), std::slice::from_ref(&test.task));
         assert_eq!(read_report(&test.store, &test.project, &test.task, &run_id(2)).unwrap(), test.report(2));
         assert!(!read_start_record(&test.store, &test.project, &test.task, &run_id(2)).unwrap().is_empty());
-        let mut log = String::new();
-        let mut file = open_log(&test.store, &test.project, &test.task, &run_id(2), "STEP.1-a.log").unwrap();
-        file.read_to_string(&mut log).unwrap();
-        assert_eq!(log, "STEP.1-a.log");
+        let mut log = Vec::new();
+        let run = (&test.task, &run_id(2));
+        show_file(&test.store, &test.project, run, "STEP.1-a.log", &mut |bytes| log.extend_from_slice(bytes)).unwrap();
+        assert_eq!(log, b"STEP.1-a.log");
     }
 
     #[test]
@@ -141,7 +148,8 @@ mod tests {
         symlink(runs.join(run_id(1).as_str()), runs.join(run_id(2).as_str())).unwrap();
         assert_eq!(list_runs(&test.store, &test.project, None).unwrap().len(), 1);
         for bad in ["../run.json", "", "/etc/passwd"] {
-            assert!(open_log(&test.store, &test.project, &test.task, &run_id(1), bad).is_err(), "{bad}");
+            assert!(read_file(&test.store, &test.project, &test.task, &run_id(1), bad).is_err(), "{bad}");
+            assert!(show_file(&test.store, &test.project, (&test.task, &run_id(1)), bad, &mut |_| ()).is_err(), "{bad}");
         }
     }
 }

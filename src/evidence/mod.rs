@@ -15,10 +15,11 @@
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
 //! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
-//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `trail` and `workflow_lock` what a governance workflow keeps in the project · `history` reading back · `find` and `export` · `retention` what is removed · `verification` whether it is what
+//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `trail` and `workflow_lock` what a governance workflow keeps in the project · `history` reading back · `archive` runs that are kept in one file each · `find` and `export` · `retention` what is removed · `verification` whether it is what
 //! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere · `changes` every operation that changes something on disk, `mishap` what a test lets go wrong there.
 
 mod anchor;
+mod archive;
 mod artifact;
 mod background;
 mod changes;
@@ -68,16 +69,20 @@ pub use anchor::{
     Anchor, AnchorFileError, GitAnchorError, GitAnchored, Refusal, notes_reference, read_anchor, read_git_anchors, write_anchor,
     write_git_anchor,
 };
+pub use archive::{
+    ArchivePlan, ArchiveProblem, ArchiveWish, Archiving, LeftAlone, Stays, archive_runs, finish_archiving, is_archived,
+    plan_archive,
+};
 pub use artifact::{Artifact, Refused, take_artifact};
 pub use background::{Background, Pending};
 pub use durable::{DurableStep, Observer};
 pub use error::{EvidenceError, FileOperation, LineProblem};
-pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run};
+pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, is_archive_name};
 pub use file_look::{Reading, look_at_file};
-pub use find::{find_evidence, find_registered, known_runs, signing_key_of};
+pub use find::{find_evidence, find_registered, known_runs};
 pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
 pub use history::{
-    StoredRun, is_intact, list_projects, list_runs, list_tasks, open_log, read_file, read_report, read_start_record,
+    StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, read_start_record, show_file,
 };
 pub use holder::Holder;
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
@@ -96,7 +101,7 @@ pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{FoundFile, InterruptedRun, recover};
 pub use retention::{
-    KeptRun, Pruning, RetentionSurvey, Sizes, Standing, Weight, finish_pruning, plan_prune, prune_runs, survey_runs,
+    KeptRun, Pruning, RetentionSurvey, RunForm, Sizes, Standing, Weight, finish_pruning, plan_prune, prune_runs, survey_runs,
 };
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch::Scratch;
@@ -110,6 +115,7 @@ pub use transparency::{
     verifier_key, write_log_directory,
 };
 pub use verification::{
-    Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, verify_directory, verify_keys, verify_project,
+    Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, signing_key_of, verify_copy, verify_keys,
+    verify_project,
 };
 pub use workflow_lock::WorkflowLock;

@@ -22,6 +22,8 @@ pub(super) const EXPORTED_RUN: &str = "run";
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
 /// Where an export has the proof that the line is in the ledger's log.
 pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
+/// What the name of an archive ends with; before it stands the run's id.
+pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
 /// What a half-written file is renamed to begins so.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
@@ -32,6 +34,16 @@ const OWN_NAMES: [&str; 4] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME, SIG
 /// Returns the name of the file with a run's attestations.
 pub fn statements_name(run_id: &RunId) -> String {
     format!("{run_id}{STATEMENTS_SUFFIX}")
+}
+
+/// Returns the name of a run's archive.
+pub(super) fn archive_name(run_id: &RunId) -> String {
+    format!("{run_id}{ARCHIVE_SUFFIX}")
+}
+
+/// Returns the run whose archive has a name.
+pub(super) fn run_of_archive(name: &str) -> Option<RunId> {
+    RunId::try_from(name.strip_suffix(ARCHIVE_SUFFIX)?).ok()
 }
 
 /// Returns whether a file of this name is written while a run is judged and sealed, and may be half-written when proctor dies.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::evidence::archive::finish_begun_archiving;
 use crate::evidence::changes::{remove_directory, rename, seal_files};
 use crate::evidence::files::{hash_file, if_there, list, read_plain};
 use crate::evidence::lock::LeftBehind;
@@ -59,6 +60,7 @@ pub fn recover(
 ) -> Result<Vec<RunId>, EvidenceError> {
     lock.check_no_run_is_open()?;
     remove_leftover_outputs(lock)?;
+    finish_begun_archiving(lock)?;
     let candidates = match lock.left_behind() {
         LeftBehind::Nothing => {
             lock.note_recovered()?;
@@ -120,6 +122,7 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             | LedgerBody::Approval(_)
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
+            | LedgerBody::Archived(_)
             | LedgerBody::Governance(_) => {}
         }
     }

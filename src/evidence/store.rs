@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{create_directories, keep_private};
+use crate::evidence::names::archive_name;
 use crate::evidence::{Background, EvidenceError};
 use crate::model::{ProjectId, RunId, TaskId};
 
@@ -58,6 +59,17 @@ impl Store {
     /// Returns the directory of a run.
     pub fn run_directory(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(run_id.as_str())
+    }
+
+    /// Returns where the archive of a run lies, beside where its directory lay.
+    pub fn archive_path(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
+        self.runs_directory(project, task).join(archive_name(run_id))
+    }
+
+    /// Returns the directory in which archives of a project's runs are made. It is there as long as that goes on, or was not brought to
+    /// its end.
+    pub(super) fn archiving_directory(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("archiving").join(project.as_str())
     }
 
     /// Returns the directory with the ledgers.

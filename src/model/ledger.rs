@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, CommandExit, Digest, GovernanceRecord, OverallResult, OverallStatus, Phase, PlanTerms, ProjectId,
-    PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationRecord,
+    ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, OverallResult, OverallStatus, Phase, PlanTerms,
+    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest,
+    ViolationRecord,
 };
 
 /// The name and version of the format; the `schema` field of every line.
@@ -76,6 +77,8 @@ pub enum LedgerBody {
     Approval(Box<ApprovalRecord>),
     /// Runs are removed to keep to the project's limits.
     Pruned(PruneRecord),
+    /// Runs are kept as archives from here on.
+    Archived(ArchiveRecord),
     /// Files were kept in the trail of a governance workflow.
     Governance(Box<GovernanceRecord>),
 }

@@ -88,7 +88,7 @@ pub use process::{
     StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, OnProtectedChange, ProtectedChange, ProtectedChangeKind, ProtectedFiles};
-pub use retention::{PruneReason, PruneRecord, PrunedRun, RetentionLimits};
+pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,

@@ -13,6 +13,8 @@ pub struct RetentionLimits {
     pub days: Option<u32>,
     /// So many bytes.
     pub bytes: Option<ByteSize>,
+    /// Runs that began so many days ago are archived. It bounds nothing.
+    pub archive_days: Option<u32>,
 }
 
 /// Runs whose directories are removed. They are gone only after the line that says so is on disk.
@@ -37,6 +39,34 @@ pub struct PrunedRun {
     pub why: PruneReason,
 }
 
+/// Runs whose directories became archives. The directories are removed only after the line that says so is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArchiveRecord {
+    /// The runs.
+    pub runs: Vec<PackedRun>,
+}
+
+/// A run that is kept as `RUN.tar.zst` beside where its directory lay. What the ledger says of it otherwise stays true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PackedRun {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its task.
+    pub task: TaskId,
+    /// SHA-256 of its `SHA256SUMS`.
+    pub manifest_hash: Digest,
+    /// SHA-256 of the archive.
+    pub archive_hash: Digest,
+    /// What the archive has.
+    pub archive_bytes: u64,
+    /// How many files are in it.
+    pub files: u64,
+    /// What they have together.
+    pub bytes: u64,
+}
+
 /// Which limit a run was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,6 +82,11 @@ pub enum PruneReason {
 impl RetentionLimits {
     /// Returns whether everything is kept.
     pub fn is_unlimited(&self) -> bool {
+        *self == Self { archive_days: self.archive_days, ..Self::default() }
+    }
+
+    /// Returns whether there is nothing to be done with runs that are sealed.
+    pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }

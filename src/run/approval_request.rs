@@ -85,6 +85,7 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
         | LedgerBody::Pruned(_)
+        | LedgerBody::Archived(_)
         | LedgerBody::Governance(_) => return None,
     };
     Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
@@ -120,6 +121,7 @@ fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Opt
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
         | LedgerBody::Pruned(_)
+        | LedgerBody::Archived(_)
         | LedgerBody::Governance(_) => None,
     }
 }

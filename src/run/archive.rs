@@ -1,10 +1,9 @@
 //! Reading back: runs, reports, logs, TDD state. Needs no lock and never goes through the project's link (S1).
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{self, Store};
+use crate::evidence::{self, RunForm, Store};
 use crate::model::{
     Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
     TreeDigest,
@@ -57,6 +56,8 @@ pub struct ArchivedRun {
     pub manifest_hash: Option<Digest>,
     /// The limit it was over, where its directory was removed.
     pub pruned: Option<PruneReason>,
+    /// How it is kept, where it was not.
+    pub form: RunForm,
 }
 
 impl Archive {
@@ -128,7 +129,7 @@ impl Archive {
     pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, RunError> {
         let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
         let pruned = self.index.pruned(project).map_err(RunError::Index)?;
-        Ok(runs.into_iter().map(|run| of_stored(run, &pruned)).collect())
+        Ok(runs.into_iter().map(|run| self.of_stored(project, run, &pruned)).collect())
     }
 
     /// Finds a sealed run by id or number; without one, the newest that has a directory.
@@ -141,8 +142,11 @@ impl Archive {
             return Ok(self.runs(project, 100)?.into_iter().find(sealed));
         };
         let by_number = wanted.parse::<u64>().ok();
-        let matches = |run: &ArchivedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
-        Ok(self.runs(project, u32::MAX)?.into_iter().filter(sealed).find(matches))
+        let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
+        let runs = self.index.runs(project, None, u32::MAX).map_err(RunError::Index)?;
+        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
+        // Where a run lies is looked up of those alone that are meant.
+        Ok(runs.into_iter().filter(matches).map(|run| self.of_stored(project, run, &pruned)).find(sealed))
     }
 
     /// Returns a run's report, as bytes and read.
@@ -156,17 +160,26 @@ impl Archive {
         Ok((bytes, report))
     }
 
-    /// Opens a file of a run.
+    /// Hands the bytes of a file of a run on, piece by piece.
     ///
     /// # Errors
-    /// When it is not there.
-    pub fn open_file(&self, project: &ProjectId, run: &ArchivedRun, name: &str) -> Result<File, RunError> {
-        evidence::open_log(&self.store, project, &run.task, &run.run_id, name).map_err(RunError::Evidence)
+    /// When it is not there, or cannot be read.
+    pub fn show_file(
+        &self,
+        project: &ProjectId,
+        run: &ArchivedRun,
+        name: &str,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), RunError> {
+        evidence::show_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(RunError::Evidence)
     }
 
-    /// Returns where a run lies.
-    pub fn run_directory(&self, project: &ProjectId, run: &ArchivedRun) -> PathBuf {
-        self.store.run_directory(project, &run.task, &run.run_id)
+    /// Returns where a run lies: its directory, or its archive.
+    pub fn place(&self, project: &ProjectId, run: &ArchivedRun) -> PathBuf {
+        match run.form {
+            RunForm::Directory => self.store.run_directory(project, &run.task, &run.run_id),
+            RunForm::Archive => self.store.archive_path(project, &run.task, &run.run_id),
+        }
     }
 
     /// Returns the TDD state of a task by the ledger as it is now, also where another process has written to it since.
@@ -185,19 +198,21 @@ impl Archive {
     pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
         self.index.tdd(project, task).map_err(RunError::Index)
     }
-}
 
-fn of_stored(run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
-    ArchivedRun {
-        pruned: pruned.get(&run.run_id).copied(),
-        manifest_hash: run.manifest_hash,
-        run_id: run.run_id,
-        task: run.task,
-        status: run.status,
-        result: run.result,
-        blocking: run.blocking,
-        started: run.started,
-        tree: run.tree_digest,
-        route: run.route,
+    fn of_stored(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
+        let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
+        ArchivedRun {
+            pruned: pruned.get(&run.run_id).copied(),
+            form: if is_archived { RunForm::Archive } else { RunForm::Directory },
+            manifest_hash: run.manifest_hash,
+            run_id: run.run_id,
+            task: run.task,
+            status: run.status,
+            result: run.result,
+            blocking: run.blocking,
+            started: run.started,
+            tree: run.tree_digest,
+            route: run.route,
+        }
     }
 }

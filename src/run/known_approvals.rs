@@ -42,6 +42,7 @@ impl KnownApprovals {
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
             | LedgerBody::Pruned(_)
+            | LedgerBody::Archived(_)
             | LedgerBody::Governance(_) => {
                 for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
                     known.next = Sequence(line.sequence.0 + 1);

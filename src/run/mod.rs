@@ -10,7 +10,7 @@
 //! `flow` is which steps are skipped after what has happened; `http_client` sends a request, `diagnosis` looks why it was not answered;
 //! `debt` writes the debt file;
 //! `refuse` is the run of a specification that has errors; `reuse` is when an earlier verdict stands for a check, `order` which check comes first;
-//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `registration`, `cycle` and
+//! `queue` is the wait for other runs' actions; `examination` tries what `proctor doctor` says, `machine` reads the rest of it; `archive` reads back; `archiving` and `retention` put old runs away; `registration`, `cycle` and
 //! `agent` are the other writers of the ledger; `consultation` asks models and a person's own tools for `workflow/`; `task_list` keeps `tasks.md`, and
 //! `proposal` compares a proposed specification with the one there is.
 
@@ -18,6 +18,7 @@ mod agent;
 mod approval;
 mod approval_request;
 mod archive;
+mod archiving;
 mod carry_out;
 mod conclude;
 mod consultation;
@@ -78,6 +79,7 @@ pub use agent::{Completion, GrantedRetest, RetestRefusal};
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archive::{Archive, ArchivedRun, RegisteredProject};
+pub use archiving::{Archived, ArchivedFrom, archive, plan_archiving};
 pub use consultation::{ModelRequest, OwnToolRequest};
 pub use cycle::{Attendance, CycleChange};
 pub use dependency::{UnmetDependency, WhyUnmet};

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use crate::evidence::{
-    Ledger, ProjectLock, RetentionSurvey, Sizes, Store, Waiting, finish_pruning, plan_prune, prune_runs, survey_runs,
+    ArchiveWish, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, Waiting, finish_archiving, finish_pruning, plan_prune,
+    prune_runs, survey_runs,
 };
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
+use crate::run::archiving::archive_locked;
 use crate::run::error::RunError;
 use crate::run::mended_index::open_index;
 use crate::run::request::{Scope, Settings};
@@ -45,6 +47,18 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
 /// # Errors
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
 pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
+    with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
+        prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
+    })
+}
+
+/// Does something with a project's ledger when nobody else writes to it.
+pub(super) fn with_lock<T>(
+    state_root: &Path,
+    scope: &Scope,
+    settings: &Settings,
+    act: impl FnOnce(&Store, &mut Index, &ProjectLock, Ledger) -> Result<T, RunError>,
+) -> Result<T, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
     let mut index = open_index(&store)?.index;
     let begun = clock::monotonic();
@@ -54,14 +68,14 @@ pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pr
     let lock = lock.map_err(RunError::Lock)?;
     catch_up(&store, &mut index, &scope.project)?;
     let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
-    prune_locked((&store, &mut index), &lock, ledger, scope, &settings.limits, Sizes::Measured)
+    act(&store, &mut index, &lock, ledger)
 }
 
 impl Workspace {
     /// Keeps the evidence of the last sealed run's project to its limits, every so many runs. For when nobody waits: where another
     /// process holds the project, that one or the next does it.
     pub fn keep_to_limits(&mut self) {
-        let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_unlimited()) else { return };
+        let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {
             tracing::warn!("evidence of {} was not kept to its limits: {error}", scope.project);
         }
@@ -73,9 +87,19 @@ impl Workspace {
         }
         let Ok(lock) = self.store.lock(&scope.project, &mut || Waiting::GiveUp) else { return Ok(()) };
         self.catch_up(&scope.project)?;
-        let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        if let Some(days) = limits.archive_days {
+            let wish = ArchiveWish::Old { days, task: None };
+            let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
+            if !archived.runs.is_empty() {
+                tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
+            }
+        }
+        if limits.is_unlimited() {
+            return Ok(());
+        }
         let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotAsked };
-        let pruned = prune_locked((&self.store, &mut self.index), &lock, ledger, scope, limits, sizes)?;
+        let pruned = prune_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, limits, sizes)?;
         if !pruned.runs.is_empty() {
             tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
         }
@@ -85,19 +109,19 @@ impl Workspace {
 
 fn prune_locked(
     (store, index): (&Store, &mut Index),
-    lock: &ProjectLock,
-    mut ledger: Ledger,
+    (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
     limits: &RetentionLimits,
     sizes: Sizes,
 ) -> Result<Pruned, RunError> {
+    let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
     finish_pruning(lock, &survey.unfinished).map_err(RunError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
-    let pruning = prune_runs(lock, &mut ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
+    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
     index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
-    Ok(told(&survey, pruning.runs, survey.unfinished.len()))
+    Ok(told(&survey, pruning.runs, survey.unfinished.len() + tidied))
 }
 
 fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {

@@ -104,6 +104,14 @@ const PRUNING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
+/// There are runs that nobody needs.
+const ARCHIVING: Scenario = Scenario {
+    command: &["archive", "--days", "0"],
+    prepare: |project| (0..2).for_each(|_| drop(project.proctor(["run"]).success())),
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+
 #[test]
 fn a_first_run_may_die_at_every_operation() {
     FIRST_RUN.go_wrong_everywhere(Wrong::Dies);
@@ -142,6 +150,16 @@ fn a_new_key_a_cycle_and_a_pruning_may_die_and_fail_at_every_operation() {
         scenario.go_wrong_everywhere(Wrong::Dies);
         scenario.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
     }
+}
+
+#[test]
+fn archiving_may_die_at_every_operation() {
+    ARCHIVING.go_wrong_everywhere(Wrong::Dies);
+}
+
+#[test]
+fn archiving_may_fail_at_every_operation() {
+    ARCHIVING.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
 }
 
 #[test]
@@ -231,12 +249,20 @@ impl Scenario {
             // A line that no run is about, torn as by a power loss: the next command that writes one cuts it off.
             let is_torn = wrong == Wrong::Dies && place.starts_with("write ledger/") && self.command[0] != "run";
             // What the ledger says is gone and is still there is told until the next pruning ends it.
-            let is_half_gone = self.command[0] == "prune" && verified.stdout.contains("runPruned");
+            // So is a run that has both its directory and its archive, until the next run ends or takes back what was begun.
+            let is_half_gone = match self.command[0] {
+                "prune" => verified.stdout.contains("runPruned"),
+                "archive" => ["runArchived", "archiveUnnamed"].iter().any(|kind| verified.stdout.contains(kind)),
+                _ => false,
+            };
             let is_told = is_torn || is_half_gone;
             assert_eq!(verified.status, if is_told { 6 } else { 0 }, "{what}: {said}\n{}", verified.snapshot());
             assert_eq!(verified.stdout.contains("1 FAULTS") && verified.stdout.contains("lineTorn"), is_torn, "{what}");
             assert!(
-                !is_half_gone || !["lineTorn", "runMissing", "fileMissing"].iter().any(|kind| verified.stdout.contains(kind)),
+                !is_half_gone
+                    || !["lineTorn", "runMissing", "fileMissing", "archiveMissing", "archiveChanged"]
+                        .iter()
+                        .any(|kind| verified.stdout.contains(kind)),
                 "{what}"
             );
         }

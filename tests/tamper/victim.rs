@@ -77,21 +77,36 @@ impl Made {
         self.project.proctor(["run"]).env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    fn store(&self) -> PathBuf {
-        self.project.root().join("state/proctor")
+    /// Archives every run that may be in a copy of the store.
+    #[track_caller]
+    pub(super) fn archive_in(&self, victim: &Victim) {
+        let command = self.project.proctor(["archive", "--days", "0"]);
+        command.env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    /// Copies the store as it is: modes, links and times.
+    /// Copies the store as it is.
     #[track_caller]
     pub(super) fn copy(&self) -> Victim {
-        let directory = tempfile::tempdir().expect("a temporary directory can be made");
-        let copied = Command::new("cp").arg("-a").arg(self.store()).arg(directory.path()).status().expect("coreutils are there");
-        assert!(copied.success());
-        Victim { directory }
+        copy(&self.project.root().join("state/proctor"))
     }
 }
 
+/// Copies a store as it is: modes, links and times.
+#[track_caller]
+fn copy(store: &Path) -> Victim {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let copied = Command::new("cp").arg("-a").arg(store).arg(directory.path()).status().expect("coreutils are there");
+    assert!(copied.success());
+    Victim { directory }
+}
+
 impl Victim {
+    /// Copies it once more.
+    #[track_caller]
+    pub(super) fn copy(&self) -> Self {
+        copy(&self.root())
+    }
+
     pub(super) fn root(&self) -> PathBuf {
         self.directory.path().join("proctor")
     }

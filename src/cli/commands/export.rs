@@ -26,7 +26,7 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     let to = environment.absolute(&options.to.clone().unwrap_or_else(|| run.run_id.as_str().into()));
     if to.symlink_metadata().is_ok() {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))
-            .hint("name a directory that is not there: `--to DIR`"));
+            .hint("name a directory or file that is not there: `--to PATH`"));
     }
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     let anchored = options.anchor.as_deref().map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;

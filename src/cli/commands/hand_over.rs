@@ -112,7 +112,7 @@ pub(super) fn show(
         screen::action(result, style).iter().for_each(|line| render::line(line));
     }
     screen::notes(&report).iter().for_each(|note| render::line(note));
-    let report_path = archive.run_directory(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
+    let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();
     let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);

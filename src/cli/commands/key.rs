@@ -79,9 +79,10 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
 pub(super) fn of_evidence(error: &EvidenceError) -> CommandError {
     let exit = match error {
         EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
-        EvidenceError::NotSigned { .. } | EvidenceError::NotInLedger { .. } | EvidenceError::NotAnchored { .. } => {
-            CommandExit::EvidenceWrong
-        }
+        EvidenceError::NotSigned { .. }
+        | EvidenceError::NotInLedger { .. }
+        | EvidenceError::NotAnchored { .. }
+        | EvidenceError::Archive { .. } => CommandExit::EvidenceWrong,
         EvidenceError::AnchoredEarlier { .. } => CommandExit::Usage,
         EvidenceError::File { .. }
         | EvidenceError::Name { .. }

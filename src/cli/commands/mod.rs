@@ -5,6 +5,7 @@ pub(crate) mod anchor;
 mod anchored;
 pub(crate) mod api;
 pub(crate) mod approve;
+pub(crate) mod archive;
 mod at_gates;
 pub(crate) mod check;
 pub(crate) mod checkpoint;

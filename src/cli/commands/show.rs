@@ -1,7 +1,5 @@
 //! `proctor show`: one run for people, its report as it is, or the bytes an action wrote.
 
-use std::io::Read as _;
-
 use crate::cli::arguments::ShowOptions;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -43,7 +41,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     screen::notes(&report).iter().for_each(|note| render::line(note));
     screen::debt(&report).iter().for_each(|line| render::line(line));
-    let path = archive.run_directory(&project, &run).join(EXECUTION_REPORT_FILE);
+    let path = archive.place(&project, &run).join(EXECUTION_REPORT_FILE);
     render::line(&screen::verdict(&report, &path.display().to_string(), style));
     Ok(CommandExit::Proceed)
 }
@@ -82,17 +80,9 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
     if let Some((earlier, why)) = earlier.as_ref().and_then(|earlier| Some((earlier, earlier.pruned?))) {
         return Err(super::of_pruned(&earlier.run_id, why));
     }
-    let mut log = archive.open_file(project, earlier.as_ref().unwrap_or(run), &name).map_err(|error| super::of_run(&error))?;
-    let mut buffer = vec![0_u8; 64 * 1024];
-    loop {
-        let count = log.read(&mut buffer).map_err(|error| {
-            CommandError::caused(CommandExit::OwnFault, format!("failed to read `{name}`"), &error).hint("check the disk")
-        })?;
-        if count == 0 {
-            return Ok(CommandExit::Proceed);
-        }
-        render::bytes(&buffer[..count]);
-    }
+    let run = earlier.as_ref().unwrap_or(run);
+    archive.show_file(project, run, &name, &mut render::bytes).map_err(|error| super::of_run(&error))?;
+    Ok(CommandExit::Proceed)
 }
 
 /// Returns the name of an action's log, and the run it lies in where that is an earlier one.

@@ -15,7 +15,8 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{
     Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, check_progress,
-    find_evidence, find_registered, list_projects, read_key_ring, signing_key_of, verify_directory, verify_keys, verify_project,
+    find_evidence, find_registered, is_archive_name, list_projects, read_key_ring, signing_key_of, verify_copy, verify_keys,
+    verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::run::{approval_counts, approval_faults};
@@ -30,6 +31,7 @@ struct Total {
     bytes: u64,
     lines: u64,
     unsigned: Vec<RunId>,
+    archived: u64,
     pruned: u64,
     unfinished: Vec<RunId>,
     faults: Vec<Fault>,
@@ -42,7 +44,7 @@ struct Total {
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
     let total = match named {
-        Some(path) if is_run(&path) => verify_copy(&path, options, environment)?,
+        Some(path) if is_run(&path) => verify_copied(&path, options, environment)?,
         Some(path) if is_progress(&path) => verify_progress(&path, options, environment)?,
         Some(_) | None => verify_store(options, environment)?,
     };
@@ -54,9 +56,9 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     Ok(if total.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
 }
 
-/// Returns whether a path is a run's directory or an export of one.
+/// Returns whether a path is a run or an export of one: a directory, or one file.
 fn is_run(path: &Path) -> bool {
-    path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir()
+    path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir() || (is_archive_name(path) && path.is_file())
 }
 
 /// Returns whether a path is a file with a proof of progress. Runs and tasks may have the names of other files.
@@ -66,7 +68,7 @@ fn is_progress(path: &Path) -> bool {
     read.is_ok() && start == *Progress::START.as_bytes()
 }
 
-fn verify_copy(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     anchored::refuse_notes(options)?;
     let key = match &options.key {
         Some(file) => read_key(&environment.absolute(file))?,
@@ -74,7 +76,7 @@ fn verify_copy(directory: &Path, options: &VerifyOptions, environment: &Environm
     };
     let mut total = Total::default();
     let anchors = anchored::read_named(options, environment, &mut total.faults)?;
-    let checked = verify_directory(directory, &key, &anchors).map_err(|error| of_evidence(&error))?;
+    let checked = verify_copy(directory, &key, &anchors).map_err(|error| of_evidence(&error))?;
     total.add(checked);
     total.hold(&anchors);
     Ok(total)
@@ -113,7 +115,8 @@ fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
 fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
-    signing_key_of(directory, &ring).ok_or_else(|| {
+    let key = signing_key_of(directory, &ring).map_err(|error| of_evidence(&error))?;
+    key.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not signed by a key of yours", directory.display()))
             .hint("name the public key of whoever made it: `--key FILE`")
     })
@@ -229,6 +232,7 @@ impl Total {
         self.bytes += checked.bytes;
         self.lines += checked.lines.len() as u64;
         self.unsigned.extend(checked.unsigned);
+        self.archived += checked.archived;
         self.pruned += checked.pruned;
         self.unfinished.extend(checked.unfinished);
         self.faults.extend(checked.faults);
@@ -253,7 +257,7 @@ impl Total {
 }
 
 fn lines(total: &Total) -> Vec<String> {
-    let Total { runs, files, bytes, lines, unsigned, pruned, faults, held, .. } = total;
+    let Total { runs, files, bytes, lines, unsigned, archived, pruned, faults, held, .. } = total;
     let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
     let mut text = Vec::new();
     for fault in faults {
@@ -262,6 +266,7 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  next: {}", fault.kind.next()));
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    text.extend((*archived > 0).then(|| format!("{archived} of the runs are archived")));
     text.extend((*pruned > 0).then(|| format!("{pruned} runs are pruned: the ledger says so, and keeps their verdicts")));
     text.extend(anchored::lines(held));
     let unfinished = |run_id| format!("{run_id}: its process died; the next `proctor run` brings it to its end");
@@ -282,6 +287,7 @@ struct VerificationV1<'a> {
     bytes: u64,
     lines: u64,
     unsigned: &'a [RunId],
+    archived: u64,
     pruned: u64,
     anchors: &'a [HeldV1],
     unfinished: &'a [RunId],
@@ -317,6 +323,7 @@ impl<'a> VerificationV1<'a> {
             bytes: total.bytes,
             lines: total.lines,
             unsigned: &total.unsigned,
+            archived: total.archived,
             pruned: total.pruned,
             anchors: &total.held,
             unfinished: &total.unfinished,

@@ -10,6 +10,7 @@ pub(crate) use self::action::{action, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
+use crate::evidence::RunForm;
 use crate::model::{
     NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
     Unapproved, approve_command, plan_subject,
@@ -170,8 +171,12 @@ pub(crate) fn log_line(run: &ArchivedRun) -> String {
         (OverallStatus::Moved, _) => "MOVED",
     };
     let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
-    let pruned = run.pruned.map(|why| format!("  pruned ({})", why.setting())).unwrap_or_default();
-    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{pruned}", run.run_id).trim_end().to_owned()
+    let put_away = match (run.pruned, run.form) {
+        (Some(why), _) => format!("  pruned ({})", why.setting()),
+        (None, RunForm::Archive) => "  archived".to_owned(),
+        (None, RunForm::Directory) => String::new(),
+    };
+    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{put_away}", run.run_id).trim_end().to_owned()
 }
 
 /// Returns what is said of a run whose directory was removed.

@@ -14,6 +14,7 @@ mod plan;
 mod prune;
 mod survey;
 
-pub use plan::{KeptRun, Standing, Weight, plan_prune};
+pub(in crate::evidence) use plan::needed;
+pub use plan::{KeptRun, RunForm, Standing, Weight, plan_prune};
 pub use prune::{Pruning, finish_pruning, prune_runs};
 pub use survey::{RetentionSurvey, Sizes, survey_runs};

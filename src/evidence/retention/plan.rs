@@ -29,6 +29,17 @@ pub struct KeptRun {
     pub weight: Weight,
     /// Whether somebody is asked about it.
     pub is_awaited: bool,
+    /// How it is kept.
+    pub form: RunForm,
+}
+
+/// How a run is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunForm {
+    /// As its directory.
+    Directory,
+    /// As its archive alone.
+    Archive,
 }
 
 /// What a run says about its task.
@@ -87,7 +98,7 @@ fn is_over(run: &KeptRun, days: u32, now: Timestamp) -> bool {
 }
 
 /// Returns the runs that others rest on: what `latest` leads to, what a state is read from, what a failure is compared with.
-fn needed(runs: &[KeptRun]) -> BTreeSet<Sequence> {
+pub(in crate::evidence) fn needed(runs: &[KeptRun]) -> BTreeSet<Sequence> {
     let kinds: [fn(&KeptRun) -> bool; 5] = [
         |_| true,
         |run| run.weight != Weight::Nothing,
@@ -128,6 +139,7 @@ mod tests {
             standing: [Standing::Passed, Standing::Failed, Standing::Unjudged][usize::from(standing % 3)],
             weight: [Weight::Verdict, Weight::Refused, Weight::Nothing][usize::from(weight % 3)],
             is_awaited,
+            form: RunForm::Directory,
         }
     }
 
@@ -143,7 +155,7 @@ mod tests {
     fn what_passed_goes_before_what_failed_and_the_oldest_first() {
         let runs: Vec<_> =
             (1..=8).map(|number| kept(number, (0, 10 - number as i64, 100), u8::from(number % 2 == 0), 0, false)).collect();
-        let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes };
+        let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes, archive_days: None };
         let plan = |limits: RetentionLimits| numbers(&plan_prune(&runs, &limits, now()));
         assert_eq!(plan(RetentionLimits::default()), [] as [u64; 0]);
         assert_eq!(plan(limits(Some(5), None, None)), [1, 3, 5]);
@@ -178,7 +190,7 @@ mod tests {
                 kept(number as u64 + 1, (task, days, bytes), standing, weight, is_awaited)
             };
             let runs: Vec<_> = drawn.into_iter().enumerate().map(of).collect();
-            let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize) };
+            let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize), archive_days: None };
             let removed = plan_prune(&runs, &limits, now());
             let gone: BTreeSet<u64> = numbers(&removed).into_iter().collect();
             prop_assert_eq!(gone.len(), removed.len(), "each goes once");

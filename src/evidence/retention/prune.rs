@@ -1,6 +1,9 @@
 //! Removing runs: the ledger's line is on disk before anything of what it names is gone.
 
-use crate::evidence::changes::remove_everything;
+use std::path::Path;
+
+use crate::evidence::archive::archive_beside;
+use crate::evidence::changes::{remove_everything, remove_file};
 use crate::evidence::{EvidenceError, Ledger, ProjectLock, StoredRun};
 use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, Timestamp};
 
@@ -41,8 +44,11 @@ pub fn finish_pruning(lock: &ProjectLock, unfinished: &[StoredRun]) -> Result<()
     unfinished.iter().try_for_each(|run| remove(lock, &run.directory))
 }
 
-fn remove(_held: &ProjectLock, directory: &std::path::Path) -> Result<(), EvidenceError> {
-    remove_everything(directory)
+/// Removes a run however it is kept.
+fn remove(_held: &ProjectLock, directory: &Path) -> Result<(), EvidenceError> {
+    remove_everything(directory)?;
+    let archive = archive_beside(directory);
+    if archive.symlink_metadata().is_ok() { remove_file(&archive) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::evidence::archive::list_archives;
 use crate::evidence::error::failed;
 use crate::evidence::files::list;
-use crate::evidence::retention::{KeptRun, Standing, Weight};
+use crate::evidence::retention::{KeptRun, RunForm, Standing, Weight};
 use crate::evidence::{EvidenceError, FileOperation, Store, StoredRun, list_runs, read_lines};
 use crate::model::{LedgerBody, OverallResult, ProjectId, RunId, RunRecord, Sequence, TaskId, TddState};
 
@@ -30,7 +31,8 @@ pub struct RetentionSurvey {
 /// Looks at a project's runs.
 pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<RetentionSurvey, EvidenceError> {
     let mut runs: BTreeMap<RunId, (Sequence, RunRecord)> = BTreeMap::new();
-    let (mut pruned, mut states) = (BTreeSet::new(), BTreeMap::<TaskId, TddState>::new());
+    let (mut pruned, mut archived) = (BTreeSet::new(), BTreeSet::new());
+    let mut states = BTreeMap::<TaskId, TddState>::new();
     for line in read_lines(store, project, 0)? {
         let line = line?.1;
         match line.body {
@@ -39,6 +41,7 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
                 runs.insert(record.run_id.clone(), (line.sequence, *record));
             }
             LedgerBody::Pruned(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
+            LedgerBody::Archived(record) => archived.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Phase(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Override(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Registered(_)
@@ -62,14 +65,27 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
                 Sizes::NotAsked => 0,
             };
             let is_awaited = awaited.contains(&stored.run_id);
-            survey.kept.push(kept(*sequence, record, bytes, is_awaited));
+            survey.kept.push(KeptRun { bytes, is_awaited, ..kept(*sequence, record) });
+        }
+    }
+    for archive in list_archives(store, project)? {
+        let directory = store.run_directory(project, &archive.task, &archive.run_id);
+        if directory.is_dir() {
+            // It was counted: as long as it has both, the directory is the run.
+        } else if pruned.contains(&archive.run_id) {
+            survey.unfinished.push(StoredRun { task: archive.task, run_id: archive.run_id, directory });
+        } else if let Some((sequence, record)) = runs.get(&archive.run_id).filter(|_| archived.contains(&archive.run_id)) {
+            let look = archive.path.symlink_metadata().map_err(failed(FileOperation::Read, &archive.path))?;
+            let is_awaited = awaited.contains(&archive.run_id);
+            survey.kept.push(KeptRun { bytes: look.len(), is_awaited, form: RunForm::Archive, ..kept(*sequence, record) });
         }
     }
     survey.kept.sort_by_key(|run| run.sequence);
     Ok(survey)
 }
 
-fn kept(sequence: Sequence, record: &RunRecord, bytes: u64, is_awaited: bool) -> KeptRun {
+/// Says of a run what its record does.
+fn kept(sequence: Sequence, record: &RunRecord) -> KeptRun {
     let standing = match record.overall_result {
         Some(OverallResult::Passed) => Standing::Passed,
         Some(OverallResult::Failed) => Standing::Failed,
@@ -81,14 +97,15 @@ fn kept(sequence: Sequence, record: &RunRecord, bytes: u64, is_awaited: bool) ->
         sequence,
         manifest_hash: record.manifest_hash,
         started: record.started,
-        bytes,
+        bytes: 0,
         standing,
         weight: match (record.leads_latest(), record.plan_digest) {
             (true, Some(_)) => Weight::Verdict,
             (true, None) => Weight::Refused,
             (false, _) => Weight::Nothing,
         },
-        is_awaited,
+        is_awaited: false,
+        form: RunForm::Directory,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a project's ledger is the one that was written: every line in its place, chained and signed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::evidence::keys::KeyRing;
@@ -88,6 +88,7 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
 fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mut Vec<Fault>) {
     let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
     let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();
+    let mut put_away: BTreeSet<&RunId> = BTreeSet::new();
     for (_, line) in &read.lines {
         let run = match &line.body {
             LedgerBody::Registered(record) if record.project_id != *project => {
@@ -102,6 +103,17 @@ fn check_bodies(read: &ReadLedger, path: &Path, project: &ProjectId, faults: &mu
             LedgerBody::Superseded(record) => &record.run_id,
             LedgerBody::Pruned(record) => {
                 faults.extend(check_pruned(record, line.sequence, &manifests, path));
+                put_away.extend(record.runs.iter().map(|run| &run.run_id));
+                continue;
+            }
+            LedgerBody::Archived(record) => {
+                for run in &record.runs {
+                    // What is archived was sealed before, and neither archived nor pruned.
+                    if manifests.get(&run.run_id) != Some(&run.manifest_hash) || !put_away.insert(&run.run_id) {
+                        let detail = format!("line {} is about {}", line.sequence.0, run.run_id);
+                        faults.push(Fault::of(FaultKind::ArchiveWrong, path, detail));
+                    }
+                }
                 continue;
             }
             LedgerBody::Registered(_)

@@ -50,6 +50,8 @@ const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown
 const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand elsewhere show which one is the right one";
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
 const FINISH: &str = "`proctor prune` ends what a dead process began; what somebody put there is no evidence any more";
+const FINISH_ARCHIVE: &str =
+    "`proctor archive` or the next run ends what a dead process began; what differs from the ledger stays, and is no evidence";
 const APPROVAL: &str = "the approval before it holds: `proctor approve` says what is to be approved now, and how";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
@@ -96,6 +98,12 @@ fault_kinds! {
     RunSuperseded "runSuperseded" "the ledger says that the run was dropped" REMOVE;
     RunPruned "runPruned" "the ledger says that the run was pruned, and something of it is there" FINISH;
     PruneWrong "pruneWrong" "a line prunes a run that the ledger does not have so" LEDGER;
+    RunArchived "runArchived" "the ledger says that the run was archived, and its directory is there" FINISH_ARCHIVE;
+    ArchiveMissing "archiveMissing" "the ledger says that the run was archived, and its archive is not there" BACKUP;
+    ArchiveChanged "archiveChanged" "it is not the archive that the ledger names" COMPARE;
+    ArchiveUnreadable "archiveUnreadable" "it is no archive as proctor writes it" COMPARE;
+    ArchiveUnnamed "archiveUnnamed" "no line of the ledger is about this archive: it was begun and not ended, or put there" FINISH_ARCHIVE;
+    ArchiveWrong "archiveWrong" "a line archives a run that the ledger does not have so" LEDGER;
     Foreign "foreign" "proctor did not put it there" REMOVE;
     LatestWrong "latestWrong" "it does not lead to the last run that counts" LINK;
     NameWrong "nameWrong" "it does not lead to the file of that name in the latest run" LINK;

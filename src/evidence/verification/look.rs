@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -124,17 +124,28 @@ fn read(path: &Path, keep: Keep) -> Result<FoundBytes, String> {
         return Err("it was replaced while it was looked at".to_owned());
     }
     let access = access(&metadata);
-    let (mut hasher, mut content, mut bytes) = (Sha256::new(), Vec::new(), 0_u64);
     if keep == Keep::Nothing {
-        return Ok(FoundBytes { access, names: metadata.nlink(), bytes, sha256: Digest::from_hasher(hasher), content: None });
+        return Ok(FoundBytes { access, names: metadata.nlink(), bytes: 0, sha256: Digest::of(b""), content: None });
     }
-    let mut chunk = vec![0; CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1)];
+    let chunk = CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1);
+    let (bytes, sha256, content) = hash_in_chunks(&mut file, chunk, keep).map_err(|error| error.to_string())?;
+    Ok(FoundBytes { access, names: metadata.nlink(), bytes, sha256, content })
+}
+
+/// Reads to the end; returns size and digest, and the bytes where they are kept.
+pub(super) fn hash_and_keep(reader: &mut dyn Read, keep: Keep) -> io::Result<(u64, Digest, Option<Vec<u8>>)> {
+    hash_in_chunks(reader, CHUNK, keep)
+}
+
+fn hash_in_chunks(reader: &mut dyn Read, chunk: usize, keep: Keep) -> io::Result<(u64, Digest, Option<Vec<u8>>)> {
+    let (mut hasher, mut content, mut bytes) = (Sha256::new(), Vec::new(), 0_u64);
+    let mut chunk = vec![0; chunk];
     loop {
-        let count = match file.read(&mut chunk) {
+        let count = match reader.read(&mut chunk) {
             Ok(0) => break,
             Ok(count) => count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.to_string()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
         };
         hasher.update(&chunk[..count]);
         bytes += count as u64;
@@ -142,8 +153,7 @@ fn read(path: &Path, keep: Keep) -> Result<FoundBytes, String> {
             content.extend_from_slice(&chunk[..count]);
         }
     }
-    let content = (keep == Keep::Content).then_some(content);
-    Ok(FoundBytes { access, names: metadata.nlink(), bytes, sha256: Digest::from_hasher(hasher), content })
+    Ok((bytes, Digest::from_hasher(hasher), (keep == Keep::Content).then_some(content)))
 }
 
 fn access(metadata: &Metadata) -> Access {

@@ -19,11 +19,13 @@ mod check_run;
 mod check_signatures;
 mod check_task;
 mod fault;
+mod judge_archive;
 mod look;
+mod look_archive;
 mod parallel;
 mod whole;
 
-pub use alone::verify_directory;
+pub use alone::{signing_key_of, verify_copy};
 pub use check_anchor::{Notary, check_anchor, check_progress};
 pub use fault::{Fault, FaultKind};
 pub use whole::{Checked, Subject, verify_keys, verify_project};

@@ -5,20 +5,23 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::keys::{KeyRing, is_unfinished, key_files, keys_directory, read_key_ring};
+use crate::evidence::names::run_of_archive;
 use crate::evidence::verification::check_keys::{check_keys, check_positions};
 use crate::evidence::verification::check_ledger::{ReadLedger, check_ledger};
 use crate::evidence::verification::check_run::{RunContext, SignedBy, check_access, check_file, check_run};
 use crate::evidence::verification::check_task::check_task;
+use crate::evidence::verification::judge_archive::judge_archive;
 use crate::evidence::verification::look::{
     FoundDirectory, FoundEntry, Keep, is_read_of_a_run, look_at_entry, look_at_files, look_at_names,
 };
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{Fault, FaultKind};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
+use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, RunId, RunRecord, TaskId};
 
 const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
+const GONE: &str = "its directory should be gone";
 
 /// What of a project is verified. Its ledger always is, as a whole: nothing of it says anything alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub struct Checked {
     pub bytes: u64,
     /// The runs that are not signed because they were made before there was a key.
     pub unsigned: Vec<RunId>,
+    /// How many of the runs are kept as archives.
+    pub archived: u64,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
     /// The run whose process died before it was brought to its end, which the next one of the project will do.
@@ -107,6 +112,10 @@ pub fn verify_project(
     let latest: BTreeSet<&RunId> = tasks.into_iter().filter_map(|task| ledger.latest(task)).collect();
     // What lies in the others is let go as soon as it is judged: all of it together would not fit into memory.
     let judge = |run: &StoredRun| {
+        if is_busy && ledger.archived.contains_key(&run.run_id) {
+            // Whoever archives it is about to remove it.
+            return None;
+        }
         let judged = judge_run(store, project, keys, &ledger, &open, owner, run)?;
         let found = if latest.contains(&run.run_id) { judged.found } else { FoundDirectory::default() };
         Some(JudgedRun { found, ..judged })
@@ -116,22 +125,26 @@ pub fn verify_project(
     let mut found = BTreeMap::new();
     for (run, judged) in wanted.iter().zip(judged) {
         let Some(judged) = judged else { continue };
-        checked.faults.extend(judged.faults);
-        checked.runs += 1;
-        checked.files += judged.files;
-        checked.bytes += judged.bytes;
-        checked.unsigned.extend(judged.is_unsigned.then(|| run.run_id.clone()));
-        found.insert(run.run_id.clone(), judged.found);
+        found.insert(run.run_id.clone(), checked.add(&run.run_id, judged));
+    }
+    let archived = ledger.kept_as_archives();
+    let archived: Vec<_> = archived.into_iter().filter(|(packed, _)| is_wanted(&packed.task, &packed.run_id)).collect();
+    let judge =
+        |(packed, of_run): &(&PackedRun, (u64, &RunRecord))| judge_archive((store, project), keys, owner, packed, *of_run);
+    for ((packed, _), judged) in archived.iter().zip(in_parallel(&archived, threads, judge)) {
+        checked.add(&packed.run_id, judged);
+        checked.archived += 1;
     }
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
-        if !directory.is_dir() && !ledger.pruned.contains(&record.run_id) {
+        let is_put_away = ledger.pruned.contains(&record.run_id) || ledger.archived.contains_key(&record.run_id);
+        if !is_put_away && !directory.is_dir() {
             checked.faults.push(Fault::of(FaultKind::RunMissing, relative(store, &directory), "the ledger has a line about it"));
         }
     }
     if !checked.faults.is_empty() {
         let end = read.lines.last().map_or(0, |(offset, _)| *offset);
-        let gone = pruned_since(store, project, end);
+        let gone = put_away_since(store, project, end);
         checked.faults.retain(|fault| !gone.iter().any(|directory| fault.file.starts_with(directory)));
     }
     if *subject == Subject::Everything && !is_busy {
@@ -145,22 +158,37 @@ pub fn verify_project(
     Ok(checked)
 }
 
+impl Checked {
+    /// Takes over what is wrong with a run, and counts it; returns what was found of it.
+    fn add(&mut self, run_id: &RunId, judged: JudgedRun) -> FoundDirectory {
+        self.faults.extend(judged.faults);
+        self.runs += 1;
+        self.files += judged.files;
+        self.bytes += judged.bytes;
+        self.unsigned.extend(judged.is_unsigned.then(|| run_id.clone()));
+        judged.found
+    }
+}
+
 /// What the ledger says of runs.
+#[derive(Default)]
 struct Named<'a> {
     /// The runs it has, each with the sequence of its line.
     runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
     superseded: BTreeSet<&'a RunId>,
     pruned: BTreeSet<&'a RunId>,
+    archived: BTreeMap<&'a RunId, &'a PackedRun>,
 }
 
 impl<'a> Named<'a> {
     fn of(lines: &'a [(u64, LedgerLine)]) -> Self {
-        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new(), pruned: BTreeSet::new() };
+        let mut named = Self::default();
         for (_, line) in lines {
             match &line.body {
                 LedgerBody::Run(record) => drop(named.runs.insert(&record.run_id, (line.sequence.0, record))),
                 LedgerBody::Superseded(record) => drop(named.superseded.insert(&record.run_id)),
                 LedgerBody::Pruned(record) => named.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
+                LedgerBody::Archived(record) => named.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
                 LedgerBody::Registered(_)
                 | LedgerBody::Phase(_)
                 | LedgerBody::Override(_)
@@ -175,6 +203,22 @@ impl<'a> Named<'a> {
         named
     }
 
+    /// Returns the runs that are kept as archives, each with what the ledger says of it.
+    fn kept_as_archives(&self) -> Vec<(&'a PackedRun, (u64, &'a RunRecord))> {
+        let kept = self.archived.iter().filter(|(run_id, _)| !self.pruned.contains(*run_id));
+        kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
+    }
+
+    /// Says why the archive of a run should not be where it is; what it holds is judged elsewhere.
+    fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
+        match self.archived.get(run_id) {
+            Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
+            Some(packed) if packed.task == *task => None,
+            Some(_) => Some((FaultKind::RunMisplaced, "the ledger has it with another task")),
+            None => Some((FaultKind::ArchiveUnnamed, "there is an archive and no line")),
+        }
+    }
+
     /// Returns the last run of a task that `latest` leads to.
     fn latest(&self, task: &TaskId) -> Option<&'a RunId> {
         let counting = self.runs.values().filter(|(_, record)| record.task == *task && record.leads_latest());
@@ -182,12 +226,21 @@ impl<'a> Named<'a> {
     }
 }
 
-struct JudgedRun {
-    faults: Vec<Fault>,
-    files: u64,
-    bytes: u64,
-    is_unsigned: bool,
+/// What is found of a run, and what is wrong with it.
+#[derive(Default)]
+pub(super) struct JudgedRun {
+    pub(super) faults: Vec<Fault>,
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    pub(super) is_unsigned: bool,
     found: FoundDirectory,
+}
+
+impl JudgedRun {
+    /// A run whose directory should not be there.
+    fn refused(kind: FaultKind, base: PathBuf, detail: &str) -> Self {
+        Self { faults: vec![Fault::of(kind, base, detail)], ..Self::default() }
+    }
 }
 
 /// Judges one run; none where it is under way.
@@ -202,20 +255,21 @@ fn judge_run(
 ) -> Option<JudgedRun> {
     let base = relative(store, &run.directory);
     if ledger.pruned.contains(&run.run_id) {
-        let faults = vec![Fault::of(FaultKind::RunPruned, base, "its directory should be gone")];
-        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+        return Some(JudgedRun::refused(FaultKind::RunPruned, base, GONE));
+    }
+    if ledger.archived.contains_key(&run.run_id) {
+        return Some(JudgedRun::refused(FaultKind::RunArchived, base, GONE));
     }
     let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
         if open.iter().flatten().any(|open| open.run_id == run.run_id) {
             return None;
         }
         let (kind, detail) = if ledger.superseded.contains(&run.run_id) {
-            (FaultKind::RunSuperseded, "its directory should be gone")
+            (FaultKind::RunSuperseded, GONE)
         } else {
             (FaultKind::RunUnnamed, "there is a directory and no line")
         };
-        let faults = vec![Fault::of(kind, base, detail)];
-        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+        return Some(JudgedRun::refused(kind, base, detail));
     };
     let found = look_at_files(&run.directory, is_read_of_a_run);
     let key = keys.key_of(project, crate::model::Sequence(sequence));
@@ -300,20 +354,31 @@ fn check_places(
         let runs = store.runs_directory(project, &task);
         for (name, entry) in look_at_names(&runs) {
             let is_run = matches!(entry, FoundEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
-            if !is_run {
-                faults.push(Fault::of(FaultKind::Foreign, relative(store, &runs.join(&name)), "directories of runs lie there"));
-            }
+            let misplaced = match run_of_archive(&name) {
+                None if is_run => continue,
+                None => Some((FaultKind::Foreign, "directories and archives of runs lie there")),
+                Some(run_id) => ledger.misplaced_archive(&task, &run_id),
+            };
+            let path = relative(store, &runs.join(&name));
+            faults.extend(misplaced.map(|(kind, detail)| Fault::of(kind, path, detail)));
         }
     }
     faults
 }
 
-/// Returns the directories of runs that were pruned after the ledger was read: what was seen of them was half gone.
-fn pruned_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
-    let lines = read_lines(store, project, offset).into_iter().flatten().flatten();
-    let records = lines.filter_map(|(_, line)| if let LedgerBody::Pruned(record) = line.body { Some(record) } else { None });
-    let of_run = |run: PrunedRun| relative(store, &store.run_directory(project, &run.task, &run.run_id));
-    records.flat_map(|record| record.runs).map(of_run).collect()
+/// Returns where runs lay that were pruned or archived after the ledger was read: what was seen of them was half gone.
+fn put_away_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {
+        if let LedgerBody::Pruned(record) = &line.body {
+            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
+        }
+        if let LedgerBody::Archived(record) = &line.body {
+            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+        }
+    }
+    places.iter().map(|place| relative(store, place)).collect()
 }
 
 /// Returns whose the store is.
@@ -321,6 +386,6 @@ fn owner(store: &Store) -> u32 {
     store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
 }
 
-fn relative(store: &Store, path: &Path) -> PathBuf {
+pub(super) fn relative(store: &Store, path: &Path) -> PathBuf {
     path.strip_prefix(store.root()).unwrap_or(path).to_owned()
 }
