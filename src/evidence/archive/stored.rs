@@ -55,6 +55,8 @@ pub(in crate::evidence) fn show_of_run(directory: &Path, name: &str, take: &mut 
     with_file(directory, name, &mut |content| read_pieces(content, take))
 }
 
+/// Is shown a file with its name and size.
+type SeeNamed<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), EvidenceError>;
 type See<'a> = &'a mut dyn FnMut(&mut dyn Read) -> io::Result<()>;
 
 fn with_file(directory: &Path, name: &str, see: See<'_>) -> Result<(), EvidenceError> {
@@ -82,10 +84,7 @@ fn with_file(directory: &Path, name: &str, see: See<'_>) -> Result<(), EvidenceE
 ///
 /// # Errors
 /// When it cannot be read, or its directory has something that is no file proctor puts there.
-pub(in crate::evidence) fn each_of_run(
-    directory: &Path,
-    see: &mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), EvidenceError>,
-) -> Result<(), EvidenceError> {
+pub(in crate::evidence) fn each_of_run(directory: &Path, see: SeeNamed<'_>) -> Result<(), EvidenceError> {
     if directory.is_dir() {
         let names = plain_names(directory)?.map_err(|_| EvidenceError::Foreign { path: directory.to_owned() })?;
         return names.iter().try_for_each(|name| {

@@ -1,3 +1,5 @@
+//! The format: what is written is read back, and whatever else comes is refused by name.
+
 use std::io::Write;
 use std::path::Path;
 
