@@ -112,8 +112,8 @@ pub fn verify_project(
     let latest: BTreeSet<&RunId> = tasks.into_iter().filter_map(|task| ledger.latest(task)).collect();
     // What lies in the others is let go as soon as it is judged: all of it together would not fit into memory.
     let judge = |run: &StoredRun| {
-        if is_busy && ledger.archived.contains_key(&run.run_id) {
-            // Whoever archives it is about to remove it.
+        if ledger.archived.contains_key(&run.run_id) && (is_busy || !run.directory.is_dir()) {
+            // Whoever archives it is about to remove it, or has since it was listed.
             return None;
         }
         let judged = judge_run(store, project, keys, &ledger, &open, owner, run)?;
@@ -142,13 +142,16 @@ pub fn verify_project(
             checked.faults.push(Fault::of(FaultKind::RunMissing, relative(store, &directory), "the ledger has a line about it"));
         }
     }
-    if !checked.faults.is_empty() {
-        let end = read.lines.last().map_or(0, |(offset, _)| *offset);
-        let gone = put_away_since(store, project, end);
-        checked.faults.retain(|fault| !gone.iter().any(|directory| fault.file.starts_with(directory)));
-    }
     if *subject == Subject::Everything && !is_busy {
         checked.faults.extend(check_places(store, project, &ledger, &found, &open, owner));
+    }
+    if !checked.faults.is_empty() {
+        // Before the lines are read: whoever archives now and has not said so yet holds the lock.
+        let is_archiving = store.holder(project)?.is_some();
+        let end = read.lines.last().map_or(0, |(offset, _)| *offset);
+        let gone = put_away_since(store, project, end);
+        let is_told = |fault: &Fault| !gone.iter().any(|place| fault.file.starts_with(place));
+        checked.faults.retain(|fault| is_told(fault) && !(is_archiving && fault.kind == FaultKind::ArchiveUnnamed));
     }
     checked.faults.sort();
     checked.unsigned.sort();
@@ -366,7 +369,7 @@ fn check_places(
     faults
 }
 
-/// Returns where runs lay that were pruned or archived after the ledger was read: what was seen of them was half gone.
+/// Returns where runs lie that were pruned or archived after the ledger was read: what was seen of them was half gone, or half there.
 fn put_away_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {
@@ -376,6 +379,7 @@ fn put_away_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBu
         }
         if let LedgerBody::Archived(record) = &line.body {
             places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
         }
     }
     places.iter().map(|place| relative(store, place)).collect()
