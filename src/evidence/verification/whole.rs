@@ -127,13 +127,13 @@ pub fn verify_project(
         let Some(judged) = judged else { continue };
         found.insert(run.run_id.clone(), checked.add(&run.run_id, judged));
     }
-    let archived = ledger.kept_as_archives();
-    let archived: Vec<_> = archived.into_iter().filter(|(packed, _)| is_wanted(&packed.task, &packed.run_id)).collect();
+    let mut archived = ledger.kept_as_archives();
+    archived.retain(|(packed, _)| is_wanted(&packed.task, &packed.run_id));
+    checked.archived = archived.len() as u64;
     let judge =
         |(packed, of_run): &(&PackedRun, (u64, &RunRecord))| judge_archive((store, project), keys, owner, packed, *of_run);
     for ((packed, _), judged) in archived.iter().zip(in_parallel(&archived, threads, judge)) {
         checked.add(&packed.run_id, judged);
-        checked.archived += 1;
     }
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
@@ -145,14 +145,7 @@ pub fn verify_project(
     if *subject == Subject::Everything && !is_busy {
         checked.faults.extend(check_places(store, project, &ledger, &found, &open, owner));
     }
-    if !checked.faults.is_empty() {
-        // Before the lines are read: whoever archives now and has not said so yet holds the lock.
-        let is_archiving = store.holder(project)?.is_some();
-        let end = read.lines.last().map_or(0, |(offset, _)| *offset);
-        let gone = put_away_since(store, project, end);
-        let is_told = |fault: &Fault| !gone.iter().any(|place| fault.file.starts_with(place));
-        checked.faults.retain(|fault| is_told(fault) && !(is_archiving && fault.kind == FaultKind::ArchiveUnnamed));
-    }
+    forget_put_away(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut checked.faults)?;
     checked.faults.sort();
     checked.unsigned.sort();
     checked.pruned = ledger.pruned.len() as u64;
@@ -367,6 +360,19 @@ fn check_places(
         }
     }
     faults
+}
+
+/// Takes faults back that are about what was put away while this went on, after the lines that end at `end` were read.
+fn forget_put_away(store: &Store, project: &ProjectId, end: u64, faults: &mut Vec<Fault>) -> Result<(), EvidenceError> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    // Before the lines are read: whoever archives now and has not said so yet holds the lock.
+    let is_archiving = store.holder(project)?.is_some();
+    let gone = put_away_since(store, project, end);
+    let is_told = |fault: &Fault| !gone.iter().any(|place| fault.file.starts_with(place));
+    faults.retain(|fault| is_told(fault) && !(is_archiving && fault.kind == FaultKind::ArchiveUnnamed));
+    Ok(())
 }
 
 /// Returns where runs lie that were pruned or archived after the ledger was read: what was seen of them was half gone, or half there.
