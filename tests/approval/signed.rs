@@ -13,11 +13,11 @@ use crate::specification_runs::{project, task};
 
 /// How long a watch or a service may take.
 const BOUND: Duration = Duration::from_secs(60);
-const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
+pub(crate) const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
 
 /// Makes a key and returns its file.
 #[track_caller]
-fn key(project: &Project, name: &str) -> PathBuf {
+pub(crate) fn key(project: &Project, name: &str) -> PathBuf {
     fs::create_dir_all(project.shared("")).expect("it is ours");
     let file = project.shared(name);
     let arguments = ["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", &file.to_string_lossy()];
@@ -27,14 +27,14 @@ fn key(project: &Project, name: &str) -> PathBuf {
 
 /// Returns the line of an `allowed_signers` file for a key.
 #[track_caller]
-fn allowed(key: &Path) -> String {
+pub(crate) fn allowed(key: &Path) -> String {
     let public = fs::read_to_string(key.with_extension("pub")).expect("it was made with the key");
     format!("{}@example.org {public}", key.file_name().expect("a name").to_string_lossy())
 }
 
 /// Writes down what is to be approved, and has it signed; returns the signature's file.
 #[track_caller]
-fn sign(project: &Project, key: &Path, namespace: &str) -> PathBuf {
+pub(crate) fn sign(project: &Project, key: &Path, namespace: &str) -> PathBuf {
     sign_for(project, &[], key, namespace)
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::common::{Kept, Output, Project, fake_tool, poll, processes_of, production_lines, source_files};
 
-const BOUND: Duration = Duration::from_secs(60);
+pub(super) const BOUND: Duration = Duration::from_secs(60);
 /// The status of a command that was killed, as a shell says it.
-const KILLED: i32 = 137;
+pub(super) const KILLED: i32 = 137;
 /// The status of a command that could not do what it was asked to.
 const OWN_FAULT: i32 = 70;
 /// How much goes wrong in one project: every verification reads all that was before.
@@ -201,9 +201,14 @@ fn nothing_of_evidence_is_changed_but_by_an_operation_that_may_fail() {
 impl Scenario {
     #[track_caller]
     pub(super) fn go_wrong_everywhere(&self, wrong: Wrong) {
+        self.go_wrong_in_projects(wrong, if self.is_first { 1 } else { MISHAPS_OF_A_PROJECT });
+    }
+
+    /// Lets each operation go wrong, so many in one project.
+    #[track_caller]
+    pub(super) fn go_wrong_in_projects(&self, wrong: Wrong, lives: usize) {
         let places = self.places();
         assert!(places.len() >= 3, "{places:?}");
-        let lives = if self.is_first { 1 } else { MISHAPS_OF_A_PROJECT };
         for some in places.chunks(lives) {
             let project = if self.is_first { unknown_project() } else { project() };
             for place in some {
@@ -254,9 +259,9 @@ impl Scenario {
         // Half of a line is there; of a first one nobody knows whose it was to be.
         let is_torn = wrong == Wrong::Dies && place.starts_with("write ledger/") && !place.contains("torn-");
         assert_eq!(is_begun("line"), is_torn && !before.is_empty(), "{what}: {begun}");
-        if self.command[0] == "prune" {
+        if ["prune", "approve"].contains(&self.command[0]) {
             let again = project.proctor(self.command).any_status();
-            assert_eq!(again.status, 0, "{what}: {said}\nthe next pruning: {}", again.snapshot());
+            assert_eq!(again.status, 0, "{what}: {said}\nonce more: {}", again.snapshot());
         }
         let then = bodies(project);
         let next = project.proctor(["run"]).any_status();
@@ -298,20 +303,20 @@ fn passed_by(project: &Project, command: &[&str]) -> Vec<String> {
 }
 
 /// Returns where a command writes down what it passes by; nothing is there yet.
-fn record(project: &Project) -> PathBuf {
+pub(super) fn record(project: &Project) -> PathBuf {
     let path = project.root().join("passed");
     let _absent = fs::remove_file(&path);
     path
 }
 
 #[track_caller]
-fn read_record(path: &PathBuf) -> Vec<String> {
+pub(super) fn read_record(path: &PathBuf) -> Vec<String> {
     fs::read_to_string(path).expect("the command passed something").lines().map(str::to_owned).collect()
 }
 
 /// Returns every line of the one ledger, in its order; none where there is no ledger.
 #[track_caller]
-fn bodies(project: &Project) -> Vec<Value> {
+pub(super) fn bodies(project: &Project) -> Vec<Value> {
     let mut bodies: Vec<_> = Kept::all(&state(project)).iter().map(Kept::chained_bodies).collect();
     // Of a registration that went wrong before its line: that id is nobody's.
     bodies.retain(|bodies| !bodies.is_empty());
