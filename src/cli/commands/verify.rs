@@ -303,23 +303,22 @@ struct FaultV1<'a> {
     next: &'static str,
 }
 
+impl<'a> FaultV1<'a> {
+    fn of(file: &Path, detail: &'a str, [kind, what, next]: [&'static str; 3]) -> Self {
+        // Names need not be UTF-8; JSON must be.
+        Self { kind, file: PathBuf::from(file.to_string_lossy().into_owned()), what, detail, next }
+    }
+}
+
 impl<'a> VerificationV1<'a> {
     fn of(total: &'a Total) -> Self {
-        // Names need not be UTF-8; JSON must be.
-        let text = |file: &Path| PathBuf::from(file.to_string_lossy().into_owned());
-        let fault = |fault: &'a Fault| FaultV1 {
-            kind: fault.kind.word(),
-            file: text(&fault.file),
-            what: fault.kind.what(),
-            detail: &fault.detail,
-            next: fault.kind.next(),
+        let fault = |fault: &'a Fault| {
+            let Fault { file, kind, detail } = fault;
+            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
         };
-        let begun = |begun: &'a Unfinished| FaultV1 {
-            kind: begun.kind.word(),
-            file: text(&begun.file),
-            what: begun.kind.what(),
-            detail: &begun.detail,
-            next: begun.kind.next(),
+        let begun = |begun: &'a Unfinished| {
+            let Unfinished { file, kind, detail } = begun;
+            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
         };
         Self {
             schema: "proctor-verify-v1",
