@@ -258,7 +258,7 @@ impl Scenario {
         let is_begun = |kind: &str| begun.as_array().expect("a list").iter().any(|begun| begun["kind"] == kind);
         // Half of a line is there; of a first one nobody knows whose it was to be.
         let is_torn = wrong == Wrong::Dies && place.starts_with("write ledger/") && !place.contains("torn-");
-        assert_eq!(is_begun("line"), is_torn && !before.is_empty(), "{what}: {begun}");
+        assert_eq!(is_begun("line"), is_torn && !then.is_empty(), "{what}: {begun}");
         if ["prune", "approve"].contains(&self.command[0]) {
             let again = project.proctor(self.command).any_status();
             assert_eq!(again.status, 0, "{what}: {said}\nonce more: {}", again.snapshot());
