@@ -4,6 +4,7 @@
 //! document and of the index, changed one at a time.
 
 mod fields;
+mod leftovers;
 mod rows;
 mod unsigned;
 mod victim;

@@ -110,6 +110,7 @@ pub use transparency::{
     verifier_key, write_log_directory,
 };
 pub use verification::{
-    Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, verify_directory, verify_keys, verify_project,
+    Checked, Fault, FaultKind, Notary, Subject, Unfinished, UnfinishedKind, check_anchor, check_progress, verify_directory,
+    verify_keys, verify_project,
 };
 pub use workflow_lock::WorkflowLock;

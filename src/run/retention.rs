@@ -91,13 +91,14 @@ fn prune_locked(
     limits: &RetentionLimits,
     sizes: Sizes,
 ) -> Result<Pruned, RunError> {
+    let ended = ledger.ended_prunings();
     let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
     finish_pruning(lock, &survey.unfinished).map_err(RunError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, &mut ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
     index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
-    Ok(told(&survey, pruning.runs, survey.unfinished.len()))
+    Ok(told(&survey, pruning.runs, ended + survey.unfinished.len()))
 }
 
 fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {

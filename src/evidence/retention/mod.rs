@@ -15,5 +15,6 @@ mod prune;
 mod survey;
 
 pub use plan::{KeptRun, Standing, Weight, plan_prune};
+pub(super) use prune::end_pruning;
 pub use prune::{Pruning, finish_pruning, prune_runs};
 pub use survey::{RetentionSurvey, Sizes, survey_runs};

@@ -49,7 +49,7 @@ const REMOVE: &str = "look at it, then move it elsewhere: only proctor writes th
 const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown`)";
 const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand elsewhere show which one is the right one";
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
-const FINISH: &str = "`proctor prune` ends what a dead process began; what somebody put there is no evidence any more";
+const FINISH: &str = "somebody put it there or changed it: look at it; `proctor prune` removes it";
 const APPROVAL: &str = "the approval before it holds: `proctor approve` says what is to be approved now, and how";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
@@ -86,7 +86,7 @@ fault_kinds! {
     LineChain "lineChain" "the line before it is not the one it was written after" LEDGER;
     LineUnsigned "lineUnsigned" "the line should be signed and is not" LEDGER;
     LineSignature "lineSignature" "the line is not what the key that signed then has signed" LEDGER;
-    LineTorn "lineTorn" "behind the last line there is something that is no line" CLOSE;
+    LineTorn "lineTorn" "behind the last line there is something that is no line and the beginning of none" LEDGER;
     ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
     ApprovalWrong "approvalWrong" "an approval that does not count" APPROVAL;
     RunTwice "runTwice" "two lines are about the same run" LEDGER;

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::evidence::keys::{KeyRing, is_unfinished, key_files, keys_directory, read_key_ring};
 use crate::evidence::verification::check_keys::{check_keys, check_positions};
 use crate::evidence::verification::check_ledger::{ReadLedger, check_ledger};
+use crate::evidence::verification::check_pruned::{Remainder, check_pruned};
 use crate::evidence::verification::check_run::{RunContext, SignedBy, check_access, check_file, check_run};
 use crate::evidence::verification::check_task::check_task;
 use crate::evidence::verification::look::{
     FoundDirectory, FoundEntry, Keep, is_read_of_a_run, look_at_entry, look_at_files, look_at_names,
 };
 use crate::evidence::verification::parallel::in_parallel;
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::verification::{Fault, FaultKind, Unfinished, UnfinishedKind};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
 use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
 
@@ -46,8 +47,8 @@ pub struct Checked {
     pub unsigned: Vec<RunId>,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
-    /// The run whose process died before it was brought to its end, which the next one of the project will do.
-    pub unfinished: Vec<RunId>,
+    /// What a process that died has left, and the next one of the project brings to its end.
+    pub unfinished: Vec<Unfinished>,
     /// The lines of the ledger that can be read, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
     /// The hash of every line of the ledger in the order of the file, to be compared with an anchor.
@@ -91,11 +92,9 @@ pub fn verify_project(
     let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut checked.faults)?;
     let is_busy = store.holder(project)?.is_some();
     let open = [open_before, store.unfinished_run(project)?];
-    let ledger = Named::of(&read.lines);
-    if let Some(unfinished) = open[1].as_ref().filter(|_| !is_busy) {
-        // What its process died in the middle of: its line of the ledger.
-        checked.faults.retain(|fault| fault.kind != FaultKind::LineTorn);
-        checked.unfinished.push(unfinished.run_id.clone());
+    let ledger = Named::of(&read);
+    if !is_busy {
+        checked.unfinished.extend(begun(store, project, open[1].as_ref(), &read));
     }
     let is_wanted = |task: &TaskId, run_id: &RunId| match subject {
         Subject::Everything => true,
@@ -117,6 +116,7 @@ pub fn verify_project(
     for (run, judged) in wanted.iter().zip(judged) {
         let Some(judged) = judged else { continue };
         checked.faults.extend(judged.faults);
+        checked.unfinished.extend(judged.unfinished.filter(|_| !is_busy));
         checked.runs += 1;
         checked.files += judged.files;
         checked.bytes += judged.bytes;
@@ -134,15 +134,30 @@ pub fn verify_project(
         let gone = pruned_since(store, project, end);
         checked.faults.retain(|fault| !gone.iter().any(|directory| fault.file.starts_with(directory)));
     }
+    // Of a pruning that went on meanwhile there may have been anything.
+    checked.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
     if *subject == Subject::Everything && !is_busy {
         checked.faults.extend(check_places(store, project, &ledger, &found, &open, owner));
     }
     checked.faults.sort();
+    checked.unfinished.sort();
     checked.unsigned.sort();
     checked.pruned = ledger.pruned.len() as u64;
     checked.lines = read.lines;
     checked.line_hashes = read.in_order;
     Ok(checked)
+}
+
+/// Returns what nobody is at work on: the run that the lock file has as open, and the line that was begun.
+fn begun(store: &Store, project: &ProjectId, open: Option<&OpenRun>, read: &ReadLedger) -> Vec<Unfinished> {
+    let run = open.map(|open| {
+        let directory = relative(store, &store.run_directory(project, &open.task, &open.run_id));
+        Unfinished::of(UnfinishedKind::Run, directory, format!("run {}", open.run_id.number()))
+    });
+    let line = read.begun.map(|bytes| {
+        Unfinished::of(UnfinishedKind::Line, relative(store, &store.ledger_path(project)), format!("{bytes} bytes"))
+    });
+    run.into_iter().chain(line).collect()
 }
 
 /// What the ledger says of runs.
@@ -151,12 +166,16 @@ struct Named<'a> {
     runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
     superseded: BTreeSet<&'a RunId>,
     pruned: BTreeSet<&'a RunId>,
+    /// Those that the last line prunes.
+    pruned_last: &'a [PrunedRun],
 }
 
 impl<'a> Named<'a> {
-    fn of(lines: &'a [(u64, LedgerLine)]) -> Self {
-        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new(), pruned: BTreeSet::new() };
-        for (_, line) in lines {
+    fn of(read: &'a ReadLedger) -> Self {
+        let last = read.last().map(|line| &line.body);
+        let pruned_last = if let Some(LedgerBody::Pruned(record)) = last { record.runs.as_slice() } else { &[] };
+        let mut named = Self { runs: BTreeMap::new(), superseded: BTreeSet::new(), pruned: BTreeSet::new(), pruned_last };
+        for (_, line) in &read.lines {
             match &line.body {
                 LedgerBody::Run(record) => drop(named.runs.insert(&record.run_id, (line.sequence.0, record))),
                 LedgerBody::Superseded(record) => drop(named.superseded.insert(&record.run_id)),
@@ -182,8 +201,10 @@ impl<'a> Named<'a> {
     }
 }
 
+#[derive(Default)]
 struct JudgedRun {
     faults: Vec<Fault>,
+    unfinished: Option<Unfinished>,
     files: u64,
     bytes: u64,
     is_unsigned: bool,
@@ -202,8 +223,12 @@ fn judge_run(
 ) -> Option<JudgedRun> {
     let base = relative(store, &run.directory);
     if ledger.pruned.contains(&run.run_id) {
-        let faults = vec![Fault::of(FaultKind::RunPruned, base, "its directory should be gone")];
-        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+        let last = ledger.pruned_last.iter().find(|pruned| pruned.run_id == run.run_id && pruned.task == run.task);
+        let found = look_at_files(&run.directory, is_read_of_a_run);
+        return Some(match check_pruned(&found, &base, owner, last) {
+            Remainder::Fault(fault) => JudgedRun { faults: vec![fault], ..JudgedRun::default() },
+            Remainder::Unfinished(unfinished) => JudgedRun { unfinished: Some(unfinished), ..JudgedRun::default() },
+        });
     }
     let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
         if open.iter().flatten().any(|open| open.run_id == run.run_id) {
@@ -215,7 +240,7 @@ fn judge_run(
             (FaultKind::RunUnnamed, "there is a directory and no line")
         };
         let faults = vec![Fault::of(kind, base, detail)];
-        return Some(JudgedRun { faults, files: 0, bytes: 0, is_unsigned: false, found: FoundDirectory::default() });
+        return Some(JudgedRun { faults, ..JudgedRun::default() });
     };
     let found = look_at_files(&run.directory, is_read_of_a_run);
     let key = keys.key_of(project, crate::model::Sequence(sequence));
@@ -226,7 +251,7 @@ fn judge_run(
         faults.push(Fault::of(FaultKind::RunMisplaced, &base, format!("the ledger has it with task `{}`", record.task)));
     }
     let (files, bytes) = sizes(&found);
-    Some(JudgedRun { faults, files, bytes, is_unsigned: matches!(signed, SignedBy::Nobody), found })
+    Some(JudgedRun { faults, unfinished: None, files, bytes, is_unsigned: matches!(signed, SignedBy::Nobody), found })
 }
 
 /// Returns how many files there are and how many bytes they have.
@@ -251,11 +276,10 @@ fn read_ledger(
     let read = match look_at_entry(&path, Keep::Content) {
         FoundEntry::File(file) => {
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
-            let before = faults.len();
-            let read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
-            if is_bare && read.hashes.is_empty() && faults[before..].iter().all(|fault| fault.kind == FaultKind::LineTorn) {
-                // A process died while it registered the project, which has got another id since.
-                faults.truncate(before);
+            let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
+            if is_bare && read.in_order.is_empty() {
+                // A process died while it registered the project, which gets another id: nobody will ever bring this one to its end.
+                read.begun = None;
             }
             read
         }
