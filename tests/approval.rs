@@ -2,7 +2,7 @@
 //! person. Which change is a weakening is held to a table beside the comparison.
 
 mod protected;
-mod signed;
+pub(crate) mod signed;
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ fn what_was_approved_once_runs_again_when_it_is_taken_back() {
 }
 
 const UNIT: &str = "[[check]]\nname = \"unit\"\ncommand = [\"true\"]\ntimeout = \"20s\"\n";
-const LINT: &str = "[[check]]\nname = \"lint\"\ncommand = [\"true\", \"lint\"]\n";
+pub(crate) const LINT: &str = "[[check]]\nname = \"lint\"\ncommand = [\"true\", \"lint\"]\n";
 
 #[test]
 fn the_checks_of_proctor_toml_are_approved_with_their_project() {

@@ -3,4 +3,6 @@
 mod daemon;
 mod index;
 mod places;
+mod scenarios;
 mod store;
+mod superseded;

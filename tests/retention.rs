@@ -117,8 +117,13 @@ fn a_prune_that_was_killed_is_ended_by_the_next() {
     // It died between its line and the first directory.
     let put_back = std::process::Command::new("cp").args(["-a", "-T"]).arg(&saved).arg(&state).status().expect("coreutils");
     assert!(put_back.success());
-    let said = project.proctor(["verify"]).status(6);
-    assert!(said.stdout.contains("runPruned") && said.stdout.contains("`proctor prune` ends"), "{}", said.stdout);
+    let said = project.proctor(["verify"]).success();
+    assert!(said.stdout.contains("  pruning: ") && said.stdout.contains("removes it: `proctor prune`"), "{}", said.stdout);
+    let again = project.root().join("again");
+    let copied = std::process::Command::new("cp").arg("-a").arg(project.root().join("state")).arg(&again).status();
+    assert!(copied.expect("coreutils are there").success());
+    let said = project.proctor(["run"]).env("XDG_STATE_HOME", &again).success();
+    assert!(said.stderr.contains("2 directories of runs were removed"), "a run ends it too: {}", said.stderr);
     let said = project.proctor(["prune"]).success();
     assert!(said.stdout.contains("2 directories that a process which died had left were removed"), "{}", said.stdout);
     assert_eq!(project.store().ledger().len(), 6, "nothing is said twice");

@@ -5,6 +5,7 @@
 
 mod archived;
 mod fields;
+mod leftovers;
 mod rows;
 mod unsigned;
 mod victim;

@@ -98,7 +98,7 @@ impl Screen for WatchScreen {
             }
             Ok(Carried::NotApproved(unapproved)) => {
                 screen::not_approved(unapproved).iter().for_each(|line| render::line(line));
-                self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task)));
+                self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
             }
             Ok(Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered) => {}
             Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),

@@ -162,11 +162,6 @@ pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), Evidenc
     rename(&new, path)
 }
 
-/// Removes a directory with everything in it; one that is not there is gone.
-pub(super) fn remove_everything(path: &Path) -> Result<(), EvidenceError> {
-    if_there(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
-}
-
 /// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.
 pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
     let share = paths.len().div_ceil(SYNC_THREADS).max(1);

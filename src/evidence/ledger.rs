@@ -9,6 +9,7 @@ use crate::evidence::error::failed;
 use crate::evidence::keys;
 use crate::evidence::ledger_tail::{ChainEnd, find_end};
 use crate::evidence::line_signature::sign_line;
+use crate::evidence::retention::end_pruning;
 use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock};
 use crate::model::{Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Sequence, Timestamp};
@@ -20,6 +21,7 @@ pub struct Ledger {
     file: File,
     end: ChainEnd,
     torn: Option<PathBuf>,
+    ended: usize,
     health: Health,
     /// The key, once a line was to be signed. It stays the right one as long as the lock is held: who changes keys holds every lock.
     signer: Option<Signer>,
@@ -34,7 +36,8 @@ enum Health {
 }
 
 impl Ledger {
-    /// Opens the ledger of the locked project, creating it where it is missing. A torn last line is cut off and kept aside.
+    /// Opens the ledger of the locked project, creating it where it is missing. A torn last line is cut off and kept aside, and what
+    /// the last line prunes is removed, so that no line is ever written behind a pruning that is not at its end.
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
         let is_new = !path.exists();
@@ -42,9 +45,10 @@ impl Ledger {
         if is_new {
             sync_directory(&lock.store().ledger_directory())?;
         }
-        let end = find_end(&file, &path)?;
+        let (end, last) = find_end(&file, &path)?;
         let torn = cut_torn_line(&file, &path, &end)?;
-        Ok(Self { path, file, end, torn, health: Health::Sound, signer: None, lock: lock.clone() })
+        let ended = last.map_or(Ok(0), |last| end_pruning(lock, &last))?;
+        Ok(Self { path, file, end, torn, ended, health: Health::Sound, signer: None, lock: lock.clone() })
     }
 
     /// Takes over the key that was read while the run went on.
@@ -111,6 +115,11 @@ impl Ledger {
     /// Returns the file a torn last line was put aside to when the ledger was opened.
     pub fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()
+    }
+
+    /// Returns how many directories were removed when the ledger was opened, because a process had died that pruned them.
+    pub fn ended_prunings(&self) -> usize {
+        self.ended
     }
 
     fn encode(&self, line: &LedgerLine) -> Result<Vec<u8>, EvidenceError> {

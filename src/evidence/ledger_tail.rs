@@ -1,4 +1,4 @@
-//! Reading a ledger backwards: its last whole line, and the line that ends at a known offset.
+//! Reading a ledger backwards: its last whole line, the line that ends at a known offset, and what lies behind the last one.
 
 use std::fs::File;
 use std::io;
@@ -58,25 +58,63 @@ pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
     }
 }
 
-/// Finds the end of the whole lines. What lies behind it is torn: a line without its newline, or, where the file system
-/// kept the length of the last write but not all of its bytes, a last line with zero bytes in it.
-pub(super) fn find_end(file: &File, path: &Path) -> Result<ChainEnd, EvidenceError> {
+/// Finds the end of the whole lines, and the last of them. What lies behind it is torn: a line without its newline, or, where the
+/// file system kept the length of the last write but not all of its bytes, a last line with zero bytes in it.
+pub(super) fn find_end(file: &File, path: &Path) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
     let after_newline = find_line_start(file, path, total)?;
     if after_newline == 0 {
-        return Ok(ChainEnd::empty());
+        return Ok((ChainEnd::empty(), None));
     }
     let last = read_line_before(file, path, after_newline)?;
     if after_newline == total && last.contains(&0) {
-        return end_at(file, path, after_newline - last.len() as u64 - 1);
+        return last_before(file, path, after_newline - last.len() as u64 - 1);
     }
-    end_of(&last, path, after_newline)
+    end_of(&last, path, after_newline).map(|(end, line)| (end, Some(line)))
+}
+
+/// Returns how many bytes of a ledger are whole lines, as [`find_end`] has it.
+pub(super) fn whole_length(bytes: &[u8]) -> usize {
+    let behind_newline = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let whole = behind_newline(bytes);
+    if whole == 0 || whole < bytes.len() {
+        return whole;
+    }
+    let start = behind_newline(&bytes[..whole - 1]);
+    if bytes[start..].contains(&0) { start } else { whole }
+}
+
+/// Returns whether what is torn is what a process of ours leaves that dies while it writes the line that is due behind `end`: the
+/// beginning of that line, or that with zero bytes where the file system lost some.
+///
+/// # Why nothing can be hidden behind this
+///
+/// Torn bytes count for nobody: no reader yields them, and the next writer cuts them off. Somebody who makes some of a line that was
+/// sealed has thus taken that line away, and for that nothing need be left: a ledger that is cut behind a whole line has no torn bytes
+/// at all. What shows that a line is gone is judged by the whole lines alone, and is the same in both cases: a run that no line is
+/// about, the index that knows more lines, a key that took over behind a line that is not there, an anchor that was ahead. A line
+/// that was committed ended in its newline, and it was on disk with it before anything was published or a further line could name it;
+/// so bytes without that newline were never a verdict, an approval or a signature of anybody.
+pub(super) fn is_write_cut_short(torn: &[u8], end: &ChainEnd) -> bool {
+    let (sequence, previous) = (end.next_sequence().0, end.hash.hex());
+    let head = format!("{{\"schema\":\"{LEDGER_SCHEMA}\",\"sequence\":{sequence},\"previous\":\"{previous}\",\"time\":");
+    let has_its_head = torn.iter().zip(head.as_bytes()).all(|(found, due)| found == due || *found == 0);
+    let goes_on = || match serde_json::from_slice::<LedgerLine>(torn) {
+        // All of it but the newline.
+        Ok(_) => !torn.contains(&b'\n'),
+        Err(error) => error.is_eof(),
+    };
+    torn.len() as u64 <= LONGEST_LINE && has_its_head && (torn.contains(&0) || goes_on())
 }
 
 /// Returns the chain's state after the line that ends at `offset`.
 pub(super) fn end_at(file: &File, path: &Path, offset: u64) -> Result<ChainEnd, EvidenceError> {
+    last_before(file, path, offset).map(|(end, _)| end)
+}
+
+fn last_before(file: &File, path: &Path, offset: u64) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     if offset == 0 {
-        return Ok(ChainEnd::empty());
+        return Ok((ChainEnd::empty(), None));
     }
     let no_such_offset = || EvidenceError::LedgerOffset { path: path.to_owned(), offset };
     let mut newline = [0_u8; 1];
@@ -86,12 +124,12 @@ pub(super) fn end_at(file: &File, path: &Path, offset: u64) -> Result<ChainEnd, 
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(no_such_offset()),
         Err(error) => return Err(failed(FileOperation::Read, path)(error)),
     }
-    end_of(&read_line_before(file, path, offset)?, path, offset)
+    end_of(&read_line_before(file, path, offset)?, path, offset).map(|(end, line)| (end, Some(line)))
 }
 
-fn end_of(line: &[u8], path: &Path, length: u64) -> Result<ChainEnd, EvidenceError> {
+fn end_of(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerLine), EvidenceError> {
     match parse_line(line) {
-        Ok(parsed) => Ok(ChainEnd { length, sequence: parsed.sequence, hash: Digest::of(line) }),
+        Ok(parsed) => Ok((ChainEnd { length, sequence: parsed.sequence, hash: Digest::of(line) }, parsed)),
         Err(problem) => {
             let line = count_lines(path, length)?;
             Err(EvidenceError::LedgerLine { path: path.to_owned(), line, problem })

@@ -115,7 +115,7 @@ pub use transparency::{
     verifier_key, write_log_directory,
 };
 pub use verification::{
-    Checked, Fault, FaultKind, Notary, Subject, check_anchor, check_progress, signing_key_of, verify_copy, verify_keys,
-    verify_project,
+    Checked, Fault, FaultKind, Notary, Subject, Unfinished, UnfinishedKind, check_anchor, check_progress, signing_key_of,
+    verify_copy, verify_keys, verify_project,
 };
 pub use workflow_lock::WorkflowLock;

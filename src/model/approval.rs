@@ -153,6 +153,17 @@ pub struct Unapproved {
     pub strengthened: Vec<String>,
     /// What changed besides and makes no verdict easier, in words.
     pub neutral: Vec<String>,
+    /// By what a person approves it.
+    pub way: ApprovalWay,
+}
+
+/// By what a person approves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalWay {
+    /// By an answer at a terminal, or a signature of a listed key.
+    Answer,
+    /// By a signature alone: what was approved requires one.
+    Signature,
 }
 
 /// Returns what people call the plan of a task from a file.

@@ -43,8 +43,8 @@ pub use action_kind::{
 };
 pub use action_type::ActionType;
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved, approve_command,
-    plan_subject,
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved,
+    approve_command, plan_subject,
 };
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,

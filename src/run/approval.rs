@@ -4,8 +4,8 @@
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    AllowedSigner, ApprovalReason, ApprovalRecord, Digest, FOUND_IN_PROJECT, HeldApproval, LedgerBody, Plan, PlanOrigin,
-    PlanTerms, ProjectId, ProtectedFiles, TaskId, Unapproved, plan_subject,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, Digest, FOUND_IN_PROJECT, HeldApproval, LedgerBody, Plan,
+    PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, Unapproved, plan_subject,
 };
 use crate::run::approval_request::approval_request;
 use crate::run::cycle::Attendance;
@@ -84,7 +84,7 @@ impl Workspace {
         let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
         let reason = match decide(known.as_ref(), plan, digest) {
             Decision::Approved if is_looked_at => None,
-            Decision::Weakens(difference) => return Ok(Some(unapproved(&plan.task, file, difference))),
+            Decision::Weakens(difference) => return Ok(Some(unapproved(plan, file, difference, known.as_ref()))),
             Decision::New => Some(ApprovalReason::NewTask),
             Decision::WeakensNothing | Decision::Approved => Some(ApprovalReason::WeakensNothing),
         };
@@ -164,9 +164,10 @@ impl Workspace {
         let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
         let digest = plan_digest(plan);
         let mut unapproved = match decide(Some(&held), plan, digest) {
-            Decision::Weakens(difference) => unapproved(&plan.task, file, difference),
+            Decision::Weakens(difference) => unapproved(plan, file, difference, Some(&held)),
             Decision::Approved | Decision::New | Decision::WeakensNothing => {
-                unapproved(&plan.task, file, Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() })
+                let none = Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() };
+                unapproved(plan, file, none, Some(&held))
             }
         };
         let globs = &plan.approval.protect;
@@ -226,7 +227,7 @@ pub(crate) fn unapproved_in(
     let Some(file) = file_of(plan) else { return Ok(None) };
     let known = index.approval(project, &plan.task).map_err(RunError::Index)?;
     Ok(match decide(known.as_ref(), plan, digest) {
-        Decision::Weakens(difference) => Some(unapproved(&plan.task, file, difference)),
+        Decision::Weakens(difference) => Some(unapproved(plan, file, difference, known.as_ref())),
         Decision::Approved | Decision::New | Decision::WeakensNothing => None,
     })
 }
@@ -290,7 +291,9 @@ fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason) 
     }
 }
 
-fn unapproved(task: &TaskId, file: &str, difference: Difference) -> Unapproved {
+fn unapproved(plan: &Plan, file: &str, difference: Difference, known: Option<&HeldApproval>) -> Unapproved {
     let Difference { weakened, strengthened, neutral } = difference;
-    Unapproved { task: task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral }
+    let needs_signature = known.is_some_and(|held| held.terms.approval.require_signature);
+    let way = if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer };
+    Unapproved { task: plan.task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral, way }
 }

@@ -114,6 +114,7 @@ fn prune_locked(
     limits: &RetentionLimits,
     sizes: Sizes,
 ) -> Result<Pruned, RunError> {
+    let ended = ledger.ended_prunings();
     let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
     finish_pruning(lock, &survey.unfinished).map_err(RunError::Evidence)?;
@@ -121,7 +122,7 @@ fn prune_locked(
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
     index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
-    Ok(told(&survey, pruning.runs, survey.unfinished.len() + tidied))
+    Ok(told(&survey, pruning.runs, ended + survey.unfinished.len() + tidied))
 }
 
 fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {

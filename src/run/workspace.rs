@@ -216,6 +216,12 @@ impl Workspace {
         if let Some(torn) = ledger.torn() {
             show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
         }
+        if ledger.ended_prunings() > 0 {
+            let removed = ledger.ended_prunings();
+            show(Progress::Note(format!(
+                "a pruning was ended whose process had died: {removed} directories of runs were removed"
+            )));
+        }
         let now = clock::now();
         let build = |run: &evidence::InterruptedRun| interrupted::sealing(run, now);
         let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(RunError::Evidence)?;

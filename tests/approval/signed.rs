@@ -11,11 +11,13 @@ use super::{LINT, UNIT, approvals, save, weaken};
 use crate::common::Project;
 use crate::specification_runs::{project, task};
 
-const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
+/// How long a watch or a service may take.
+const BOUND: Duration = Duration::from_secs(60);
+pub(crate) const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
 
 /// Makes a key and returns its file.
 #[track_caller]
-fn key(project: &Project, name: &str) -> PathBuf {
+pub(crate) fn key(project: &Project, name: &str) -> PathBuf {
     fs::create_dir_all(project.shared("")).expect("it is ours");
     let file = project.shared(name);
     let arguments = ["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", &file.to_string_lossy()];
@@ -25,14 +27,14 @@ fn key(project: &Project, name: &str) -> PathBuf {
 
 /// Returns the line of an `allowed_signers` file for a key.
 #[track_caller]
-fn allowed(key: &Path) -> String {
+pub(crate) fn allowed(key: &Path) -> String {
     let public = fs::read_to_string(key.with_extension("pub")).expect("it was made with the key");
     format!("{}@example.org {public}", key.file_name().expect("a name").to_string_lossy())
 }
 
 /// Writes down what is to be approved, and has it signed; returns the signature's file.
 #[track_caller]
-fn sign(project: &Project, key: &Path, namespace: &str) -> PathBuf {
+pub(crate) fn sign(project: &Project, key: &Path, namespace: &str) -> PathBuf {
     sign_for(project, &[], key, namespace)
 }
 
@@ -67,7 +69,9 @@ fn registered() -> (Project, PathBuf) {
 fn where_a_signature_is_required_nothing_else_approves() {
     let (project, lead) = registered();
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
-    project.proctor(["run"]).status(3);
+    let refused = project.proctor(["run"]).status(3);
+    let way = "have it signed: `proctor approve --print > approval.json`, then `proctor approve --signature FILE.sig`";
+    assert!(refused.stderr.contains(way) && !refused.stderr.contains("terminal"), "{}", refused.snapshot());
     insta::assert_snapshot!(project.proctor(["approve"]).status(3).snapshot(), @"
     exit status: 3
     --- stderr
@@ -93,6 +97,51 @@ fn where_a_signature_is_required_nothing_else_approves() {
     project.proctor(["run"]).success();
     project.proctor(["verify"]).success();
     assert!(project.proctor(["approve", "--print"]).success().stdout.is_empty(), "nothing is left to approve");
+}
+
+#[test]
+fn a_running_watch_runs_nothing_until_what_weakens_is_signed() {
+    let (project, lead) = registered();
+    let mut watch = project.watch([] as [&str; 0]);
+    watch.wait_for_line("the first verdict", BOUND, |line| line.starts_with("PASSED"));
+    let runs = project.store().committed_runs().len();
+    project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
+    watch.wait_for_line("the weakening", BOUND, |line| line.contains("lint is removed: true lint"));
+    watch.wait_for_line("what to do", BOUND, |line| line.contains("then `proctor approve --signature FILE.sig`"));
+    let other = key(&project, "agent");
+    approve_by(&project, &sign(&project, &other, "proctor-approval"), 3);
+    project.save("a.txt", "one\n");
+    watch.wait_for_line("the weakening again", BOUND, |line| line.contains("lint is removed: true lint"));
+    assert_eq!(project.store().committed_runs().len(), runs, "nothing was run");
+    approve_by(&project, &sign(&project, &lead, "proctor-approval"), 0);
+    project.save("a.txt", "two\n");
+    watch.wait_for_line("the verdict", BOUND, |line| line.starts_with("PASSED"));
+    assert_eq!(watch.interrupt().status, 130);
+    assert!(approvals(&project).iter().all(|approval| approval["signature"].is_string()));
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn a_service_runs_nothing_until_what_weakens_is_signed() {
+    let (project, lead) = registered();
+    let mut daemon = project.proctor(["daemon"]).watch();
+    daemon.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
+    project.proctor(["add"]).success();
+    project.proctor(["wait", "--fresh"]).success();
+    let runs = project.store().committed_runs().len();
+    project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
+    project.proctor(["wait", "--fresh"]).status(3);
+    let refused = project.proctor(["run"]).status(3);
+    let way = "where a signature is required, `proctor approve --print` and `proctor approve --signature FILE.sig`";
+    assert!(refused.stderr.contains(way), "{}", refused.snapshot());
+    project.proctor(["approve"]).status(3);
+    assert_eq!(project.store().committed_runs().len(), runs, "nothing was run");
+    approve_by(&project, &sign(&project, &lead, "proctor-approval"), 0);
+    project.proctor(["run"]).success();
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(daemon.interrupt().status, 130);
+    assert_eq!(approvals(&project).len(), 1);
+    project.proctor(["verify"]).success();
 }
 
 #[test]

@@ -68,6 +68,65 @@ fn t22_a_hook_leaves_only_the_tests_that_pass() {
     is_caught(&project.proctor(["run"]).failure(), "removes tests before they run");
 }
 
+/// Ends a run after its first test and says that all went well.
+const ENDING: &str =
+    "import pytest\n\n\ndef pytest_runtest_logfinish(nodeid, location):\n    pytest.exit('enough', returncode=0)\n";
+
+/// A project whose one check is pytest with these options, which says how many tests it collected.
+fn said(options: &str, tests: &str) -> Project {
+    let words = options.split_whitespace().map(|word| format!(", {word:?}")).collect::<String>();
+    let python = python_parallel();
+    let command = format!("command = [{:?}, \"-m\", \"pytest\"{words}]", python.to_string_lossy());
+    Project::new().toml(&format!("[[check]]\nname = \"tests\"\n{command}\n")).file("test_a.py", tests)
+}
+
+const GOOD_AND_BAD: &str = "def test_good():\n    pass\n\n\ndef test_other():\n    assert 1 == 2\n";
+
+#[test]
+fn t20_a_hook_ends_the_run_early_and_says_success() {
+    let report = said("", GOOD_AND_BAD).file("conftest.py", ENDING).proctor(["run"]).failure().report();
+    assert_eq!(code(&report), "REPORT_INCOMPLETE", "{}", reason(&report));
+    assert!(reason(&report).contains("1 of the 2 tests that pytest collected"), "{}", reason(&report));
+}
+
+#[test]
+fn t22_tests_that_a_hook_drops_are_missed_without_a_control_and_those_that_are_deselected_are_not() {
+    let project = said("", GOOD_AND_BAD).file("conftest.py", CHOOSING);
+    let report = project.proctor(["run"]).failure().report();
+    assert_eq!(code(&report), "REPORT_INCOMPLETE", "{}", reason(&report));
+    said("-k good", GOOD_AND_BAD).proctor(["run"]).success();
+}
+
+const PARAMETERS: &str = "import pytest\n\n\n@pytest.mark.parametrize('n', range(3))\ndef test_it(n):\n    pass\n";
+const SUBTESTS: &str = "def test_it(subtests):\n    for n in range(3):\n        with subtests.test(n=n):\n            pass\n";
+const UNITTEST: &str = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        for n in range(3):\n            with self.subTest(n=n):\n                pass\n";
+const SKIPPING: &str = "import pytest\n\n\ndef test_it():\n    pass\n\n\n@pytest.mark.skip\ndef test_other():\n    pass\n";
+const PRINTING: &str =
+    "def test_it():\n    print()\n    print('===== test session starts =====')\n    print('collected 9 items')\n";
+const PLAIN: &str = "def test_it():\n    '''\n    >>> 1 + 1\n    2\n    '''\n";
+
+/// Honest runs whose results are more or fewer than what is collected, or that print what another pytest would.
+const HONEST: &[(&str, &str)] = &[
+    ("", PARAMETERS),
+    ("-n 2", PARAMETERS),
+    ("-v", UNITTEST),
+    ("", SUBTESTS),
+    ("", SKIPPING),
+    ("--doctest-modules", PLAIN),
+    ("test_a.py::test_it test_a.py::test_it", PLAIN),
+    ("--keep-duplicates test_a.py test_a.py", PLAIN),
+    ("-s", PRINTING),
+    ("-q -s", PRINTING),
+];
+
+#[test]
+fn t20_what_pytest_counts_in_its_own_way_is_no_false_alarm() {
+    for (options, tests) in HONEST {
+        let output = said(options, tests).proctor(["run"]).any_status();
+        assert_eq!(output.status, 0, "{options} {tests}\n{}", output.snapshot());
+    }
+}
+
 #[test]
 fn t22_assertions_are_stripped() {
     let project = pytest(CONTROL, "").file("test_a.py", FAILING);

@@ -258,8 +258,32 @@ pub(super) const ROWS: &[Row] = &[
     row("the last line is doubled", FaultKind::LineSequence, "ledger/", |it| {
         with_lines(it, |lines| lines.push(lines.last().expect("there are lines").clone()))
     }),
-    row("the last line is torn", FaultKind::LineTorn, "ledger/", |it| shorten(&it.ledger(), 20)),
-    row("something is written behind the last line", FaultKind::LineTorn, "ledger/", |it| append(&it.ledger(), b"{")),
+    row("the last line is torn", FaultKind::RunUnnamed, "runs/exec", |it| shorten(&it.ledger(), 20)),
+    row("the last line loses its newline", FaultKind::RunUnnamed, "runs/exec", |it| shorten(&it.ledger(), 1)),
+    row("the last line is torn, and its run is gone", FaultKind::IndexAhead, "state.db", |it| {
+        fs::remove_dir_all(it.run(4)).expect("ours");
+        shorten(&it.ledger(), 20)
+    }),
+    row("the last line is overwritten with zeros", FaultKind::RunUnnamed, "runs/exec", |it| {
+        let mut bytes = fs::read(it.ledger()).expect("it is there");
+        let (start, end) = (bytes.len() - it.lines().pop().expect("there are lines").len(), bytes.len() - 1);
+        bytes[start..end].fill(0);
+        put(&it.ledger(), &bytes)
+    }),
+    row("a removed line is covered by the beginning of another", FaultKind::RunUnnamed, "runs/exec", |it| {
+        let last = it.lines().pop().expect("there are lines");
+        with_lines(it, |lines| drop(lines.pop()));
+        append(&it.ledger(), &last.as_bytes()[..last.find("\"asker\"").expect("it has one")])
+    }),
+    row("something is written behind the last line", FaultKind::LineTorn, "ledger/", |it| append(&it.ledger(), b"{}")),
+    row("the last line is there again, without its newline", FaultKind::LineTorn, "ledger/", |it| {
+        let last = it.lines().pop().expect("there are lines");
+        append(&it.ledger(), last.as_bytes())
+    }),
+    row("a line is begun that names another one before it", FaultKind::LineTorn, "ledger/", |it| {
+        let due = it.lines().len() + 1;
+        append(&it.ledger(), format!("{{\"schema\":\"proctor-ledger-v1\",\"sequence\":{due},\"previous\":\"{:064}", 1).as_bytes())
+    }),
     row("an empty line is added", FaultKind::LineUnreadable, "ledger/", |it| append(&it.ledger(), b"\n")),
     row("a line of another schema is added", FaultKind::LineUnreadable, "ledger/", |it| {
         append(&it.ledger(), b"{\"schema\":\"x\"}\n")

@@ -147,7 +147,7 @@ fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
         RunOutcomeV1::Waits => answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone())),
         RunOutcomeV1::NotApproved => {
             let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
-            error.hint(screen::approve_hint(&answer.task))
+            error.hint(screen::approve_hint_of_service(&answer.task))
         }
         RunOutcomeV1::ConfigurationWrong => {
             let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));

@@ -85,7 +85,7 @@ fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
 pub(super) fn not_approved(unapproved: &Unapproved) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
-    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task))
+    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
 }
 
 /// A task whose dependencies are not complete is one whose prerequisites have failed: the code, or what is run first, needs work (G5).

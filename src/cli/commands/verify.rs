@@ -14,9 +14,9 @@ use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{
-    Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, check_progress,
-    find_evidence, find_registered, is_archive_name, list_projects, read_key_ring, signing_key_of, verify_copy, verify_keys,
-    verify_project,
+    Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, Unfinished,
+    check_progress, find_evidence, find_registered, is_archive_name, list_projects, read_key_ring, signing_key_of, verify_copy,
+    verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::run::{approval_counts, approval_faults};
@@ -33,7 +33,7 @@ struct Total {
     unsigned: Vec<RunId>,
     archived: u64,
     pruned: u64,
-    unfinished: Vec<RunId>,
+    unfinished: Vec<Unfinished>,
     faults: Vec<Fault>,
     /// The ledgers as logs, where they are compared with anchors.
     logs: Vec<LedgerLog>,
@@ -269,8 +269,11 @@ fn lines(total: &Total) -> Vec<String> {
     text.extend((*archived > 0).then(|| format!("{archived} of the runs are archived")));
     text.extend((*pruned > 0).then(|| format!("{pruned} runs are pruned: the ledger says so, and keeps their verdicts")));
     text.extend(anchored::lines(held));
-    let unfinished = |run_id| format!("{run_id}: its process died; the next `proctor run` brings it to its end");
-    text.extend(total.unfinished.iter().map(unfinished));
+    for begun in &total.unfinished {
+        text.push(format!("{}: unfinished: {}", begun.file.display(), begun.kind.what()));
+        text.push(format!("  {}: {}", begun.kind.word(), begun.detail));
+        text.push(format!("  next: {}", begun.kind.next()));
+    }
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
 }
@@ -290,10 +293,11 @@ struct VerificationV1<'a> {
     archived: u64,
     pruned: u64,
     anchors: &'a [HeldV1],
-    unfinished: &'a [RunId],
+    unfinished: Vec<FaultV1<'a>>,
     faults: Vec<FaultV1<'a>>,
 }
 
+/// A fault, or what was begun and not ended.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FaultV1<'a> {
@@ -304,15 +308,22 @@ struct FaultV1<'a> {
     next: &'static str,
 }
 
+impl<'a> FaultV1<'a> {
+    fn of(file: &Path, detail: &'a str, [kind, what, next]: [&'static str; 3]) -> Self {
+        // Names need not be UTF-8; JSON must be.
+        Self { kind, file: PathBuf::from(file.to_string_lossy().into_owned()), what, detail, next }
+    }
+}
+
 impl<'a> VerificationV1<'a> {
     fn of(total: &'a Total) -> Self {
-        let fault = |fault: &'a Fault| FaultV1 {
-            kind: fault.kind.word(),
-            // Names need not be UTF-8; JSON must be.
-            file: PathBuf::from(fault.file.to_string_lossy().into_owned()),
-            what: fault.kind.what(),
-            detail: &fault.detail,
-            next: fault.kind.next(),
+        let fault = |fault: &'a Fault| {
+            let Fault { file, kind, detail } = fault;
+            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
+        };
+        let begun = |begun: &'a Unfinished| {
+            let Unfinished { file, kind, detail } = begun;
+            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
         };
         Self {
             schema: "proctor-verify-v1",
@@ -326,7 +337,7 @@ impl<'a> VerificationV1<'a> {
             archived: total.archived,
             pruned: total.pruned,
             anchors: &total.held,
-            unfinished: &total.unfinished,
+            unfinished: total.unfinished.iter().map(begun).collect(),
             faults: total.faults.iter().map(fault).collect(),
         }
     }

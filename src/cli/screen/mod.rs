@@ -12,8 +12,8 @@ pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
-    Unapproved, approve_command, plan_subject,
+    ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue,
+    TreeIssueKind, Unapproved, approve_command, plan_subject,
 };
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
 use crate::run::{ArchivedRun, UnmetDependency};
@@ -238,8 +238,23 @@ pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
 }
 
 /// Returns what to do about a task that asks for less than was approved.
-pub(crate) fn approve_hint(task: &TaskId) -> String {
-    format!("take it back, or have a person approve it at a terminal: `{}`", approve_command(task))
+pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
+    let command = approve_command(task);
+    match way {
+        ApprovalWay::Answer => format!("take it back, or have a person approve it at a terminal: `{command}`"),
+        ApprovalWay::Signature => {
+            format!("take it back, or have it signed: `{command} --print > approval.json`, then `{command} --signature FILE.sig`")
+        }
+    }
+}
+
+/// Returns the same where the one who refused is a service, which does not say by what a person approves.
+pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
+    let command = approve_command(task);
+    format!(
+        "take it back, or have a person approve it: `{command}` at a terminal or, where a signature is required, `{command} --print` and \
+         `{command} --signature FILE.sig`"
+    )
 }
 
 /// Returns what to do about a task that waits for a person.

@@ -96,7 +96,10 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::Unstable => format!("changes whenever it is tested: {}", paths(task)),
         StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
         StateV1::NotApproved if !task.problems.is_empty() => {
-            format!("it asks for less than was approved: `{}` on a terminal, or take it back", approve_command(&task.task))
+            format!(
+                "it asks for less than was approved: `{}` says who may approve it; or take it back",
+                approve_command(&task.task)
+            )
         }
         StateV1::NotApproved => "nothing was run here yet: `proctor run` registers the project and approves its plan".to_owned(),
         StateV1::RootMissing => "the project's directory is not there".to_owned(),

@@ -190,7 +190,7 @@ fn ledger_positions(store: &Store) -> Result<BTreeMap<ProjectId, LedgerPosition>
     for project in list_projects(store)? {
         let path = store.ledger_path(&project);
         let Some(file) = if_there(open_plain(&path))? else { continue };
-        if let Ok(end) = find_end(&file, &path) {
+        if let Ok((end, _)) = find_end(&file, &path) {
             positions.insert(project, LedgerPosition { sequence: end.sequence, hash: end.hash });
         }
     }

@@ -1,5 +1,6 @@
 //! The ledger: chain, torn lines, reading from an offset.
 
+use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, is_write_cut_short, whole_length};
 use crate::evidence::testing::{TestStore, asker, now, record, run_id};
 use crate::evidence::{EvidenceError, Ledger, LineProblem, read_lines};
 use crate::model::{Digest, LedgerBody, LedgerLine, OverallStatus, RunId, Sequence};
@@ -189,5 +190,43 @@ fn lines_longer_than_a_chunk_are_found_from_the_end() {
         drop(ledger);
         ledger = Ledger::open(&test.lock()).unwrap();
         assert_eq!((ledger.length(), ledger.last_sequence(), ledger.last_hash()), (length, sequence, hash));
+    }
+}
+
+#[test]
+fn every_beginning_of_the_line_that_is_due_is_a_write_that_was_cut_short_and_nothing_else_is() {
+    let test = filled(3);
+    let whole = bytes(&test);
+    let starts: Vec<usize> = whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len).collect();
+    let (before, due) = whole.split_at(starts[..2].iter().sum());
+    let end =
+        ChainEnd { length: before.len() as u64, sequence: Sequence(2), hash: Digest::of(&before[starts[0]..before.len() - 1]) };
+    for length in 0..due.len() {
+        assert!(is_write_cut_short(&due[..length], &end), "{length} bytes");
+        let mut lost = due[..length].to_vec();
+        lost[length / 2..].fill(0);
+        assert!(is_write_cut_short(&lost, &end), "{length} bytes, half of them zero");
+    }
+    for other in [b"}".as_slice(), b"{}", b"x", b"{ ", b"\"", &before[starts[0]..before.len() - 1], &whole[..60]] {
+        assert!(!is_write_cut_short(other, &end), "{}", String::from_utf8_lossy(other));
+    }
+    let unknown = String::from_utf8(due.to_vec()).unwrap().replace("\"asker\"", "\"added\":1,\"asker\"");
+    assert!(!is_write_cut_short(unknown.trim_end().as_bytes(), &end));
+    assert!(!is_write_cut_short(&vec![0; usize::try_from(LONGEST_LINE).unwrap() + 1], &end), "no writer could open it");
+}
+
+#[test]
+fn what_is_whole_ends_in_a_newline_and_has_lost_nothing() {
+    for (bytes, expected) in [
+        (b"".as_slice(), 0),
+        (b"a", 0),
+        (b"a\n", 2),
+        (b"a\nb", 2),
+        (b"a\nb\n", 4),
+        (b"a\n\0\n", 2),
+        (b"\0\n", 0),
+        (b"\0\nb\n", 4),
+    ] {
+        assert_eq!(whole_length(bytes), expected, "{}", String::from_utf8_lossy(bytes));
     }
 }

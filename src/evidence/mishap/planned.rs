@@ -130,7 +130,11 @@ pub(in crate::evidence) fn before_write(
 /// Returns the name of an operation at a path, which is the same in every process: the last two names of the path, without ids.
 fn place(operation: FileOperation, path: &Path) -> String {
     let process = std::process::id().to_string();
-    let named = |name: &str| without_ids(&name.replace(&process, "<process>"));
+    // Git keeps an object in a directory of two digits of its id.
+    let is_fan = |name: &str| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = |name: &str| {
+        if is_fan(name) { "<fan>".to_owned() } else { without_ids(&name.replace(&process, "<process>")) }
+    };
     let name = |path: &Path| path.file_name().map(|name| named(&name.to_string_lossy())).unwrap_or_default();
     let operation = format!("{operation:?}").to_lowercase();
     format!("{operation} {}/{}", path.parent().map(name).unwrap_or_default(), name(path))
@@ -179,6 +183,7 @@ mod tests {
         assert_eq!(of(&format!("{run}/exec-20260304T093000.120Z-000007.intoto.jsonl")), "sync <run>/<run>.intoto.jsonl");
         assert_eq!(of("/s/keys/private-0123456789abcdef.pem"), "sync keys/private-<id>.pem");
         assert_eq!(place(FileOperation::Protect, Path::new("/a/b")), "protect a/b");
+        assert_eq!(of("/r/.git/objects/0f/0123456789abcdef0123456789abcdef012345"), "sync <fan>/<id>");
     }
 
     #[test]

@@ -16,5 +16,6 @@ mod survey;
 
 pub(in crate::evidence) use plan::needed;
 pub use plan::{KeptRun, RunForm, Standing, Weight, plan_prune};
+pub(super) use prune::end_pruning;
 pub use prune::{Pruning, finish_pruning, prune_runs};
 pub use survey::{RetentionSurvey, Sizes, survey_runs};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::evidence::keys::KeyRing;
-use crate::evidence::ledger_tail::parse_line;
+use crate::evidence::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, whole_length};
 use crate::evidence::line_signature::is_line_signed;
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{Fault, FaultKind};
@@ -19,6 +19,16 @@ pub(super) struct ReadLedger {
     pub(super) hashes: BTreeMap<u64, Digest>,
     /// The hash of every whole line in the order of the file, whether it could be read or not.
     pub(super) in_order: Vec<Digest>,
+    /// How many bytes there are of a line whose process died while it wrote it.
+    pub(super) begun: Option<usize>,
+}
+
+impl ReadLedger {
+    /// Returns the last line of the file, where it could be read.
+    pub(super) fn last(&self) -> Option<&LedgerLine> {
+        let (_, line) = self.lines.last()?;
+        (self.hashes.get(&line.sequence.0) == self.in_order.last()).then_some(line)
+    }
 }
 
 /// Checks a ledger's bytes.
@@ -32,7 +42,7 @@ pub(super) fn check_ledger(
 ) -> ReadLedger {
     let mut read = ReadLedger::default();
     let (mut previous, mut expected, mut offset) = (Digest::of(b""), 1_u64, 0_u64);
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let whole = whole_length(bytes);
     let lines: Vec<&[u8]> = bytes[..whole].split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 1]).collect();
     let judged = in_parallel(&lines, threads, |line| judge_line(line, project, keys));
     for (number, (line, judged)) in lines.iter().zip(judged).enumerate() {
@@ -59,8 +69,12 @@ pub(super) fn check_ledger(
         read.hashes.insert(line.sequence.0, hash);
         read.lines.push((offset, line));
     }
-    if whole < bytes.len() {
-        faults.push(Fault::of(FaultKind::LineTorn, path, format!("{} bytes after the last line", bytes.len() - whole)));
+    let torn = &bytes[whole..];
+    let end = ChainEnd { length: whole as u64, sequence: Sequence(expected.saturating_sub(1)), hash: previous };
+    if is_write_cut_short(torn, &end) {
+        read.begun = (!torn.is_empty()).then_some(torn.len());
+    } else {
+        faults.push(Fault::of(FaultKind::LineTorn, path, format!("{} bytes after the last line", torn.len())));
     }
     check_bodies(&read, path, project, faults);
     read

@@ -13,8 +13,8 @@ use crate::evidence::verification::look::{Access, FoundBytes, FoundDirectory, Fo
 use crate::evidence::verification::{Fault, FaultKind};
 use crate::model::{Digest, ProjectId, RunRecord};
 
-const SEALED_MODE: u32 = 0o400;
-const DIRECTORY_MODE: u32 = 0o700;
+pub(super) const SEALED_MODE: u32 = 0o400;
+pub(super) const DIRECTORY_MODE: u32 = 0o700;
 
 /// What is known of a run beside its directory.
 pub(super) struct RunContext<'a> {

@@ -49,7 +49,7 @@ const REMOVE: &str = "look at it, then move it elsewhere: only proctor writes th
 const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown`)";
 const LEDGER: &str = "put the ledger back from a backup; lines of yours at hand elsewhere show which one is the right one";
 const CLOSE: &str = "`proctor run` closes what a dead process left, as INTERRUPTED";
-const FINISH: &str = "`proctor prune` ends what a dead process began; what somebody put there is no evidence any more";
+const FINISH: &str = "somebody put it there or changed it: look at it; `proctor prune` removes it";
 const FINISH_ARCHIVE: &str =
     "`proctor archive` or the next run ends what a dead process began; what differs from the ledger stays, and is no evidence";
 const APPROVAL: &str = "the approval before it holds: `proctor approve` says what is to be approved now, and how";
@@ -88,7 +88,7 @@ fault_kinds! {
     LineChain "lineChain" "the line before it is not the one it was written after" LEDGER;
     LineUnsigned "lineUnsigned" "the line should be signed and is not" LEDGER;
     LineSignature "lineSignature" "the line is not what the key that signed then has signed" LEDGER;
-    LineTorn "lineTorn" "behind the last line there is something that is no line" CLOSE;
+    LineTorn "lineTorn" "behind the last line there is something that is no line and the beginning of none" LEDGER;
     ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
     ApprovalWrong "approvalWrong" "an approval that does not count" APPROVAL;
     RunTwice "runTwice" "two lines are about the same run" LEDGER;

@@ -8,6 +8,7 @@ use crate::evidence::keys::{KeyRing, is_unfinished, key_files, keys_directory, r
 use crate::evidence::names::run_of_archive;
 use crate::evidence::verification::check_keys::{check_keys, check_positions};
 use crate::evidence::verification::check_ledger::{ReadLedger, check_ledger};
+use crate::evidence::verification::check_pruned::{Remainder, check_pruned};
 use crate::evidence::verification::check_run::{RunContext, SignedBy, check_access, check_file, check_run};
 use crate::evidence::verification::check_task::check_task;
 use crate::evidence::verification::judge_archive::judge_archive;
@@ -15,9 +16,9 @@ use crate::evidence::verification::look::{
     FoundDirectory, FoundEntry, Keep, is_read_of_a_run, look_at_entry, look_at_files, look_at_names,
 };
 use crate::evidence::verification::parallel::in_parallel;
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::verification::{Fault, FaultKind, Unfinished, UnfinishedKind};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
-use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, RunId, RunRecord, TaskId};
+use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
 
 const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -51,8 +52,8 @@ pub struct Checked {
     pub archived: u64,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
-    /// The run whose process died before it was brought to its end, which the next one of the project will do.
-    pub unfinished: Vec<RunId>,
+    /// What a process that died has left, and the next one of the project brings to its end.
+    pub unfinished: Vec<Unfinished>,
     /// The lines of the ledger that can be read, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
     /// The hash of every line of the ledger in the order of the file, to be compared with an anchor.
@@ -96,11 +97,9 @@ pub fn verify_project(
     let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut checked.faults)?;
     let is_busy = store.holder(project)?.is_some();
     let open = [open_before, store.unfinished_run(project)?];
-    let ledger = Named::of(&read.lines);
-    if let Some(unfinished) = open[1].as_ref().filter(|_| !is_busy) {
-        // What its process died in the middle of: its line of the ledger.
-        checked.faults.retain(|fault| fault.kind != FaultKind::LineTorn);
-        checked.unfinished.push(unfinished.run_id.clone());
+    let ledger = Named::of(&read);
+    if !is_busy {
+        checked.unfinished.extend(begun(store, project, open[1].as_ref(), &read));
     }
     let is_wanted = |task: &TaskId, run_id: &RunId| match subject {
         Subject::Everything => true,
@@ -125,6 +124,7 @@ pub fn verify_project(
     let mut found = BTreeMap::new();
     for (run, judged) in wanted.iter().zip(judged) {
         let Some(judged) = judged else { continue };
+        let judged = JudgedRun { unfinished: judged.unfinished.filter(|_| !is_busy), ..judged };
         found.insert(run.run_id.clone(), checked.add(&run.run_id, judged));
     }
     let mut archived = ledger.kept_as_archives();
@@ -146,7 +146,13 @@ pub fn verify_project(
         checked.faults.extend(check_places(store, project, &ledger, &found, &open, owner));
     }
     forget_put_away(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut checked.faults)?;
+    // Of a pruning that went on meanwhile there may have been anything.
+    checked.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
+    if !is_busy {
+        checked.set_unfinished_apart(store, project, &ledger);
+    }
     checked.faults.sort();
+    checked.unfinished.sort();
     checked.unsigned.sort();
     checked.pruned = ledger.pruned.len() as u64;
     checked.lines = read.lines;
@@ -158,12 +164,50 @@ impl Checked {
     /// Takes over what is wrong with a run, and counts it; returns what was found of it.
     fn add(&mut self, run_id: &RunId, judged: JudgedRun) -> FoundDirectory {
         self.faults.extend(judged.faults);
+        self.unfinished.extend(judged.unfinished);
         self.runs += 1;
         self.files += judged.files;
         self.bytes += judged.bytes;
         self.unsigned.extend(judged.is_unsigned.then(|| run_id.clone()));
         judged.found
     }
+
+    /// Takes what a process that died has left out of the faults: the next one that writes ends it, or takes it back.
+    fn set_unfinished_apart(&mut self, store: &Store, project: &ProjectId, ledger: &Named<'_>) {
+        let is_archiving = store.archiving_directory(project).is_dir();
+        let root = store.root();
+        let begun = |fault: &Fault| {
+            let archive_of = fault.file.file_name().and_then(|name| run_of_archive(name.to_str()?));
+            match (fault.kind, archive_of) {
+                (FaultKind::RunArchived, None) if is_archiving => Some(UnfinishedKind::Archiving),
+                (FaultKind::ArchiveUnnamed, Some(run_id)) if is_archiving => {
+                    let directory = root.join(&fault.file).with_file_name(run_id.as_str());
+                    directory.is_dir().then_some(UnfinishedKind::Archiving)
+                }
+                (FaultKind::RunPruned, Some(run_id)) => {
+                    ledger.pruned_last.iter().any(|run| run.run_id == run_id).then_some(UnfinishedKind::Pruning)
+                }
+                _ => None,
+            }
+        };
+        let (unfinished, faults) = std::mem::take(&mut self.faults).into_iter().partition(|fault| begun(fault).is_some());
+        self.faults = faults;
+        let named: Vec<Fault> = unfinished;
+        self.unfinished
+            .extend(named.into_iter().filter_map(|fault| Some(Unfinished::of(begun(&fault)?, fault.file, fault.detail))));
+    }
+}
+
+/// Returns what nobody is at work on: the run that the lock file has as open, and the line that was begun.
+fn begun(store: &Store, project: &ProjectId, open: Option<&OpenRun>, read: &ReadLedger) -> Vec<Unfinished> {
+    let run = open.map(|open| {
+        let directory = relative(store, &store.run_directory(project, &open.task, &open.run_id));
+        Unfinished::of(UnfinishedKind::Run, directory, format!("run {}", open.run_id.number()))
+    });
+    let line = read.begun.map(|bytes| {
+        Unfinished::of(UnfinishedKind::Line, relative(store, &store.ledger_path(project)), format!("{bytes} bytes"))
+    });
+    run.into_iter().chain(line).collect()
 }
 
 /// What the ledger says of runs.
@@ -174,12 +218,16 @@ struct Named<'a> {
     superseded: BTreeSet<&'a RunId>,
     pruned: BTreeSet<&'a RunId>,
     archived: BTreeMap<&'a RunId, &'a PackedRun>,
+    /// Those that the last line prunes.
+    pruned_last: &'a [PrunedRun],
 }
 
 impl<'a> Named<'a> {
-    fn of(lines: &'a [(u64, LedgerLine)]) -> Self {
-        let mut named = Self::default();
-        for (_, line) in lines {
+    fn of(read: &'a ReadLedger) -> Self {
+        let last = read.last().map(|line| &line.body);
+        let pruned_last = if let Some(LedgerBody::Pruned(record)) = last { record.runs.as_slice() } else { &[] };
+        let mut named = Self { pruned_last, ..Self::default() };
+        for (_, line) in &read.lines {
             match &line.body {
                 LedgerBody::Run(record) => drop(named.runs.insert(&record.run_id, (line.sequence.0, record))),
                 LedgerBody::Superseded(record) => drop(named.superseded.insert(&record.run_id)),
@@ -226,6 +274,7 @@ impl<'a> Named<'a> {
 #[derive(Default)]
 pub(super) struct JudgedRun {
     pub(super) faults: Vec<Fault>,
+    unfinished: Option<Unfinished>,
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) is_unsigned: bool,
@@ -251,7 +300,12 @@ fn judge_run(
 ) -> Option<JudgedRun> {
     let base = relative(store, &run.directory);
     if ledger.pruned.contains(&run.run_id) {
-        return Some(JudgedRun::refused(FaultKind::RunPruned, base, GONE));
+        let last = ledger.pruned_last.iter().find(|pruned| pruned.run_id == run.run_id && pruned.task == run.task);
+        let found = look_at_files(&run.directory, is_read_of_a_run);
+        return Some(match check_pruned(&found, &base, owner, last) {
+            Remainder::Fault(fault) => JudgedRun { faults: vec![fault], ..JudgedRun::default() },
+            Remainder::Unfinished(unfinished) => JudgedRun { unfinished: Some(unfinished), ..JudgedRun::default() },
+        });
     }
     if ledger.archived.contains_key(&run.run_id) {
         return Some(JudgedRun::refused(FaultKind::RunArchived, base, GONE));
@@ -276,7 +330,7 @@ fn judge_run(
         faults.push(Fault::of(FaultKind::RunMisplaced, &base, format!("the ledger has it with task `{}`", record.task)));
     }
     let (files, bytes) = sizes(&found);
-    Some(JudgedRun { faults, files, bytes, is_unsigned: matches!(signed, SignedBy::Nobody), found })
+    Some(JudgedRun { faults, unfinished: None, files, bytes, is_unsigned: matches!(signed, SignedBy::Nobody), found })
 }
 
 /// Returns how many files there are and how many bytes they have.
@@ -301,11 +355,10 @@ fn read_ledger(
     let read = match look_at_entry(&path, Keep::Content) {
         FoundEntry::File(file) => {
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
-            let before = faults.len();
-            let read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
-            if is_bare && read.hashes.is_empty() && faults[before..].iter().all(|fault| fault.kind == FaultKind::LineTorn) {
-                // A process died while it registered the project, which has got another id since.
-                faults.truncate(before);
+            let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
+            if is_bare && read.in_order.is_empty() {
+                // A process died while it registered the project, which gets another id: nobody will ever bring this one to its end.
+                read.begun = None;
             }
             read
         }

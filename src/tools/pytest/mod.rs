@@ -1,8 +1,10 @@
 //! pytest: reads its JUnit report and judges it together with the exit status (E3, E4, E5).
 //!
 //! `junit` reads the file, `seen` collects facts, `rules` decides by one ordered list, `failures` makes the result readable.
-//! Standard output is never counted; its one permitted reading for a judgement is pytest-cov's line (`coverage`).
+//! Standard output is never counted. It is read for two judgements: pytest-cov's line (`coverage`), and how many tests pytest says that
+//! it collected (`collected`), of which none may be missing in the report.
 
+mod collected;
 mod control;
 mod coverage;
 mod failures;

@@ -20,6 +20,8 @@ const SKIPPED: &str =
 const UNCOLLECTED: &str = r#"<testcase classname="" name="t"><error message="collection failure">E   ModuleNotFoundError: No module named 'm'</error></testcase>"#;
 const INTERNAL: &str = r#"<testcase classname="pytest" name="internal"><error message="internal error">x</error></testcase>"#;
 const NAMELESS: &str = r#"<testcase time="0.1"/>"#;
+const OTHER: &str = r#"<testcase classname="t" name="d"/>"#;
+const THREE: &str = "==== test session starts ====\nplatform linux\ncollected 3 items\n\nt.py ...\n==== 3 passed in 0.1s ====\n";
 const COVERAGE_LINE: &str = "FAIL Required test coverage of 90% not reached. Total coverage: 66.67%\n1 passed in 0.1s\n";
 
 fn report(tests: usize, cases: &[&str]) -> Returned {
@@ -91,6 +93,13 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
         ("nothing passed", exit(0, &[SKIPPED]), CategoryCode::NoTestsExecuted),
         ("nothing passed", exit(6, &[SKIPPED]), CategoryCode::NoTestsExecuted),
         ("nothing passed", exit(1, &[SKIPPED]).saying(COVERAGE_LINE, ""), CategoryCode::NoTestsExecuted),
+        ("fewer tests reported than collected", exit(0, &[PASSED, SKIPPED]).saying(THREE, ""), CategoryCode::ReportIncomplete),
+        ("fewer tests reported than collected", exit(6, &[PASSED]).saying(THREE, ""), CategoryCode::ReportIncomplete),
+        ("passed", exit(0, &[PASSED, SKIPPED, OTHER]).saying(THREE, ""), CategoryCode::TestsPassed),
+        ("passed", inherited(exit(0, &[PASSED])).saying(THREE, ""), CategoryCode::TestsPassed),
+        // A test that is named twice on the command line is one test and claimed twice.
+        ("passed", report(3, &[PASSED, SKIPPED]).saying(THREE, ""), CategoryCode::TestsPassed),
+        ("tests failed", exit(1, &[FAILED]).saying(THREE, ""), CategoryCode::TestsFailed),
         ("coverage below target", exit(1, &[PASSED]).saying(COVERAGE_LINE, ""), CategoryCode::CoverageBelowTarget),
         ("coverage below target", covered(exit(0, &[PASSED]), low), CategoryCode::CoverageBelowTarget),
         ("coverage below target", covered(exit(1, &[PASSED]), low), CategoryCode::CoverageBelowTarget),

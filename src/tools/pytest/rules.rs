@@ -236,6 +236,21 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "fewer tests reported than collected",
+        fits: |seen| matches!(seen.code, 0 | 6) && seen.unreported() > 0,
+        category: CategoryCode::ReportIncomplete,
+        reason: |seen| {
+            let counts = seen.tally().map(counts).unwrap_or_default();
+            format!(
+                "Exit code {}, but {} of the {} tests that pytest collected are not in the report ({counts}); look for a hook or \
+                 plugin that ends the run or drops tests without deselecting them",
+                seen.code,
+                seen.unreported(),
+                seen.selected.unwrap_or_default()
+            )
+        },
+    },
+    Rule {
         name: "coverage below target",
         fits: |seen| matches!(seen.code, 0 | 1) && seen.coverage_shortfall().is_some(),
         category: CategoryCode::CoverageBelowTarget,

@@ -2,6 +2,7 @@
 
 use crate::model::{Counts, Coverage, TestOutcome, ToolReport};
 use crate::tools::interpret::Exited;
+use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::tools::pytest::failures::exception_lines;
 use crate::tools::pytest::junit::{self, Document, Element, JunitError, MarkKind};
@@ -65,6 +66,8 @@ pub(super) struct Seen {
     pub(super) coverage: MeasuredCoverage,
     /// What pytest-cov says on standard output; looked for after exit code 1 only (E4).
     pub(super) coverage_line: Option<Coverage>,
+    /// How many tests pytest says that it was to run; none where it does not say so, or something stood between.
+    pub(super) selected: Option<u64>,
     /// What is said about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
     /// The line of standard error that says what is wrong.
@@ -87,9 +90,12 @@ impl Seen {
                 Err(error) => ReportState::Unreadable(error),
             },
         };
+        let behind_wrapper = channel == Some("inherited");
         Self {
             code: exited.code,
-            behind_wrapper: channel == Some("inherited"),
+            behind_wrapper,
+            // What a wrapper started first need not be the run whose report is there.
+            selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
             report,
             coverage: measured(exited.action.coverage.as_ref(), coverage),
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
@@ -104,6 +110,12 @@ impl Seen {
             ReportState::Read(tally) => Some(tally),
             ReportState::Missing | ReportState::Refused(_) | ReportState::Unreadable(_) => None,
         }
+    }
+
+    /// Returns how many tests that were to be run are neither in the report nor claimed by it. Rerun and doubled tests only add to these.
+    pub(super) fn unreported(&self) -> u64 {
+        let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
+        self.selected.map_or(0, |selected| selected.saturating_sub(reported))
     }
 
     /// Returns the coverage that was found to be below what is required.

@@ -1,0 +1,92 @@
+//! Commands that write beside a run: what else may die or fail at every operation.
+
+use std::fs;
+use std::path::Path;
+
+use super::places::{Scenario, Wrong, check};
+use crate::approval::LINT;
+use crate::approval::signed::{SETTINGS, allowed, key, sign};
+
+/// A run after somebody ticked a box of the task list: that is recorded and put back, and the list is written anew.
+const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
+    command: &["run"],
+    prepare: |project| {
+        project.save("proctor.toml", &format!("{}[tasks]\nfile = \"docs/tasks.md\"\n", check()));
+        if !project.path().join("docs/tasks.md").exists() {
+            project.save("docs/tasks.md", "# Plan\n");
+        }
+        project.proctor(["run"]).success();
+        let list = fs::read_to_string(project.path().join("docs/tasks.md")).expect("it is kept");
+        project.save("docs/tasks.md", &list.replace("- [x] **default**", "- [ ] **default**"));
+    },
+    is_first: false,
+    goes_on_as_a_run: true,
+};
+const ANCHOR_IN_A_FILE: Scenario =
+    Scenario { command: &["anchor", "--file", "../kept"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
+const LOG_IN_A_DIRECTORY: Scenario = Scenario {
+    command: &["checkpoint", "--log", "../log"],
+    prepare: |project| drop(fs::remove_dir_all(project.root().join("log"))),
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+const EXPORT: Scenario = Scenario {
+    command: &["export", "2", "--to", "../exported"],
+    prepare: |project| drop(fs::remove_dir_all(project.root().join("exported"))),
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+
+#[test]
+fn a_run_that_puts_the_task_list_back_may_die_and_fail_at_every_operation() {
+    RUN_WITH_A_TASK_LIST.go_wrong_everywhere(Wrong::Dies);
+    RUN_WITH_A_TASK_LIST.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn an_anchor_a_log_and_an_export_may_die_and_fail_at_every_operation() {
+    // The names of a log's files tell how many lines there are.
+    for (scenario, lives) in [(ANCHOR_IN_A_FILE, 10), (LOG_IN_A_DIRECTORY, 1), (EXPORT, 10)] {
+        scenario.go_wrong_in_projects(Wrong::Dies, lives);
+        scenario.go_wrong_in_projects(Wrong::Fails("ENOSPC"), lives);
+    }
+}
+/// Somebody who may approve has signed what weakens.
+const APPROVAL: Scenario = Scenario {
+    command: &["approve", "--signature", "../shared/approval.json.sig"],
+    prepare: |project| {
+        let lead = if project.shared("lead").exists() { project.shared("lead") } else { key(project, "lead") };
+        project.save("allowed_signers", &allowed(&lead));
+        project.save("proctor.toml", &format!("{}{LINT}{SETTINGS}", check()));
+        project.proctor(["run"]).success();
+        project.save("proctor.toml", &format!("{}{SETTINGS}", check()));
+        sign(project, &lead, "proctor-approval");
+    },
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+/// The project is a repository with a commit and no notes.
+const ANCHOR_IN_GIT: Scenario = Scenario {
+    command: &["anchor", "--git"],
+    prepare: |project| {
+        let _none = fs::remove_dir_all(project.path().join(".git"));
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
+        for arguments in [["init", "--quiet"].as_slice(), &["add", "proctor.toml"], &["commit", "--quiet", "-m", "first"]] {
+            project.command(Path::new("git"), identity.iter().chain(arguments)).success();
+        }
+    },
+    is_first: false,
+    goes_on_as_a_run: false,
+};
+
+#[test]
+fn an_approval_may_die_and_fail_at_every_operation() {
+    APPROVAL.go_wrong_everywhere(Wrong::Dies);
+    APPROVAL.go_wrong_everywhere(Wrong::Fails("EIO"));
+}
+
+#[test]
+fn a_note_in_git_may_die_and_fail_at_every_operation() {
+    ANCHOR_IN_GIT.go_wrong_everywhere(Wrong::Dies);
+    ANCHOR_IN_GIT.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+}
