@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::files::hash_file;
 use crate::evidence::keys::{KeyRing, is_unfinished, key_files, keys_directory, read_key_ring};
 use crate::evidence::names::run_of_archive;
 use crate::evidence::verification::check_keys::{check_keys, check_positions};
@@ -185,7 +186,10 @@ impl Checked {
                     directory.is_dir().then_some(UnfinishedKind::Archiving)
                 }
                 (FaultKind::RunPruned, Some(run_id)) => {
-                    ledger.pruned_last.iter().any(|run| run.run_id == run_id).then_some(UnfinishedKind::Pruning)
+                    let is_last = ledger.pruned_last.iter().any(|run| run.run_id == run_id);
+                    let hashed = hash_file(&root.join(&fault.file)).ok();
+                    let named = ledger.archived.get(&run_id).map(|packed| (packed.archive_bytes, packed.archive_hash));
+                    (is_last && hashed.is_some() && hashed == named).then_some(UnfinishedKind::Pruning)
                 }
                 _ => None,
             }
