@@ -48,7 +48,9 @@ pub struct IndexLook {
 }
 
 impl IndexLook {
-    /// Opens an index for looking, by whoever judges approvals as its writer did; none where there is none, or one of an older version that the next run migrates.
+    /// Opens an index for looking, by whoever judges approvals as its writer did; none where there is none, or one of an older version
+    /// that the next run migrates. What is seen of it is as it is now, whatever is written later: an index that is looked at before the
+    /// ledger is read is never ahead of it.
     ///
     /// # Errors
     /// When it cannot be read, or was made by a newer version.
@@ -59,6 +61,8 @@ impl IndexLook {
         let reader = Reader { path: path.to_owned() };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
+        // A transaction of readers only: it begins with the first look, and in WAL mode keeps no writer waiting.
+        connection.execute_batch("BEGIN").map_err(|source| reader.refused("open", source))?;
         let found = read_version(&connection).map_err(|source| reader.refused("read", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
         if found > known {
@@ -148,5 +152,24 @@ fn shown(value: ValueRef<'_>) -> String {
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
         ValueRef::Blob(bytes) => format!("{} bytes", bytes.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::OverallStatus;
+    use crate::store::IndexLook;
+    use crate::store::testing::{TestIndex, everything_counts, project, registration, run_record};
+
+    #[test]
+    fn what_is_written_while_it_is_looked_at_is_no_difference() {
+        let mut test = TestIndex::new();
+        test.append("shop-00000001", registration("shop-00000001", "/srv/shop", 1, None));
+        let before = test.lines[&project("shop-00000001")].clone();
+        let look = IndexLook::open(&test.path, everything_counts).unwrap().expect("it is there");
+        test.append_run("shop-00000001", run_record(1, "default", OverallStatus::Success));
+        assert_eq!(look.compare(&project("shop-00000001"), &before).unwrap(), []);
+        let later = IndexLook::open(&test.path, everything_counts).unwrap().expect("it is there");
+        assert_eq!(later.compare(&project("shop-00000001"), &before).unwrap().len(), 1, "a ledger that is read too early shows");
     }
 }
