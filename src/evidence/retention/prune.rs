@@ -86,7 +86,11 @@ fn remove_run_directory(_held: &ProjectLock, directory: &Path) -> Result<bool, E
     if !directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(false);
     }
-    for entry in list(directory)?.into_iter().filter(|entry| entry.file_name() != MANIFEST_NAME) {
+    // In the order of their names, so that a process that dies leaves the same behind it on every file system.
+    let mut entries = list(directory)?;
+    entries.retain(|entry| entry.file_name() != MANIFEST_NAME);
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
         let path = entry.path();
         let is_directory = entry.file_type().map_err(failed(FileOperation::List, &path))?.is_dir();
         if is_directory {
