@@ -121,6 +121,34 @@ fn what_is_no_specification_says_what_it_is() {
     assert!(first(&" ".repeat((16 << 20) + 1)).contains("is longer than 16777216 bytes"));
 }
 
+/// Programs read a fault by its parts: place, pointer into the document and into the schema, keyword and parameters.
+#[test]
+fn every_part_of_a_fault_is_there_for_programs() {
+    let part = |text: &str| serde_json::to_string(&read(text).faults[0]).expect("a fault is JSON");
+    let longest = 16 << 20;
+    let twice = ROUNDING.replacen("\"schemaVersion\"", "\"schemaVersion\": \"2.0.0\",\n  \"schemaVersion\"", 1);
+    let other_version = ROUNDING.replacen("\"schemaVersion\": \"2.0.0\"", "\"schemaVersion\": \"2.1.0\"", 1);
+    let odd_key = ROUNDING.replacen("\"schemaVersion\"", "\"a~b/c\": 1,\n  \"schemaVersion\"", 1);
+    let parts = [
+        part(&" ".repeat(longest + 1)),
+        part(&" ".repeat(longest)),
+        part("{\n  \"a\": }"),
+        part("{\"testPlanVersion\": \"3.0.0\"}"),
+        part(&twice),
+        part(&other_version),
+        part(&odd_key),
+    ];
+    insta::assert_snapshot!(parts.join("\n"), @r##"
+    {"gravity":"HARD","code":"SYNTAX","file":"a.json","line":0,"column":0,"instancePath":"","schemaPath":"#","keyword":"lint","params":{},"message":"the file is longer than 16777216 bytes","hint":"a specification of this size is none; see whether it is the right file"}
+    {"gravity":"HARD","code":"SYNTAX","file":"a.json","line":1,"column":16777216,"instancePath":"","schemaPath":"#","keyword":"lint","params":{},"message":"not valid JSON: EOF while parsing a value","hint":"mend the text there; JSON has no comments and no trailing commas"}
+    {"gravity":"HARD","code":"SYNTAX","file":"a.json","line":2,"column":8,"instancePath":"","schemaPath":"#","keyword":"lint","params":{},"message":"not valid JSON: expected value","hint":"mend the text there; JSON has no comments and no trailing commas"}
+    {"gravity":"HARD","code":"FORMAT_VERSION","file":"a.json","line":1,"column":21,"instancePath":"/testPlanVersion","schemaPath":"#/properties/schemaVersion","keyword":"const","params":{"allowedValue":"2.0.0"},"message":"the file is a test plan of the family that is marked by `testPlanVersion`, not a test specification","hint":"write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor schema` prints its schema"}
+    {"gravity":"HARD","code":"DUPLICATE_KEY","file":"a.json","line":3,"column":3,"instancePath":"/schemaVersion","schemaPath":"#","keyword":"uniqueKeys","params":{},"message":"the key is written twice in its object, and readers differ in which one they take","hint":"keep one of the two"}
+    {"gravity":"HARD","code":"SCHEMA","file":"a.json","line":2,"column":20,"instancePath":"/schemaVersion","schemaPath":"#/properties/schemaVersion/const","keyword":"const","params":{"allowedValue":"2.0.0"},"message":"must be equal to constant","hint":"it is \"2.0.0\""}
+    {"gravity":"HARD","code":"SCHEMA","file":"a.json","line":2,"column":3,"instancePath":"","schemaPath":"#/additionalProperties","keyword":"additionalProperties","params":{"additionalProperty":"a~b/c"},"message":"must NOT have additional properties: `a~b/c` is unknown","hint":"known here: $schema, executionEngine, globalConfiguration, metadata, schemaVersion, tasks, technicalDebtConfiguration"}
+    "##);
+}
+
 #[test]
 fn a_value_that_only_the_types_refuse_is_a_fault_too() {
     let text = ROUNDING.replacen("\"timeout\": 90000", "\"timeout\": 90000.0", 1);

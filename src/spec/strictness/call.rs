@@ -53,3 +53,44 @@ impl Call {
         self.0.iter().any(|other| other == word)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::files::fake::FakeFiles;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_call_is_what_stands_behind_the_program() {
+        let package = r#"{"scripts": {"types": "tsc -p app"}}"#;
+        let files = FakeFiles::of(&[("web/package.json", package)]);
+        for (line, expected) in [
+            ("npx --no-install tsc --noEmit --strict", Some("--noEmit --strict")),
+            ("node_modules/.bin/tsc", Some("")),
+            ("npm run types -- --strict", Some("-p app --strict")),
+            ("npm run types", Some("-p app")),
+            ("make types", None),
+        ] {
+            let command = CommandLine { argv: words(line), display: line.to_owned(), shell: false };
+            let calls = calls_of(&command, &files, "web", "tsc");
+            assert_eq!(calls, expected.map(|call| Call(words(call))).into_iter().collect::<Vec<_>>(), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_has_the_last_value_it_is_given_joined_or_apart() {
+        let value = |call: &str| Call(words(call)).value(&["-p", "--project"]).map(str::to_owned);
+        assert_eq!(value("--project=web -x"), Some("web".to_owned()));
+        assert_eq!(value("-p one --project two"), Some("two".to_owned()));
+        assert_eq!(value("--PROJECT one"), Some("one".to_owned()));
+        assert_eq!(value("--projects=web"), None);
+        assert_eq!(value("-p"), None);
+        assert_eq!(
+            (Call(words("--strict false")).flag("--strict"), Call(words("--strict -x")).flag("--strict")),
+            (Some(false), Some(true))
+        );
+    }
+}
