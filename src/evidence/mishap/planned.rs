@@ -133,15 +133,15 @@ fn place(operation: FileOperation, path: &Path) -> String {
     // Git keeps an object in a directory of two digits of its id.
     let is_fan = |name: &str| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let named = |name: &str| {
-        if is_fan(name) { "<fan>".to_owned() } else { without_ids(&name.replace(&process, "<process>")) }
+        if is_fan(name) { "<fan>".to_owned() } else { without_ids(name, &process) }
     };
     let name = |path: &Path| path.file_name().map(|name| named(&name.to_string_lossy())).unwrap_or_default();
     let operation = format!("{operation:?}").to_lowercase();
     format!("{operation} {}/{}", path.parent().map(name).unwrap_or_default(), name(path))
 }
 
-/// Replaces the ids of runs, and digits that are an id or a nonce.
-fn without_ids(name: &str) -> String {
+/// Replaces the ids of runs and of this process, and digits that are an id or a nonce.
+fn without_ids(name: &str, process: &str) -> String {
     let mut plain = String::new();
     let mut rest = name;
     while !rest.is_empty() {
@@ -157,6 +157,11 @@ fn without_ids(name: &str) -> String {
             continue;
         }
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if &rest[..digits] == process {
+            plain.push_str("<process>");
+            rest = &rest[digits..];
+            continue;
+        }
         if digits >= NONCE_DIGITS {
             plain.push_str("<id>");
             rest = &rest[digits..];
@@ -183,6 +188,9 @@ mod tests {
         assert_eq!(of(&format!("{run}/exec-20260304T093000.120Z-000007.intoto.jsonl")), "sync <run>/<run>.intoto.jsonl");
         assert_eq!(of("/s/keys/private-0123456789abcdef.pem"), "sync keys/private-<id>.pem");
         assert_eq!(place(FileOperation::Protect, Path::new("/a/b")), "protect a/b");
+        // The time of a run may have the digits of a process in it.
+        assert_eq!(without_ids("exec-20260304T233512.120Z-000007", "2335"), "<run>");
+        assert_eq!(without_ids("torn-2335-0123456789abcdef", "2335"), "torn-<process>-<id>");
         assert_eq!(of("/r/.git/objects/0f/0123456789abcdef0123456789abcdef012345"), "sync <fan>/<id>");
     }
 
