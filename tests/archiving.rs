@@ -39,7 +39,7 @@ fn an_archived_run_is_shown_logged_verified_exported_and_pruned_as_before() {
     assert!(dry.stdout.ends_with(" bytes would be archived\n") && dry.stdout.contains("2 runs, "), "{}", dry.stdout);
     assert_eq!(kept(&project), ["2", "3", "4"], "nothing was done");
     let done = project.proctor(["archive", "2"]).success();
-    assert!(done.stdout.contains("\n1 runs archived: "), "{}", done.stdout);
+    assert!(done.stdout.contains("\n1 run archived: "), "{}", done.stdout);
     assert_eq!(kept(&project), ["2.tar.zst", "3", "4"]);
     let line = project.store().ledger().pop().expect("a line says so");
     let packed = &line["body"]["runs"][0];
@@ -50,12 +50,17 @@ fn an_archived_run_is_shown_logged_verified_exported_and_pruned_as_before() {
     assert_eq!(log.lines().filter(|line| line.contains("PASSED") && line.ends_with("  archived")).count(), 1, "{log}");
     assert_eq!(project.proctor(["show", "2", "--json"]).success().stdout, shown);
     assert_eq!(project.proctor(["show", "2", "--log", "STEP.1"]).success().stdout, "said");
-    let for_people = project.proctor(["show", "2"]).success().stdout;
-    assert!(for_people.contains("000002.tar.zst/execution-report.json"), "{for_people}");
+    let for_people = project.proctor(["show", "2"]).success();
+    assert!(for_people.stdout.ends_with("000002.tar.zst\n"), "{}", for_people.stdout);
+    assert!(
+        for_people.stderr.starts_with("hint: `proctor show ") && for_people.stderr.contains(" --json`"),
+        "{}",
+        for_people.stderr
+    );
 
     let verified = project.proctor(["verify", "--all", "--json"]).success().json();
     assert_eq!((&verified["archived"], &verified["runs"]), (&1.into(), &3.into()));
-    assert!(project.proctor(["verify", "2"]).success().stdout.contains("1 of the runs are archived"));
+    assert!(project.proctor(["verify", "2"]).success().stdout.contains("archived: 1 run\n"));
     project.proctor(["verify", "default"]).success();
     project.proctor(["export", "2", "--to", "out"]).success();
     project.proctor(["verify", "out"]).success();

@@ -54,7 +54,7 @@ fn what_is_over_a_limit_is_removed_and_every_command_says_so() {
         assert!(format!("{}{}", refused.stdout, refused.stderr).contains("was pruned"), "{arguments:?}");
     }
     let verified = project.proctor(["verify"]).success();
-    assert!(verified.stdout.contains("2 runs are pruned"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("pruned: 2 runs, as the ledger says"), "{}", verified.stdout);
     assert_eq!(project.proctor(["verify", "--all", "--json"]).success().json()["pruned"], 2);
     project.proctor(["verify", "2"]).success();
     project.proctor(["run"]).success();

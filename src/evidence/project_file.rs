@@ -47,12 +47,12 @@ pub enum ProjectFileError {
         path: PathBuf,
     },
     /// It could not be replaced.
-    #[error("`{}` cannot be written: {source}", path.display())]
+    #[error("`{}` cannot be written: {problem}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        problem: io::Error,
     },
 }
 
@@ -70,7 +70,7 @@ pub fn read_project_file(root: &Path, relative: &str) -> Result<Option<String>, 
 pub fn replace_project_file(root: &Path, relative: &str, read: Option<&str>, new: &str) -> Result<Replaced, ProjectFileError> {
     let path = root.join(relative);
     let directory = path.parent().unwrap_or(root);
-    let failed = |source: io::Error| ProjectFileError::Write { path: path.clone(), source };
+    let failed = |problem: io::Error| ProjectFileError::Write { path: path.clone(), problem };
     if std::fs::canonicalize(directory).map_err(failed)? != directory {
         return Err(ProjectFileError::Refused { path, refused: Refused::Escapes });
     }

@@ -7,6 +7,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::ArchiveOptions;
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::ArchiveWish;
 use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
@@ -68,16 +69,20 @@ fn lines(archived: &Archived) -> Vec<String> {
     let mut lines: Vec<String> = archived.runs.iter().map(line).collect();
     lines.extend(archived.stays.iter().map(|(run_id, why)| format!("{run_id}  stays as it is: {why}")));
     if archived.finished > 0 {
-        lines.push(format!("{} runs of which a process that died had left something were tidied", archived.finished));
+        lines.push(format!(
+            "tidied {} of which a process that died had left something",
+            screen::counted(archived.finished as u64, "run")
+        ));
     }
+    let runs = screen::counted(archived.runs.len() as u64, "run");
     let before: u64 = archived.runs.iter().map(|run| run.before).sum();
     let after = archived.runs.iter().map(|run| run.after).sum::<Option<u64>>();
     lines.push(match after {
         Some(after) if !archived.runs.is_empty() => {
-            format!("{} runs archived: {after} bytes of {before}", archived.runs.len())
+            format!("{runs} archived: {after} bytes of {before}")
         }
         Some(_) => "0 runs archived".to_owned(),
-        None => format!("{} runs, {before} bytes would be archived", archived.runs.len()),
+        None => format!("{runs}, {before} bytes would be archived"),
     });
     lines
 }

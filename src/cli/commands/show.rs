@@ -9,6 +9,7 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
+use crate::evidence::RunForm;
 use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use crate::run::{Archive, ArchivedRun};
@@ -41,8 +42,15 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     screen::notes(&report).iter().for_each(|note| render::line(note));
     screen::debt(&report).iter().for_each(|line| render::line(line));
-    let path = archive.place(&project, &run).join(EXECUTION_REPORT_FILE);
+    let place = archive.place(&project, &run);
+    let path = match run.form {
+        RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
+        RunForm::Archive => place,
+    };
     render::line(&screen::verdict(&report, &path.display().to_string(), style));
+    if run.form == RunForm::Archive {
+        render::note(&screen::archived_hint(&run.run_id));
+    }
     Ok(CommandExit::Proceed)
 }
 

@@ -12,6 +12,7 @@ use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::{
     Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, Unfinished,
@@ -266,8 +267,11 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  next: {}", fault.kind.next()));
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
-    text.extend((*archived > 0).then(|| format!("{archived} of the runs are archived")));
-    text.extend((*pruned > 0).then(|| format!("{pruned} runs are pruned: the ledger says so, and keeps their verdicts")));
+    text.extend((*archived > 0).then(|| format!("archived: {}", screen::counted(*archived, "run"))));
+    text.extend(
+        (*pruned > 0)
+            .then(|| format!("pruned: {}, as the ledger says, which keeps the verdicts", screen::counted(*pruned, "run"))),
+    );
     text.extend(anchored::lines(held));
     for begun in &total.unfinished {
         text.push(format!("{}: unfinished: {}", begun.file.display(), begun.kind.what()));

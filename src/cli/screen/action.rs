@@ -138,8 +138,8 @@ fn summary(result: &ActionResultV2) -> String {
         if summary.errors + summary.warnings == 0 {
             return "clean".to_owned();
         }
-        let errors = plural(summary.errors, "error");
-        let warnings = (summary.warnings > 0).then(|| plural(summary.warnings, "warning"));
+        let errors = counted(summary.errors, "error");
+        let warnings = (summary.warnings > 0).then(|| counted(summary.warnings, "warning"));
         return [Some(errors), warnings].into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
     code_words(result)
@@ -359,7 +359,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn plural(count: u64, noun: &str) -> String {
+/// Returns a count with its noun: `1 run`, `2 runs`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 

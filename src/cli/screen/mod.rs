@@ -6,14 +6,14 @@ mod standing;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::action::{action, service_ready};
+pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::standing::{project_lines, standing};
 use crate::cli::style::{Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, TaskId, TddState, TreeDigest, TreeIssue,
-    TreeIssueKind, Unapproved, approve_command, plan_subject,
+    ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
+    TreeIssue, TreeIssueKind, Unapproved, approve_command, plan_subject,
 };
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
 use crate::run::{ArchivedRun, UnmetDependency};
@@ -187,6 +187,11 @@ pub(crate) fn pruned(run: &ArchivedRun, why: PruneReason) -> [String; 3] {
         format!("  it was over `{}` of `[evidence]`, and its files were removed; the ledger keeps its verdict", why.setting()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]
+}
+
+/// Returns how to read what lies in the archive of a run.
+pub(crate) fn archived_hint(run_id: &RunId) -> String {
+    format!("hint: `proctor show {run_id} --json` prints its report, `--log ACTION` what an action wrote")
 }
 
 /// Returns the first line about one run.

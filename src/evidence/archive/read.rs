@@ -49,7 +49,7 @@ pub(in crate::evidence) struct Place {
 pub enum ArchiveProblem {
     /// It cannot be read, decompressed, or taken apart.
     #[error("it cannot be read as a tar archive in one zstd frame ({0})")]
-    Unreadable(#[source] io::Error),
+    Unreadable(io::Error),
     /// Something in it is no regular file.
     #[error("`{name}` in it is no regular file")]
     NotAFile {
