@@ -1,4 +1,4 @@
-//! Seed 004's conditions and completion, row by row of the decisions (C04, C63, C65–C68, R5).
+//! Seed 004's conditions and expected output, row by row of the decisions (C04, C06, C65–C67).
 
 use std::collections::BTreeMap;
 
@@ -6,151 +6,13 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::model::{
-    ActionId, ActionPhase, ActionType, ActualValue, Blocking, CompletionStatus, ConditionValue, Counts, CriteriaEvaluation,
-    DiagnosticSummary, DurationMs, EvidenceKind, ExpectedOutput, OverallResult, OverallStatus, PartialReason, ResultType,
-    StreamExcerpt, TaskCondition, TaskCriteria, TaskStatus, TestResults, ToolClass,
+    ActionType, ActualValue, CompletionStatus, ConditionValue, DiagnosticSummary, ExpectedOutput, OverallResult, OverallStatus,
+    ResultType, StreamExcerpt, TaskCriteria, TaskStatus,
 };
-use crate::verdict::{RunFlow, RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
-
-/// What a test says was seen; `seen` borrows from it.
-struct Seen {
-    id: ActionId,
-    action_type: ActionType,
-    class: ToolClass,
-    status: Option<ResultType>,
-    blocking: Blocking,
-    reason: &'static str,
-    exit_code: Option<i32>,
-    stdout: Option<StreamExcerpt>,
-    stderr: Option<StreamExcerpt>,
-    findings: Option<DiagnosticSummary>,
-    tests: Option<TestResults>,
-    file: Option<SeenFile>,
-    answer: Option<SeenAnswer>,
-}
-
-fn stream(text: &str) -> StreamExcerpt {
-    StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() }
-}
-
-fn command(id: &str, status: ResultType, exit_code: i32) -> Seen {
-    Seen {
-        id: ActionId::try_from(id).expect("an id"),
-        action_type: ActionType::TerminalCommand,
-        class: ToolClass::Generic,
-        status: Some(status),
-        blocking: if status == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks },
-        reason: "it is what it is",
-        exit_code: Some(exit_code),
-        stdout: Some(stream("")),
-        stderr: Some(stream("")),
-        findings: None,
-        tests: None,
-        file: None,
-        answer: None,
-    }
-}
-
-fn tested(id: &str, passed: u64, failed: u64) -> Seen {
-    let counts = Counts { passed, failed, skipped: 0 };
-    let status = if failed == 0 { ResultType::Success } else { ResultType::TestFailure };
-    Seen {
-        class: ToolClass::Test,
-        tests: Some(TestResults { counts, total: passed + failed, failures: Vec::new() }),
-        reason: "2 test assertions failed",
-        ..command(id, status, i32::from(failed > 0))
-    }
-}
-
-fn without_process(id: &str, action_type: ActionType, status: ResultType) -> Seen {
-    Seen { action_type, exit_code: None, stdout: None, stderr: None, ..command(id, status, 0) }
-}
-
-fn skipped(id: &str) -> Seen {
-    Seen { status: None, exit_code: None, stdout: None, stderr: None, ..command(id, ResultType::TestFailure, 0) }
-}
-
-impl Seen {
-    fn borrowed(&self) -> SeenAction<'_> {
-        let phase = match self.id.as_str().split_once('.') {
-            Some(("PREREQ", _)) => ActionPhase::Prerequisite,
-            Some(("CLEANUP", _)) => ActionPhase::Cleanup,
-            Some(_) | None => ActionPhase::Step,
-        };
-        SeenAction {
-            id: &self.id,
-            action_type: self.action_type,
-            phase,
-            class: self.class,
-            status: self.status,
-            reason: Some(self.reason),
-            blocking: self.blocking,
-            is_expected_failure: false,
-            exit_code: self.exit_code,
-            duration: self.status.map(|_| DurationMs(5)),
-            stdout: self.stdout.as_ref(),
-            stderr: self.stderr.as_ref(),
-            findings: self.findings.as_ref(),
-            tests: self.tests.as_ref(),
-            file: self.file,
-            answer: self.answer.clone(),
-        }
-    }
-}
-
-fn conditions(texts: &[&str]) -> Vec<TaskCondition> {
-    let condition = |text: &&str| TaskCondition { condition: (*text).to_owned(), description: format!("{text} holds") };
-    texts.iter().map(condition).collect()
-}
-
-/// Criteria that any run meets whose first step ends with 0.
-fn criteria() -> TaskCriteria {
-    TaskCriteria {
-        success: conditions(&["STEP.1.exitCode === 0"]),
-        failure: Vec::new(),
-        expected_output: None,
-        all_steps_must_pass: false,
-        minimum_pass_rate_basis_points: None,
-        required_evidence: Vec::new(),
-        task_status_lock: true,
-        expected_failure: None,
-    }
-}
-
-/// The verdict of a run in which nothing blocks.
-fn passed() -> RunVerdict {
-    RunVerdict {
-        overall_status: OverallStatus::Success,
-        overall_result: Some(OverallResult::Passed),
-        reason: "1 step ran and nothing blocks".to_owned(),
-        task_status: Some(TaskStatus::Complete),
-        completion_status: CompletionStatus::Complete,
-        completion_reason: "1 step ran and nothing blocks".to_owned(),
-        ..judge_run(&[], &RunFlow::Finished)
-    }
-}
-
-fn judged(criteria: &TaskCriteria, seen: &[Seen]) -> (RunVerdict, CriteriaEvaluation) {
-    judged_with(passed(), criteria, seen, &[])
-}
-
-fn judged_with(
-    mut verdict: RunVerdict,
-    criteria: &TaskCriteria,
-    seen: &[Seen],
-    evidence: &[EvidenceKind],
-) -> (RunVerdict, CriteriaEvaluation) {
-    let actions: Vec<_> = seen.iter().map(Seen::borrowed).collect();
-    let evaluation = judge_criteria(&mut verdict, criteria, &actions, evidence);
-    (verdict, evaluation)
-}
-
-/// Returns whether one success condition is met, and one failure condition of the same text triggered.
-fn one(text: &str, seen: &[Seen]) -> (bool, bool) {
-    let criteria = TaskCriteria { success: conditions(&[text]), failure: conditions(&[text]), ..criteria() };
-    let (_, evaluation) = judged(&criteria, seen);
-    (evaluation.success[0].decided, evaluation.failure[0].decided)
-}
+use crate::verdict::tests::seen::{
+    Seen, command, conditions, criteria, judged, judged_with, one, passed, skipped, stream, tested, without_process,
+};
+use crate::verdict::{RunFlow, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
 
 #[test]
 fn c04_unmet_criteria_fail_the_verdict_and_leave_what_happened() {
@@ -345,42 +207,6 @@ fn a_long_value_is_shown_by_its_beginning() {
     assert_eq!(evaluation.success[0].actual, [actual]);
 }
 
-/// Half-up rounding and "0 steps → null" are `rates_are_rounded_half_up_to_one_decimal`'s and `judge_run`'s.
-#[test]
-fn c63_the_rate_is_of_steps_alone() {
-    let half = [
-        command("PREREQ.1", ResultType::Success, 0),
-        command("STEP.1", ResultType::Success, 0),
-        Seen { blocking: Blocking::Blocks, ..command("STEP.2", ResultType::ExecutionError, 1) },
-        command("CLEANUP.1", ResultType::Success, 0),
-    ];
-    let at_least = |basis_points| TaskCriteria { minimum_pass_rate_basis_points: Some(basis_points), ..criteria() };
-    assert_eq!(judged(&at_least(5_000), &half).0.completion_status, CompletionStatus::Complete);
-    let (verdict, _) = judged(&at_least(5_001), &half);
-    assert_eq!((verdict.completion_status, verdict.task_status), (CompletionStatus::Incomplete, Some(TaskStatus::Partial)));
-    assert_eq!(verdict.partial_reason, Some(PartialReason::CriteriaUnmet));
-    assert_eq!(verdict.completion_reason, "1 of 2 steps pass, and 50.01 % must");
-    assert_eq!(verdict.overall_result, Some(OverallResult::Passed));
-    let all = TaskCriteria { all_steps_must_pass: true, minimum_pass_rate_basis_points: Some(0), ..criteria() };
-    assert_eq!(judged(&all, &half).0.completion_reason, "1 of 2 steps pass, and each must");
-    let without_steps = TaskCriteria { success: conditions(&["CLEANUP.1.success"]), ..at_least(6_000) };
-    assert_eq!(judged(&without_steps, &half[3..]).0.completion_reason, "0 of 0 steps pass, and 60 % must");
-}
-
-#[test]
-fn c63_a_rate_is_reached_exactly_and_a_run_of_skipped_tests_alone_is_not_complete() {
-    let at_least = |basis_points| TaskCriteria { minimum_pass_rate_basis_points: Some(basis_points), ..criteria() };
-    let mut steps: Vec<Seen> = (1..=4).map(|number| command(&format!("STEP.{number}"), ResultType::Success, 0)).collect();
-    steps[3] = Seen { blocking: Blocking::Blocks, ..command("STEP.4", ResultType::ExecutionError, 1) };
-    assert_eq!(judged(&at_least(7_500), &steps).0.completion_status, CompletionStatus::Complete);
-    assert_eq!(judged(&at_least(7_501), &steps).0.completion_reason, "3 of 4 steps pass, and 75.01 % must");
-    let skipped = Seen {
-        tests: Some(TestResults { counts: Counts { passed: 0, failed: 0, skipped: 3 }, total: 3, failures: Vec::new() }),
-        ..tested("STEP.1", 1, 0)
-    };
-    assert_eq!(judged(&criteria(), &[skipped]).0.completion_reason, "No test was executed");
-}
-
 /// What is asked of a step that fails as declared is still to come; what is asked of the others is asked now.
 #[test]
 fn c06_a_declared_failure_excuses_no_condition_on_another_step() {
@@ -396,86 +222,6 @@ fn c06_a_declared_failure_excuses_no_condition_on_another_step() {
     assert_eq!(judge(&["STEP.1.exitCode === 0", "STEP.2.exitCode === 0"], &["STEP.1.failed"]), Some(OverallResult::Passed));
     assert_eq!(judge(&["STEP.2.exitCode === 1"], &[]), Some(OverallResult::Failed));
     assert_eq!(judge(&["STEP.2.success"], &["STEP.2.exitCode === 0"]), Some(OverallResult::Failed));
-}
-
-#[test]
-fn c34_a_step_with_allowed_findings_passes() {
-    let warned = Seen { blocking: Blocking::Allowed, ..command("STEP.1", ResultType::ValidationFailure, 0) };
-    let all = TaskCriteria { all_steps_must_pass: true, ..criteria() };
-    assert_eq!(judged(&all, &[warned]).0.completion_status, CompletionStatus::Complete);
-}
-
-#[test]
-fn c68_evidence_is_of_a_kind_or_it_is_not() {
-    let required = [EvidenceKind::TerminalOutput, EvidenceKind::TestExecutionLog, EvidenceKind::ApiResponses];
-    let criteria = TaskCriteria { required_evidence: required.to_vec(), ..criteria() };
-    let seen = || [command("STEP.1", ResultType::Success, 0)];
-    let missing = |found: &[EvidenceKind]| judged_with(passed(), &criteria, &seen(), found);
-    let (verdict, evaluation) =
-        missing(&[EvidenceKind::TerminalOutput, EvidenceKind::TestExecutionLog, EvidenceKind::ErrorLogs, EvidenceKind::Frames]);
-    assert_eq!(evaluation.missing_evidence, [EvidenceKind::ApiResponses]);
-    assert_eq!(verdict.completion_reason, "Evidence is missing: api-responses");
-    assert_eq!((verdict.overall_result, verdict.completion_status), (Some(OverallResult::Passed), CompletionStatus::Incomplete));
-    let (verdict, evaluation) = missing(&[EvidenceKind::TestExecutionLog, EvidenceKind::ApiResponses]);
-    assert_eq!((evaluation.missing_evidence.as_slice(), verdict.completion_status), (&[][..], CompletionStatus::Complete));
-    let (_, evaluation) = missing(&[EvidenceKind::TerminalOutput, EvidenceKind::ApiResponses]);
-    assert_eq!(evaluation.missing_evidence, [EvidenceKind::TestExecutionLog], "a command's output is no test's");
-}
-
-/// Each part of the rule keeps a task from being ticked off by itself.
-#[test]
-fn r5_a_task_is_complete_only_if_everything_holds() {
-    let seen = || [tested("STEP.1", 3, 0)];
-    let full = TaskCriteria {
-        failure: conditions(&["STEP.1.failed"]),
-        expected_output: Some(ExpectedOutput { exit_code: Some(0), ..ExpectedOutput::default() }),
-        all_steps_must_pass: true,
-        required_evidence: vec![EvidenceKind::TestExecutionLog],
-        ..criteria()
-    };
-    let evidence = [EvidenceKind::TestExecutionLog];
-    let status = |criteria: &TaskCriteria, seen: &[Seen], evidence: &[EvidenceKind]| {
-        judged_with(passed(), criteria, seen, evidence).0.completion_status
-    };
-    let (verdict, _) = judged_with(passed(), &full, &seen(), &evidence);
-    assert_eq!((verdict.completion_status, verdict.task_status), (CompletionStatus::Complete, Some(TaskStatus::Complete)));
-    assert_eq!(verdict.completion_reason, "1 step ran and nothing blocks; 1 success condition met");
-    let unmet = TaskCriteria { success: conditions(&["STEP.1.testsTotal > 3"]), ..full.clone() };
-    assert_eq!(status(&unmet, &seen(), &evidence), CompletionStatus::Incomplete);
-    let triggered = TaskCriteria { failure: conditions(&["STEP.1.testsTotal < 4"]), ..full.clone() };
-    assert_eq!(status(&triggered, &seen(), &evidence), CompletionStatus::Incomplete);
-    let output = ExpectedOutput { exit_code: Some(3), ..ExpectedOutput::default() };
-    let unexpected = TaskCriteria { expected_output: Some(output), ..full.clone() };
-    assert_eq!(status(&unexpected, &seen(), &evidence), CompletionStatus::Incomplete);
-    let blocked = [tested("STEP.1", 3, 0), command("STEP.2", ResultType::ExecutionError, 1)];
-    assert_eq!(status(&full, &blocked, &evidence), CompletionStatus::Incomplete);
-    assert_eq!(status(&full, &seen(), &[]), CompletionStatus::Incomplete);
-    let untested = [Seen { tests: None, ..tested("STEP.1", 3, 0) }];
-    let (verdict, _) = judged_with(passed(), &full, &untested, &evidence);
-    assert_eq!(verdict.completion_reason, "No test was executed");
-    assert_eq!((verdict.completion_status, verdict.overall_result), (CompletionStatus::Incomplete, Some(OverallResult::Passed)));
-    let failed = judge_run(&[], &RunFlow::Finished);
-    assert_eq!(judged_with(failed, &full, &seen(), &evidence).0.completion_status, CompletionStatus::Incomplete);
-}
-
-#[test]
-fn r5_a_declared_red_stays_partial_for_that_reason() {
-    let red = RunVerdict {
-        task_status: Some(TaskStatus::Partial),
-        partial_reason: Some(PartialReason::ExpectedRed),
-        completion_status: CompletionStatus::Incomplete,
-        completion_reason: "Tests fail as declared; the implementation is still to come".to_owned(),
-        ..passed()
-    };
-    let missing = TaskCriteria { required_evidence: vec![EvidenceKind::ApiResponses], ..criteria() };
-    let (verdict, _) = judged_with(red.clone(), &missing, &[command("STEP.1", ResultType::Success, 0)], &[]);
-    assert_eq!(verdict.partial_reason, Some(PartialReason::ExpectedRed));
-    assert_eq!(
-        verdict.completion_reason,
-        "Tests fail as declared; the implementation is still to come; evidence is missing: api-responses"
-    );
-    let (verdict, _) = judged_with(red.clone(), &criteria(), &[command("STEP.1", ResultType::Success, 0)], &[]);
-    assert_eq!((verdict.completion_reason, verdict.completion_status), (red.completion_reason, CompletionStatus::Incomplete));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod captured;
 mod claims;
+mod completion;
 mod coverage;
 mod criteria;
 mod matrix;
@@ -11,6 +12,7 @@ mod red;
 mod rows;
 mod runs;
 mod scenarios;
+mod seen;
 mod table;
 
 use std::collections::BTreeMap;
