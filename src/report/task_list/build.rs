@@ -1,6 +1,10 @@
 //! What the blocks say: one entry for each task that has had a verdict, and one for each debt item of those verdicts.
 
 use crate::model::{CompletionStatus, Severity, TaskId};
+use crate::report::task_list::document::Block;
+use crate::report::task_list::forms::{
+    ACCEPTANCE, DEBT_SOURCE, EVIDENCE, HEADINGS, NO_DEBT, NO_TASK, STATUS, TECHNICAL_DEBT, TESTS, WRITTEN_BY,
+};
 use crate::report::{DebtItemV1, EXECUTION_REPORT_FILE, ExecutionReportV2, TechnicalDebtV1};
 
 /// A task and what its last sealed verdict says.
@@ -35,18 +39,15 @@ pub struct TaskLists {
     pub debt: Vec<String>,
 }
 
-/// What stands first in a block.
-const WRITTEN_BY: &str =
-    "<!-- Written by proctor from its sealed verdicts. What is changed here by hand is put back and recorded. -->";
-const NO_TASK: &str = "No task has had a verdict yet.";
-const NO_DEBT: &str = "Nothing is to be mended.";
-/// The severities and what their items mean for a sprint (facts, 4.1).
-const HEADINGS: [(Severity, &str); 4] = [
-    (Severity::Critical, "### Critical: in this sprint"),
-    (Severity::High, "### High: while there is room"),
-    (Severity::Medium, "### Medium"),
-    (Severity::Low, "### Low"),
-];
+impl TaskLists {
+    /// Returns the lines of a block.
+    pub(super) fn of(&self, block: Block) -> &[String] {
+        match block {
+            Block::Tasks => &self.tasks,
+            Block::Debt => &self.debt,
+        }
+    }
+}
 
 /// Returns what the blocks say. `link` is the name of the link to the evidence in the project.
 pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
@@ -63,11 +64,6 @@ pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
         lines
     };
     TaskLists { tasks: or(tasks, NO_TASK), debt: or(HEADINGS.iter().flat_map(of_severity).collect(), NO_DEBT) }
-}
-
-/// Returns the lines that are proctor's in any list, whatever the verdicts are.
-pub(super) fn fixed_lines() -> impl Iterator<Item = &'static str> {
-    [WRITTEN_BY, NO_TASK, NO_DEBT].into_iter().chain(HEADINGS.map(|(_, heading)| heading))
 }
 
 fn or(lines: Vec<String>, nothing: &str) -> Vec<String> {
@@ -87,7 +83,7 @@ fn task_lines(TaskState { task, verdict }: &TaskState, link: Option<&str>) -> Ve
     let TaskVerdict::Sealed { report, debt } = verdict else {
         return vec![
             format!("- [ ] **{task}**"),
-            "  - Status: INCOMPLETE: its evidence is not what the ledger knows; a retest settles it".to_owned(),
+            format!("{STATUS}INCOMPLETE: its evidence is not what the ledger knows; a retest settles it"),
         ];
     };
     let completion = &report.completion_criteria_evaluation;
@@ -97,26 +93,25 @@ fn task_lines(TaskState { task, verdict }: &TaskState, link: Option<&str>) -> Ve
         CompletionStatus::Incomplete => (" ", format!("INCOMPLETE: {}", completion.reason)),
     };
     let title = report.test_specification.task_title.as_deref().unwrap_or("the project's own checks");
-    let mut lines = vec![format!("- [{tick}] **{task}**: {}", plain(title)), format!("  - Status: {}", plain(&status))];
+    let mut lines = vec![format!("- [{tick}] **{task}**: {}", plain(title)), format!("{STATUS}{}", plain(&status))];
     if let Some(tests) = &report.execution_summary.test_results {
-        lines.push(format!("  - Tests: {}/{} passed", tests.passed, tests.total));
+        lines.push(format!("{TESTS}{}/{} passed", tests.passed, tests.total));
     }
     let ids: Vec<&str> = debt.iter().flat_map(|debt| &debt.debt_items).map(|item| item.debt_id.as_str()).collect();
     if !ids.is_empty() {
-        lines.push(format!("  - Technical debt: {}", ids.join(", ")));
+        lines.push(format!("{TECHNICAL_DEBT}{}", ids.join(", ")));
     }
-    lines.extend(link.map(|link| format!("  - Evidence: {link}/{task}/{EXECUTION_REPORT_FILE}")));
+    lines.extend(link.map(|link| format!("{EVIDENCE}{link}/{task}/{EXECUTION_REPORT_FILE}")));
     lines
 }
 
 fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<String> {
     let mut lines = vec![plain(&item.agent_instructions.markdown_format)];
-    lines.push(format!("  - Debt source: {task}, {}", item.action_id));
+    lines.push(format!("{DEBT_SOURCE}{task}, {}", item.action_id));
     let files = item.evidence.files.iter().filter(|_| item.evidence.earlier_run.is_none());
-    lines
-        .extend(link.iter().flat_map(|link| files.clone().map(move |file| format!("  - Evidence: {link}/{task}/latest/{file}"))));
+    lines.extend(link.iter().flat_map(|link| files.clone().map(move |file| format!("{EVIDENCE}{link}/{task}/latest/{file}"))));
     let criteria = &item.implementation_guidance.acceptance_criteria;
-    lines.extend(criteria.iter().map(|criterion| format!("  - Acceptance: {}", plain(criterion))));
+    lines.extend(criteria.iter().map(|criterion| format!("{ACCEPTANCE}{}", plain(criterion))));
     lines
 }
 

@@ -1,6 +1,7 @@
 //! What somebody made of a block that proctor wrote, entry by entry.
 
 use crate::model::{ViolationKind, ViolationRecord};
+use crate::report::task_list::build::TaskLists;
 use crate::report::task_list::document::{Block, Entry, entries};
 
 /// Returns what differs between a block as it is found and as it is written.
@@ -15,8 +16,7 @@ pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[
         let is_ours = written_entries.iter().any(|ours| ours.id == entry.id);
         let is_second = found_entries[..position].iter().any(|earlier| earlier.id == entry.id);
         if !is_ours || is_second {
-            let violation = if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) };
-            violations.push(record(path, violation, Some(entry), None));
+            violations.push(record(path, made_up(block, entry), Some(entry), None));
         }
     }
     if violations.is_empty() {
@@ -29,6 +29,32 @@ pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[
         violations.push(ViolationRecord { path: path.to_owned(), violation: changed(block), subject, found, restored });
     }
     violations
+}
+
+/// Returns what was done to the entries that are left of a torn block, of which `found` are the lines.
+///
+/// What of it is missing is not named one by one: that the block was torn is recorded with what is left of it. Entries of the other
+/// block may be among them, where the lines between the two are gone.
+pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists: &TaskLists) -> Vec<ViolationRecord> {
+    let written: Vec<(Block, Entry)> =
+        Block::ALL.into_iter().flat_map(|block| entries(lists.of(block)).into_iter().map(move |entry| (block, entry))).collect();
+    let found = entries(found);
+    let mut violations = Vec::new();
+    for (position, entry) in found.iter().enumerate() {
+        let is_second = found[..position].iter().any(|earlier| earlier.id == entry.id);
+        let ours = written.iter().find(|(_, ours)| ours.id == entry.id && !is_second);
+        let violation = match ours {
+            Some((block, ours)) => compare(*block, Some(entry), ours),
+            None => Some(made_up(block, entry)),
+        };
+        violations.extend(violation.map(|violation| record(path, violation, Some(entry), ours.map(|(_, ours)| ours))));
+    }
+    violations
+}
+
+/// Returns what an entry is that proctor did not write.
+fn made_up(block: Block, entry: &Entry) -> ViolationKind {
+    if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) }
 }
 
 /// Returns what was done to an entry, if anything was.

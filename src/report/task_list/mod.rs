@@ -7,6 +7,9 @@
 mod build;
 mod document;
 mod drift;
+mod forms;
+mod pieces;
+mod rewrite;
 mod upkeep;
 
 pub use build::{TaskLists, TaskState, TaskVerdict, build_task_lists};

@@ -7,6 +7,8 @@ use crate::report::samples::mixed_run;
 use crate::report::task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 use crate::report::{build, build_debt};
 
+mod torn;
+
 const PATH: &str = "tasks.md";
 
 fn lists() -> TaskLists {
@@ -68,7 +70,7 @@ fn every_edit_by_hand_is_named_and_put_back() {
     use ViolationKind as Kind;
     let (whole, digest) = written("mine\n");
     let debt_block = &whole[whole.find("<!-- proctor:begin debt").expect("it is there")..];
-    let rows: [Row; 13] = [
+    let rows: [Row; 14] = [
         ("tick", whole.replace("- [ ] **T2**", "- [x] **T2**"), vec![(Kind::UnauthorizedCompletion, "T2")]),
         ("another tick", whole.replace("- [ ] **T2**", "* [X] **T2**"), vec![(Kind::UnauthorizedCompletion, "T2")]),
         ("untick", whole.replace("- [x] **T1**", "- [ ] **T1**"), vec![(Kind::CompletionRemoved, "T1")]),
@@ -93,6 +95,7 @@ fn every_edit_by_hand_is_named_and_put_back() {
         ),
         ("block gone", whole.replace(debt_block, ""), vec![(Kind::MarkersRemoved, "debt")]),
         ("end gone", whole.replace("<!-- proctor:end tasks -->\n", ""), vec![(Kind::MarkersRemoved, "tasks")]),
+        ("begin gone", whole.replace("<!-- proctor:begin tasks -->\n", ""), vec![(Kind::MarkersRemoved, "tasks")]),
         ("everything gone", "mine\n".to_owned(), vec![(Kind::MarkersRemoved, "tasks"), (Kind::MarkersRemoved, "debt")]),
     ];
     for (name, found, expected) in rows {
@@ -170,7 +173,8 @@ proptest! {
             proptest::sample::select(vec![
                 "<!-- proctor:begin tasks -->", "<!-- proctor:end tasks -->", "<!-- proctor:begin debt -->",
                 "<!-- proctor:end debt -->", "- [x] **T1**: one", "- [x] **T2**: two", "  - Status: COMPLETE", "mine", "- [ ] milk",
-                "", "  ", "```", "- [x] **DEBT-T2-001**", "mine too\r",
+                "", "  ", "```", "- [x] **DEBT-T2-001**", "mine too\r", "- [x] **T9**: gone", "- [ ] **T005**: own", "  a note",
+                "### Medium", "<!-- Written by proctor from its sealed verdicts. What is changed here by hand is put back and recorded. -->",
             ]),
             0..14,
         ),

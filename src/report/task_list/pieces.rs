@@ -1,0 +1,249 @@
+//! Which lines of a text are a block's: between its marking lines, and where one of these is gone.
+//!
+//! A block that lost a marking line has no known bound, and beside it may stand what a person wrote. So only what proctor could have
+//! written is taken from there: its sentences and headings, the entries it writes now, and entries that have its form line by line. In
+//! doubt a line is a person's. It never goes past another marking line, nor past the sentence that stands first in a block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+use std::ops::Range;
+
+use crate::model::{DebtId, TaskId};
+use crate::report::task_list::build::TaskLists;
+use crate::report::task_list::document::{Block, entries, entry_head, is_marker};
+use crate::report::task_list::forms::{
+    NO_DEBT, NO_TASK, WRITTEN_BY, begins_as_detail, fixed_lines, is_detail, is_heading, signature,
+};
+
+/// Lines that are a block's, with what stands among them.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// The first of them, counted from 0.
+    pub(super) first: usize,
+    /// Of each of them whether it is proctor's; a person's stays.
+    pub(super) is_ours: Vec<bool>,
+}
+
+/// By what proctor's lines are known.
+#[derive(Debug)]
+pub(super) struct Hand {
+    /// Every line that proctor writes now, or once wrote whatever the verdicts were.
+    lines: BTreeSet<String>,
+    /// The entries that it writes now, and where.
+    ids: BTreeMap<String, Block>,
+}
+
+/// An entry with the lines below it, or a line that is no entry's.
+struct Unit<'a> {
+    /// The entry's id.
+    id: Option<String>,
+    /// Its lines without spaces at their ends, at least one.
+    lines: &'a [&'a str],
+}
+
+impl Piece {
+    /// Returns where the line after it is.
+    pub(super) fn end(&self) -> usize {
+        self.first + self.is_ours.len()
+    }
+
+    /// Returns those of its lines that are proctor's, or those that are not.
+    pub(super) fn lines<'a>(&self, lines: &[&'a str], ours: bool) -> impl Iterator<Item = &'a str> {
+        lines[self.first..].iter().zip(&self.is_ours).filter(move |(_, is_ours)| **is_ours == ours).map(|(line, _)| *line)
+    }
+}
+
+/// Returns the block with its marking lines, where it is whole. Without a hand to know them by, all of its lines are proctor's.
+pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&Hand>) -> Option<Piece> {
+    let (first, last) = block.find(lines)?;
+    let inside = &lines[first + 1..last];
+    let inside = hand.map_or_else(|| vec![true; inside.len()], |hand| hand.droppable(inside));
+    Some(Piece { first, is_ours: iter::once(true).chain(inside).chain(iter::once(true)).collect() })
+}
+
+/// Returns what is left of a block that is not whole, in the order of the text.
+///
+/// Of one that is whole too: where a line above it ends the block, the line that began it was taken away from there.
+pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &Hand) -> Vec<Piece> {
+    let whole = block.find(lines);
+    let above = whole.map_or(lines.len(), |(first, _)| first);
+    let lines: Vec<&str> = lines[..above].iter().map(|line| line.trim_end()).collect();
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for end in (0..lines.len()).filter(|at| is_marker(lines[*at])).chain([lines.len()]) {
+        for stretch in stretches(&lines, start..end) {
+            pieces.extend(hand.torn_piece(block, &lines, stretch, whole.is_some()));
+        }
+        start = end + 1;
+    }
+    pieces
+}
+
+/// Returns what is left of a torn block without its marking lines, for the record.
+pub(super) fn torn_lines(block: Block, lines: &[&str], hand: &Hand) -> Vec<String> {
+    let pieces = torn_pieces(block, lines, hand);
+    let ours = pieces.iter().flat_map(|piece| piece.lines(lines, true)).filter(|line| !is_marker(line));
+    ours.map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// Cuts the lines between two marking lines where a block's first sentence stands below anything else.
+fn stretches(lines: &[&str], between: Range<usize>) -> Vec<Range<usize>> {
+    let content = between.clone().find(|at| !lines[*at].is_empty()).unwrap_or(between.end);
+    let cuts = between.clone().filter(|at| *at > content && lines[*at] == WRITTEN_BY);
+    let starts: Vec<usize> = iter::once(between.start).chain(cuts).collect();
+    let ends = starts.iter().skip(1).copied().chain([between.end]);
+    starts.iter().zip(ends).map(|(start, end)| *start..end).collect()
+}
+
+impl Hand {
+    /// Returns that of somebody who writes these lists.
+    pub(super) fn new(lists: &TaskLists) -> Self {
+        let ids =
+            Block::ALL.into_iter().flat_map(|block| entries(lists.of(block)).into_iter().map(move |entry| (entry.id, block)));
+        let lines = Block::ALL.into_iter().flat_map(|block| lists.of(block)).cloned();
+        Self { ids: ids.collect(), lines: lines.chain(fixed_lines().map(str::to_owned)).collect() }
+    }
+
+    /// Says of each line of a whole block whether it may be dropped: entries, blank lines, markers, and what proctor writes.
+    fn droppable(&self, lines: &[&str]) -> Vec<bool> {
+        let mut open = false;
+        let mut judge = |line: &str| {
+            let line = line.trim_end();
+            open = entry_head(line).is_some() || (open && line.starts_with("  "));
+            open || line.is_empty() || is_marker(line) || self.lines.contains(line)
+        };
+        lines.iter().map(|line| judge(line)).collect()
+    }
+
+    /// Returns what a stretch has of a torn block: below the line that begins it, above the line that ends it, or below its first
+    /// sentence where both are gone and the block is nowhere else.
+    fn torn_piece(&self, block: Block, lines: &[&str], stretch: Range<usize>, is_elsewhere: bool) -> Option<Piece> {
+        let opener = stretch.start.checked_sub(1).map(|at| lines[at].trim());
+        let closer = lines.get(stretch.end).map(|line| line.trim());
+        let units = units(&lines[stretch.clone()]);
+        let judged = self.judge(block, &units);
+        let sentence = units.iter().position(|unit| unit.lines[0] == WRITTEN_BY);
+        if opener == Some(block.begin().as_str()) {
+            let taken = self.taken(block, units.iter().zip(&judged));
+            let is_ours = iter::once(true).chain(judged[..taken].concat()).collect();
+            return Some(Piece { first: stretch.start - 1, is_ours });
+        }
+        if closer == Some(block.end().as_str()) {
+            // The block's sentence is its first line, so what stands below it was inside.
+            let from = sentence.unwrap_or_else(|| units.len() - self.taken(block, units.iter().zip(&judged).rev()));
+            let is_ours: Vec<bool> = judged[from..].concat().into_iter().chain([true]).collect();
+            return Some(Piece { first: stretch.end + 1 - is_ours.len(), is_ours });
+        }
+        let is_others =
+            Block::ALL.iter().any(|other| opener == Some(other.begin().as_str()) || closer == Some(other.end().as_str()));
+        let sentence = sentence.filter(|_| !is_others && !is_elsewhere)?;
+        let below = || units.iter().zip(&judged).skip(sentence);
+        let first = below().skip(1).find(|(unit, is_ours)| is_ours[0] && !unit.is_blank());
+        first.filter(|(unit, _)| unit.block() == Some(block))?;
+        let taken = self.taken(block, below());
+        // Only blank lines stand above the sentence.
+        Some(Piece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
+    }
+
+    /// Says of each line of each unit whether it is proctor's.
+    fn judge(&self, block: Block, units: &[Unit<'_>]) -> Vec<Vec<bool>> {
+        let formed: BTreeSet<&str> = units.iter().filter(|unit| unit.is_formed()).filter_map(|unit| unit.id.as_deref()).collect();
+        let wrote = |unit: &Unit<'_>, id: &str| {
+            // Beside an entry that has the form, another one with its id is a person's.
+            let is_expected = self.ids.get(id) == Some(&block) && !formed.contains(id);
+            unit.is_formed() || (is_expected && (self.is_known(unit) || unit.has_no_notes()))
+        };
+        let is_debt = |unit: &Unit<'_>| unit.block() == Some(Block::Debt) && unit.id.as_ref().is_some_and(|id| wrote(unit, id));
+        let mut above = true;
+        let judge = |(position, unit): (usize, &Unit<'_>)| {
+            let is_ours = match &unit.id {
+                Some(id) => wrote(unit, id),
+                // Between a person's lines it is a person's.
+                None if unit.is_blank() => above,
+                // Above a person's lines it is a person's.
+                None if is_heading(unit.lines[0]) => {
+                    units[position + 1..].iter().find(|unit| !unit.is_blank()).is_some_and(is_debt)
+                }
+                None => self.lines.contains(unit.lines[0]),
+            };
+            above = is_ours;
+            unit.lines.iter().enumerate().map(|(at, line)| is_ours && (at == 0 || begins_as_detail(line))).collect::<Vec<bool>>()
+        };
+        units.iter().enumerate().map(judge).collect()
+    }
+
+    /// Says whether an entry is one of proctor's by more than its id: by a line below it, or by all of its first line but the box.
+    fn is_known(&self, unit: &Unit<'_>) -> bool {
+        let title = unit.lines[0].find("**").map_or("", |at| &unit.lines[0][at..]);
+        unit.is_signed() || ["- [ ] ", "- [x] "].iter().any(|head| self.lines.contains(&format!("{head}{title}")))
+    }
+
+    /// Returns how many of these units, counted from a line that bounds the block, are the block's: up to the first that is a person's,
+    /// and beyond it up to the last entry that the block must have and that did not come before. So no word put before a ticked entry
+    /// hides it.
+    fn taken<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let (mut taken, mut is_unbroken) = (0, true);
+        for (position, (unit, is_ours)) in units.enumerate() {
+            is_unbroken &= is_ours[0];
+            let is_entry = is_ours[0] && (is_unbroken || self.is_known(unit));
+            let id = unit.id.as_deref().filter(|id| is_entry && self.ids.get(*id) == Some(&block));
+            let is_awaited = id.is_some_and(|id| seen.insert(id));
+            // Blank lines at its end part it from what stands there.
+            if (is_unbroken && !unit.is_blank()) || is_awaited {
+                taken = position + 1;
+            }
+        }
+        taken
+    }
+}
+
+/// Cuts lines into entries and single lines.
+fn units<'a>(lines: &'a [&'a str]) -> Vec<Unit<'a>> {
+    let mut units = Vec::new();
+    let mut rest = lines;
+    while let Some((first, below)) = rest.split_first() {
+        let id = entry_head(first).map(|(id, _)| id);
+        let details = below.iter().take_while(|line| id.is_some() && line.starts_with("  ")).count();
+        let (unit, others) = rest.split_at(1 + details);
+        units.push(Unit { id, lines: unit });
+        rest = others;
+    }
+    units
+}
+
+impl Unit<'_> {
+    fn is_blank(&self) -> bool {
+        self.lines[0].is_empty()
+    }
+
+    /// Says whether it has a line that hardly anybody but proctor writes.
+    fn is_signed(&self) -> bool {
+        self.lines[1..].iter().any(|line| signature(line).is_some())
+    }
+
+    /// Says whether nothing stands below its first line that proctor does not write.
+    fn has_no_notes(&self) -> bool {
+        self.lines[1..].iter().all(|line| is_detail(line))
+    }
+
+    /// Says whether it is an entry as proctor writes them, whatever its id.
+    fn is_formed(&self) -> bool {
+        let Some(id) = self.id.as_deref() else { return false };
+        let is_right = match self.lines.get(1).and_then(|line| signature(line)) {
+            Some(Block::Tasks) => TaskId::try_from(id).is_ok(),
+            Some(Block::Debt) => DebtId::try_from(id).is_ok(),
+            None => false,
+        };
+        is_right && self.has_no_notes()
+    }
+
+    /// Returns in which block such a unit stands; none where it may stand in either.
+    fn block(&self) -> Option<Block> {
+        match (&self.id, self.lines[0]) {
+            (Some(id), _) if DebtId::try_from(id.as_str()).is_ok() => Some(Block::Debt),
+            (Some(_), _) | (None, NO_TASK) => Some(Block::Tasks),
+            (None, line) => (line == NO_DEBT || is_heading(line)).then_some(Block::Debt),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Puts other lines into a block of a task list; what is a person's stays.
+
+use crate::report::task_list::document::Block;
+use crate::report::task_list::pieces::{Hand, Piece, torn_pieces, whole_piece};
+
+/// What is known of the blocks as they are in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Old<'a> {
+    /// They are as they were written: each of their lines is proctor's, and nothing else is.
+    Untouched,
+    /// Somebody edited them. By this proctor's lines are known.
+    Edited(&'a Hand),
+}
+
+/// Returns the text with other lines in a block. Where it is not whole they are put in the place of what is left of it, or at the end.
+///
+/// Lines of the old block that are a person's are put below the new one.
+pub(super) fn with_block(text: &str, block: Block, content: &[String], old: Old<'_>) -> String {
+    let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let lines: Vec<&str> = text.split('\n').collect();
+    let (torn, whole) = match old {
+        Old::Untouched => (Vec::new(), whole_piece(block, &lines, None)),
+        Old::Edited(hand) => (torn_pieces(block, &lines, hand), whole_piece(block, &lines, Some(hand))),
+    };
+    // What is torn and stands beside a whole block stands above it.
+    let place = if whole.is_some() { torn.len() } else { 0 };
+    let pieces: Vec<Piece> = torn.into_iter().chain(whole).collect();
+    let Some(last) = pieces.last() else { return appended(text, block, content, end_of_line) };
+    let is_last_line_replaced = last.end() == lines.len() && last.is_ours.ends_with(&[true]);
+    let carriage = end_of_line.trim_end_matches('\n');
+    let mut written: Vec<String> = Vec::new();
+    let mut next = 0;
+    for (position, piece) in pieces.iter().enumerate() {
+        written.extend(lines[next..piece.first].iter().map(|line| (*line).to_owned()));
+        if position == place {
+            written.extend(marked(block, content).map(|line| format!("{line}{carriage}")));
+        }
+        written.extend(piece.lines(&lines, false).map(str::to_owned));
+        next = piece.end();
+    }
+    written.extend(lines[next..].iter().map(|line| (*line).to_owned()));
+    let mut joined = written.join("\n");
+    if is_last_line_replaced && !joined.ends_with('\n') {
+        joined.push('\n');
+    }
+    joined
+}
+
+fn appended(text: &str, block: Block, content: &[String], end_of_line: &str) -> String {
+    let mut whole = text.to_owned();
+    if !whole.is_empty() && !whole.ends_with('\n') {
+        whole.push_str(end_of_line);
+    }
+    if whole.lines().next_back().is_some_and(|last| !last.trim().is_empty()) {
+        whole.push_str(end_of_line);
+    }
+    for line in marked(block, content) {
+        whole.push_str(&line);
+        whole.push_str(end_of_line);
+    }
+    whole
+}
+
+fn marked(block: Block, content: &[String]) -> impl Iterator<Item = String> {
+    std::iter::once(block.begin()).chain(content.to_vec()).chain(std::iter::once(block.end()))
+}
