@@ -1,5 +1,9 @@
 //! Real pytest, tsc and eslint through a test specification: its declarations and its policies decide what they find.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::common::{Project, node_modules, python_plain};
@@ -108,6 +112,10 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let report = run(&project, 1);
     assert_eq!(report["validationCriteriaEvaluation"].get("expectedFailure"), None, "{report}");
     assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
+    // To ask for the red phase does not make it that.
+    let report = project.proctor(["run", "--task", "T117", "--phase", "red", "--json"]).status(1).json();
+    assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED", "{report}");
+    assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
 }
 
 /// A command that names what was deleted is refused by pytest; that is no error of the command.
@@ -147,6 +155,70 @@ fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
             "{what}: {result}"
         );
     }
+}
+
+/// A green run of other checks, or one that reused the tests' result, has no record of the tests: an earlier run has.
+#[test]
+fn c07_no_green_run_without_the_tests_hides_that_one_was_deleted() {
+    let unit = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"tests/test_a.py\"]", python_plain().to_string_lossy());
+    let toml = format!("[[check]]\nname = \"unit\"\n{unit}\n[[check]]\nname = \"lint\"\ncommand = \"true\"\n");
+    let reusing = format!("{toml}[run]\nreuse = \"always\"\n");
+    let rows: [(&str, &str, &[&str]); 2] = [
+        ("a run of another check", &toml, &["run", "--check", "lint", "--json"]),
+        ("a run that reused the result", &reusing, &["run", "--json"]),
+    ];
+    for (what, toml, between) in rows {
+        let project = Project::new().toml(toml).file("tests/test_a.py", "def test_one():\n    assert 1 == 1\n");
+        project.proctor(["run"]).success();
+        for _ in 0..2 {
+            let report = project.proctor(between).success().json();
+            let files = report["evidenceFiles"].as_array().expect("it has some").iter();
+            let tests = files.filter(|file| file["name"].as_str().is_some_and(|name| name.ends_with("-test-results.json")));
+            assert_eq!(tests.count(), 0, "{what} has no record of tests");
+        }
+        std::fs::remove_file(project.path().join("tests/test_a.py")).expect("it is there");
+        let report = project.proctor(["run", "--json"]).status(1).json();
+        let result = &report["stepExecution"]["results"][0];
+        let classification = &result["classification"];
+        assert_eq!(
+            (&result["status"], &result["blocking"], &classification["code"], &classification["missingTests"]),
+            (&json!("TEST_FAILURE"), &json!(true), &json!("TESTS_MISSING"), &json!(["tests.test_a::test_one"])),
+            "{what}: {result}"
+        );
+        assert_eq!(result["debtGeneration"]["shouldGenerate"], true, "{what}: {result}");
+    }
+}
+
+/// Unknown is never success: a test whose earlier runs cannot be read may have passed in them.
+#[test]
+fn c06_a_history_that_cannot_be_read_as_it_was_sealed_excuses_nothing() {
+    const RED: &str = "def test_half_even():\n    assert round(2.665, 2) == 2.66 and False\n";
+    let command = format!("{} -m pytest -q", python_plain().display());
+    let declared = specification(&command, json!({}), red(&["test_totals.py::test_half_even"]));
+    let project = Project::new().file(FILE, &declared).file("test_totals.py", RED);
+    run(&project, 0);
+    let earlier = project.store().run_directory("T117");
+    for (name, said) in [("STEP.1-test-results.json", "the tests of exec-"), ("execution-report.json", "the report of exec-")] {
+        let path = earlier.join(name);
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        // It is a document of its kind still, and does not know the test.
+        overwrite(&path, &text.replace("test_half_even", "test_another"));
+        let report = run(&project, 1);
+        let result = &report["stepExecution"]["results"][0];
+        let reason = result["classification"]["reason"].as_str().expect("it says why");
+        assert!(reason.contains("whether they passed before is not known: ") && reason.contains(said), "{name}: {reason}");
+        assert_eq!((&result["blocking"], &result["debtGeneration"]["shouldGenerate"]), (&json!(true), &json!(true)), "{name}");
+        assert_eq!(report["validationCriteriaEvaluation"]["expectedFailure"]["met"], false, "{name}");
+        overwrite(&path, &text);
+        run(&project, 0);
+    }
+}
+
+/// Writes a file that proctor has made read-only.
+#[track_caller]
+fn overwrite(path: &Path, text: &str) {
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).expect("it is ours");
+    std::fs::write(path, text).expect("it is ours");
 }
 
 /// A program of the bundled TypeScript and ESLint.

@@ -59,15 +59,15 @@ impl Course<'_> {
     }
 
     /// Returns the failure that is expected of the task's tests now. It is of the red phase: in the others of a started cycle the same
-    /// tests are to pass (C06).
+    /// tests are to pass (C06), whichever phase is asked for.
     pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
         let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
-        declared.filter(|_| !self.tdd.started || self.phase() == Phase::Red)
+        declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
     }
 
     /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.
     pub(crate) fn in_cycle(&self) -> bool {
-        self.tdd.started && self.phase() == self.tdd.phase
+        self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
     }
 }
 

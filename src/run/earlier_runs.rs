@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
 use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::request::RunRequest;
-use crate::run::test_history::{EarlierTest, RUNS};
+use crate::run::test_history::EarlierTest;
 use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 
+/// So many runs back are looked at.
+const RUNS: u32 = 50;
 /// How many names a note lists before it only counts them.
 const NAMED: usize = 5;
 
@@ -35,7 +37,7 @@ impl Workspace {
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed));
         if let Some((run, green)) = green.and_then(|run| Some((*run, self.report_of(request, run)?))) {
             let of_both = facts.actions.iter().filter(|action| !cases(action).is_empty());
-            let before = |action: &ActionFacts| self.tests_of(request, run, &green, &action.action.name);
+            let before = |action: &ActionFacts| self.tests_of(request, &green, &action.action.name);
             let both: Vec<_> = of_both.filter_map(|action| Some((action, before(action)?))).collect();
             notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
             return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };

@@ -1,21 +1,36 @@
 //! What earlier runs of the task show about the tests of one action, where its result makes that matter: a declared failure, which must
 //! be a new one (C06), and tests that the tool does not find (C07).
+//!
+//! The runs are looked through from the newest on until the question is answered. A run that did not carry the action's tests out, because
+//! it was of other checks, says nothing about them; one that reused their result says what the run says that carried them out.
+//!
+//! What cannot be read as it was sealed may have held anything: it excuses nothing. Pruned runs are left out, as are those too long ago:
+//! they are gone because the project's limits say so, and nobody can bring them back, so a task with a pruned run could declare no failure
+//! any more. Of each task the last green run is never pruned.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fmt, iter};
 
 use serde::Deserialize;
 
 use crate::evidence;
-use crate::model::{Action, CategoryCode, Ended, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome, ToolClass};
-use crate::report::{ExecutionReportV2, parse};
+use crate::model::{
+    Action, CategoryCode, Digest, Ended, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome,
+    ToolClass,
+};
+use crate::report::{ExecutionReportV2, parse_with_hash};
 use crate::run::request::RunRequest;
 use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 use crate::tools;
-use crate::verdict::{TestHistory, VanishedTests};
+use crate::verdict::{PassedBefore, TestHistory, VanishedTests};
 
-/// So many runs back are looked at: what passed before them is not known any more.
-pub(crate) const RUNS: u32 = 50;
+/// So many runs back with tests of the action are looked at: what passed before them is not known any more.
+const RUNS_WITH_TESTS: usize = 50;
+/// So many reports are read for them, whoever else the runs were of.
+const REPORTS: u32 = 200;
+/// How the name of a record of tests ends.
+const TEST_RECORD: &str = "-test-results.json";
 
 /// A test as an earlier run has it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -40,6 +55,28 @@ struct ResultsRead {
     test_results: Vec<EarlierTest>,
 }
 
+/// A run and its tests of an action.
+type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
+
+/// What of the history could not be read. Why not is in the operators' log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Unread {
+    #[error("the index cannot be read")]
+    Index,
+    #[error("the report of {0} cannot be read as it was sealed")]
+    Report(RunId),
+    #[error("the tests of {0} cannot be read as they were sealed")]
+    Tests(RunId),
+}
+
+/// The records of an action's tests: each attempt has one, and they lie in the run that carried it out.
+#[derive(Debug, PartialEq, Eq)]
+struct TestRecords<'r> {
+    run: &'r RunId,
+    /// The last attempt's first.
+    files: Vec<&'r EvidenceFile>,
+}
+
 impl Workspace {
     /// Returns what earlier runs show about an action's tests; nothing where its result does not ask for it, and nothing is read then.
     pub(crate) fn test_history(
@@ -54,82 +91,149 @@ impl Workspace {
         if action.class != ToolClass::Test {
             return history;
         }
+        let green = || self.look_back(request, &action.name, Some(OverallResult::Passed));
         let said = interpretation.category;
         if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
-            history.passed_before = self.passed_before(request, action, expected, interpretation);
+            let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
+            let declared = failures.map(|failure| failure.test_name.as_str()).filter(|name| expected.declares(name));
+            history.passed_before = passed_before(declared.collect(), || self.look_back(request, &action.name, None));
         } else if said == CategoryCode::UsageError {
             let named = tools::not_found(&ended.captured.stderr.text());
             let root = format!("{}/", request.scope.root.display());
             let is_gone = |test: &str| named.iter().any(|path| is_below(path.strip_prefix(&root).unwrap_or(path), test));
-            history.vanished = self.vanished(request, action, is_gone);
+            history.vanished = if named.is_empty() { None } else { vanished(green(), is_gone) };
         } else if said == CategoryCode::NoTestsCollected {
-            history.vanished = self.vanished(request, action, |_| true);
+            history.vanished = vanished(green(), |_| true);
         }
         history
     }
 
-    /// Returns the declared tests that failed now and passed before, each with the newest such run.
-    fn passed_before(
-        &self,
-        request: &RunRequest<'_>,
-        action: &Action,
-        expected: &ExpectedFailure,
-        interpretation: &Interpretation,
-    ) -> BTreeMap<String, RunId> {
-        let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
-        let declared = failures.map(|failure| failure.test_name.as_str()).filter(|name| expected.declares(name));
-        let mut open: Vec<&str> = declared.collect();
-        let mut passed = BTreeMap::new();
-        for run in self.counted_runs(request) {
-            if open.is_empty() {
-                break;
-            }
-            let Some(report) = self.report_of(request, &run) else { continue };
-            let tests = self.tests_of(request, &run, &report, &action.name).unwrap_or_default();
-            let has_passed = |name: &str| tests.iter().any(|test| test.full_name == name && test.status == TestOutcome::Passed);
-            let (found, left): (Vec<&str>, Vec<&str>) = open.into_iter().partition(|name| has_passed(name));
-            passed.extend(found.into_iter().map(|name| (name.to_owned(), run.run_id.clone())));
-            open = left;
+    /// Looks through the task's runs with a verdict, or with that verdict, that have a record of an action's tests, from the newest on.
+    /// A run's files are read when it is its turn.
+    fn look_back(&self, request: &RunRequest<'_>, action: &str, verdict: Option<OverallResult>) -> impl Iterator<Item = Seen> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let (runs, unread) = match self.index.judged_runs(project, task, verdict, REPORTS) {
+            Ok(runs) => (runs, None),
+            Err(error) => (Vec::new(), Some(Err(logged(Unread::Index, &error)))),
+        };
+        let seen = move |run: IndexedRun| match self.tests_in(request, &run, action) {
+            Ok(tests) => tests.map(|tests| Ok((run.run_id, tests))),
+            Err(unread) => Some(Err(unread)),
+        };
+        unread.into_iter().chain(runs.into_iter().filter_map(seen)).take(RUNS_WITH_TESTS)
+    }
+
+    /// Returns an action's tests in a run, those of every attempt; none where it has no record of them, or a pruned run had it.
+    fn tests_in(&self, request: &RunRequest<'_>, run: &IndexedRun, action: &str) -> Result<Option<Vec<EarlierTest>>, Unread> {
+        let report = self.sealed_report(request, run)?;
+        let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
+        let tests: Result<Vec<_>, _> = records.files.iter().map(|file| self.read_tests(request, records.run, file)).collect();
+        match tests {
+            Ok(tests) => Ok(Some(tests.concat())),
+            Err(_) if *records.run != run.run_id && self.is_pruned(request, records.run) => Ok(None),
+            Err(unread) => Err(unread),
         }
-        passed
-    }
-
-    /// Returns the tests of an action that passed in the last green run and are among those that are gone.
-    fn vanished(&self, request: &RunRequest<'_>, action: &Action, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
-        let green = self.counted_runs(request).find(|run| run.result == Some(OverallResult::Passed))?;
-        let report = self.report_of(request, &green)?;
-        let tests = self.tests_of(request, &green, &report, &action.name)?;
-        let passed = tests.into_iter().filter(|test| test.status == TestOutcome::Passed).map(|test| test.full_name);
-        let tests: Vec<String> = passed.filter(|name| is_gone(name)).collect();
-        (!tests.is_empty()).then(|| VanishedTests { run: green.run_id.clone(), tests })
-    }
-
-    /// Returns the task's runs with a verdict, the newest first.
-    fn counted_runs(&self, request: &RunRequest<'_>) -> impl Iterator<Item = IndexedRun> {
-        let runs = self.index.runs(&request.scope.project, Some(&request.plan.task), RUNS).unwrap_or_default();
-        runs.into_iter().filter(|run| run.status.counts())
     }
 
     /// Returns a run's report; none where it cannot be read.
     pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
-        let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id).ok()?;
-        parse(&bytes).ok()
+        self.sealed_report(request, run).ok()
     }
 
-    /// Returns the tests of an action in an earlier run; none where it has no record of them.
+    /// Returns the tests of an action that a report tells of, as its last attempt has them; none where there is no record of them.
     pub(crate) fn tests_of(
         &self,
         request: &RunRequest<'_>,
-        run: &IndexedRun,
         report: &ExecutionReportV2,
         action: &str,
     ) -> Option<Vec<EarlierTest>> {
-        let result = report.step_execution.results.iter().find(|result| result.name == action)?;
-        let record = result.evidence_files.iter().rfind(|name| name.ends_with("-test-results.json"))?;
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let bytes = evidence::read_file(&self.store, project, task, &run.run_id, record).ok()??;
-        serde_json::from_slice::<TestsRead>(&bytes).ok().map(|read| read.results.test_results)
+        let records = TestRecords::of(report, action)?;
+        self.read_tests(request, records.run, records.files.first()?).ok()
     }
+
+    /// Reads a run's report, which has to be the one that the ledger knows.
+    fn sealed_report(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
+        let unread = || Unread::Report(run.run_id.clone());
+        let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
+        let bytes = bytes.map_err(|error| logged(unread(), &error))?;
+        let (report, hash) = parse_with_hash(&bytes).map_err(|error| logged(unread(), &error))?;
+        if run.report_hash == Some(hash) { Ok(report) } else { Err(logged(unread(), &"it is not the one the ledger knows")) }
+    }
+
+    /// Reads a record of tests, which has to be the one that its report knows.
+    fn read_tests(&self, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<EarlierTest>, Unread> {
+        let unread = || Unread::Tests(run.clone());
+        let bytes = evidence::read_file(&self.store, &request.scope.project, &request.plan.task, run, &file.name);
+        let bytes = bytes.map_err(|error| logged(unread(), &error))?;
+        let is_sealed = |bytes: &Vec<u8>| Digest::of(bytes) == file.sha256;
+        let bytes = bytes.filter(is_sealed).ok_or_else(|| logged(unread(), &"it is not the one its report knows"))?;
+        let read: TestsRead = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
+        Ok(read.results.test_results)
+    }
+
+    /// Returns whether a run is known to be pruned.
+    fn is_pruned(&self, request: &RunRequest<'_>, run: &RunId) -> bool {
+        self.index.pruned(&request.scope.project).is_ok_and(|pruned| pruned.contains_key(run))
+    }
+}
+
+impl<'r> TestRecords<'r> {
+    /// Finds the records of an action in a report; none where it has no such action, or that has none.
+    fn of(report: &'r ExecutionReportV2, action: &str) -> Option<Self> {
+        let entry = report.step_execution.results.iter().find(|entry| entry.name == action)?;
+        let reused = report.reused.iter().find(|reused| reused.action_id == entry.action_id);
+        let (run, files) = match reused {
+            Some(reused) => (&reused.run_id, &reused.evidence_files),
+            None => (&report.authenticity.execution_id, &report.evidence_files),
+        };
+        let is_own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
+        let mut files: Vec<_> = files.iter().filter(is_own).filter(|file| file.name.ends_with(TEST_RECORD)).collect();
+        // By name alone the first attempt would be the last.
+        files.sort_by_key(|file| entry.earlier_attempts.iter().any(|earlier| earlier.evidence_files.contains(&file.name)));
+        (!files.is_empty()).then_some(Self { run, files })
+    }
+}
+
+/// Says which of the declared tests that failed now passed in the runs before. Nothing is looked at where there is none of them.
+fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl FnOnce() -> Runs) -> PassedBefore {
+    let (mut passed, mut unread) = (BTreeMap::new(), None);
+    let mut runs = iter::once_with(runs).flatten();
+    while !open.is_empty()
+        && let Some(seen) = runs.next()
+    {
+        let (run, tests) = match seen {
+            Ok(seen) => seen,
+            Err(why) => {
+                unread.get_or_insert(why);
+                continue;
+            }
+        };
+        let names = tests.iter().filter(|test| test.status == TestOutcome::Passed).map(|test| test.full_name.as_str());
+        let names: BTreeSet<&str> = names.collect();
+        let (found, left): (Vec<&str>, Vec<&str>) = open.into_iter().partition(|name| names.contains(name));
+        passed.extend(found.into_iter().map(|name| (name.to_owned(), run.clone())));
+        open = left;
+    }
+    match unread.filter(|_| passed.is_empty()) {
+        Some(why) => PassedBefore::Unknown(why.to_string()),
+        None => PassedBefore::Known(passed),
+    }
+}
+
+/// Returns the tests that passed in the last of the green runs and are among those that are gone. A run that cannot be read hides none of
+/// those before it: what they tell of was there, too.
+fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
+    let (run, tests) = green.find_map(Result::ok)?;
+    let mut named = BTreeSet::new();
+    let passed = tests.into_iter().filter(|test| test.status == TestOutcome::Passed).map(|test| test.full_name);
+    let tests: Vec<String> = passed.filter(|name| is_gone(name) && named.insert(name.clone())).collect();
+    (!tests.is_empty()).then_some(VanishedTests { run, tests })
+}
+
+/// Writes down why something could not be read.
+fn logged(unread: Unread, why: &dyn fmt::Display) -> Unread {
+    tracing::warn!("{unread}: {why}");
+    unread
 }
 
 /// Returns whether a test of a report (`tests.test_a.TestX::test_y[1]`) is at or below what pytest did not find: a directory, a file, or
@@ -145,28 +249,4 @@ fn is_below(path: &str, test: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_test_is_below_the_directory_the_file_and_the_node_id_it_belongs_to() {
-        for (path, test, expected) in [
-            ("tests/test_a.py", "tests.test_a::test_x", true),
-            ("./tests/test_a.py", "tests.test_a.TestX::test_y[1]", true),
-            ("tests", "tests.test_a::test_x", true),
-            ("tests/", "tests.deep.test_a::test_x", true),
-            ("tests/test_a.py::test_x", "tests.test_a::test_x", true),
-            ("tests/test_a.py::test_x", "tests.test_a::test_x[a::b]", true),
-            ("tests/test_a.py::TestX", "tests.test_a.TestX::test_y", true),
-            ("tests/test_a.py::TestX::test_y", "tests.test_a.TestX::test_y", true),
-            ("tests/test_a.py", "tests.test_ab::test_x", false),
-            ("tests/test_a.py::test_x", "tests.test_a::test_xy", false),
-            ("tests/test_a.py::test_x", "tests.test_b::test_x", false),
-            ("test", "tests.test_a::test_x", false),
-            ("", "tests.test_a::test_x", false),
-            ("--option", "tests.test_a::test_x", false),
-        ] {
-            assert_eq!(is_below(path, test), expected, "{path} {test}");
-        }
-    }
-}
+mod tests;

@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    Digest, HeldApproval, LedgerLine, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState, ViolationRecord,
+    Digest, HeldApproval, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState,
+    ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
@@ -75,6 +76,8 @@ questions! {
     run(project: &ProjectId, run_id: &RunId) -> Option<IndexedRun>;
     /// Returns the last run of a task that counts and had a plan.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
+    /// Returns the last runs of a task with a verdict, or with that verdict, newest first; none that had no plan or is pruned.
+    judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
     /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
     /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.

@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
-use crate::store::words::from_integer;
+use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit";
@@ -93,6 +93,25 @@ impl Tables {
              AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1"
         );
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
+    }
+
+    /// Returns the last runs of a task with a verdict, or with that verdict, newest first: neither those that were refused because
+    /// their specification has errors, which had no plan (C78), nor those that are pruned, of which nothing is left to read.
+    pub(super) fn judged_runs(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+        verdict: Option<OverallResult>,
+        limit: u32,
+    ) -> Result<Vec<IndexedRun>, IndexError> {
+        let statement = format!(
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND result IS NOT NULL \
+             AND (?3 IS NULL OR result = ?3) AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) \
+             AND NOT EXISTS (SELECT 1 FROM pruned WHERE pruned.project = runs.project AND pruned.run_id = runs.run_id) \
+             ORDER BY sequence DESC LIMIT ?4"
+        );
+        let verdict = verdict.as_ref().map(to_word);
+        self.read_runs(&statement, params![project.as_str(), task.as_str(), verdict, limit])
     }
 
     /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.

@@ -66,6 +66,7 @@ pub(super) fn terms(success: &str) -> PlanTerms {
         task_status_lock: true,
         judged: None,
         dependencies: Vec::new(),
+        strictness: Vec::new(),
         debt: Vec::new(),
         approval: ApprovalTerms::default(),
     }

@@ -34,7 +34,7 @@ pub struct ActionFacts<'a> {
     pub phase: Phase,
     /// Whether the task is inside a started cycle.
     pub cycle_started: bool,
-    /// The time-out of the run as a whole, where that is what ended the action.
+    /// The time-out of the run as a whole, where less of it was left than the action may take.
     pub run_timeout: Option<Duration>,
     /// The failure that is expected of the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
@@ -188,7 +188,7 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     if let (ActionEnd::TimedOut { limit, .. }, CategoryCode::TimedOut | CategoryCode::ServiceNotReady) = (facts.end, row.code) {
         classification.limit = Some(*limit);
         let value = facts.action.limit_value(*limit);
-        classification.timeout_value = facts.run_timeout.or(value.and_then(LimitValue::time)).map(DurationMs::from);
+        classification.timeout_value = facts.run_timeout_hit().or(value.and_then(LimitValue::time)).map(DurationMs::from);
         classification.output_limit = value.and_then(LimitValue::size);
         classification.actual_duration = Some(facts.duration);
         message = limits::message(*limit).unwrap_or(row.message);
@@ -207,10 +207,17 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     outcome
 }
 
+impl ActionFacts<'_> {
+    /// Returns the time of the run as a whole, where that is what was over; another limit that was hit is the action's own.
+    pub(in crate::verdict) fn run_timeout_hit(&self) -> Option<Duration> {
+        let ActionEnd::TimedOut { limit: LimitKind::Wall, .. } = self.end else { return None };
+        self.run_timeout
+    }
+}
+
 /// Returns the sentence for an action that ended because the time of the run as a whole was over.
 fn ended_by_the_run(facts: &ActionFacts<'_>) -> Option<String> {
-    let ActionEnd::TimedOut { limit: LimitKind::Wall, .. } = facts.end else { return None };
-    let timeout = facts.run_timeout?.as_secs_f64();
+    let timeout = facts.run_timeout_hit()?.as_secs_f64();
     Some(format!("The time-out of the run as a whole ({timeout} s) was over, so the action was stopped"))
 }
 

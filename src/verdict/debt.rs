@@ -68,7 +68,7 @@ fn due(category: DebtCategory, severity: Severity, title: String, reason: &str) 
 
 fn title_of_row(row: &Row, facts: &ActionFacts<'_>) -> String {
     if let ActionEnd::TimedOut { limit, .. } = facts.end {
-        return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit, facts.run_timeout));
+        return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit, facts.run_timeout_hit()));
     }
     if let ActionKind::HttpRequest(request) = &facts.action.kind {
         return format!("{}: {}", row.title, request.endpoint());

@@ -26,5 +26,5 @@ pub use classify::{ActionFacts, Outcome, classify};
 pub use completion::{ActionCounts, Disposition, RunFlow, RunResult, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};
-pub use history::{TestHistory, VanishedTests};
+pub use history::{PassedBefore, TestHistory, VanishedTests};
 pub use invalid::judge_invalid;

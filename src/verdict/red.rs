@@ -1,6 +1,6 @@
 //! Tests that fail where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
 
-use crate::model::{Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
+use crate::model::{ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::classify::{ActionFacts, Outcome};
 
@@ -21,19 +21,22 @@ enum Declared {
 /// failing tests RED excuses nothing (R6); that each of the declared ones failed is a criterion of the task.
 pub(in crate::verdict) fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
-    let is_red = classification.code == CategoryCode::TestsFailed && facts.cycle_started && facts.phase == Phase::Red;
     classification.is_expected_failure = Some(false);
-    classification.is_tdd_red_phase = Some(is_red);
-    if is_red {
-        outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
-        outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
-    }
-    if classification.code != CategoryCode::TestsFailed {
+    classification.is_tdd_red_phase = Some(false);
+    // What comes before the steps is to hold, and what comes behind them proves nothing.
+    if classification.code != CategoryCode::TestsFailed || facts.action.phase != ActionPhase::Step {
         return;
     }
+    let is_red = facts.cycle_started && facts.phase == Phase::Red;
     match declared(facts) {
+        Declared::Nothing if is_red => {
+            classification.is_tdd_red_phase = Some(true);
+            outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
+            outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
+        }
         Declared::Nothing => {}
         Declared::All => {
+            outcome.classification.is_tdd_red_phase = Some(is_red);
             outcome.classification.is_expected_failure = Some(true);
             outcome.blocking = Blocking::Allowed;
             outcome.debt = DebtGeneration::none("The failing tests were declared beforehand (`expectedFailingTests`)");

@@ -8,8 +8,8 @@ use crate::model::{
 use crate::verdict::criteria::judge_failure;
 use crate::verdict::tests::{action, exited, plain, tests, timed_out};
 use crate::verdict::{
-    ActionFacts, CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, SeenAction, TestHistory, classify,
-    command_exit, judge_criteria, judge_run,
+    ActionFacts, CycleStanding, Disposition, Outcome, PassedBefore, RunFlow, RunResult, RunVerdict, SeenAction, TestHistory,
+    classify, command_exit, judge_criteria, judge_run,
 };
 
 /// The names that [`tests`] gives its failures.
@@ -137,7 +137,9 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         assert!(said.contains(why), "{what}: {said}");
         assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "{what}");
         assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork, "{what}");
+        assert_ne!(outcome.classification.is_tdd_red_phase, Some(true), "{what}: it is no valid RED, and none to go on from");
         let succeeded = outcome.classification.category == ResultType::Success;
+        assert_eq!(outcome.agent_action.action == "CONTINUE", succeeded, "{what}");
         assert_eq!(outcome.debt.should_generate, !succeeded, "{what}: what is not as declared keeps its debt");
     }
 }
@@ -146,7 +148,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
 fn c06_a_test_that_passed_before_is_no_new_failure() {
     let passed_before = |names: &[usize]| {
         let run: RunId = RunId::try_from("exec-20260304T093000.120Z-000042".to_owned()).expect("a run id");
-        let passed_before = declared(names).tests.into_iter().map(|name| (name, run.clone())).collect();
+        let passed_before = PassedBefore::Known(declared(names).tests.into_iter().map(|name| (name, run.clone())).collect());
         TestHistory { passed_before, vanished: None }
     };
     let both = declared(&[0, 1]);
@@ -195,6 +197,31 @@ fn c06_only_tests_that_ran_as_a_step_can_fail_as_declared() {
         (ActionPhase::Step, ToolClass::Generic, false),
     ] {
         assert_eq!(judge_failure(&declared(&[0]), &[seen(phase, class)]).met, met, "{phase:?} {class:?}");
+    }
+}
+
+/// A prerequisite is to hold whatever was declared: it keeps the steps from running, and its debt.
+#[test]
+fn c06_a_prerequisite_does_not_fail_as_declared() {
+    let (expected, history) = (declared(&[0]), TestHistory::default());
+    for (phase, category) in
+        [(ActionPhase::Prerequisite, ResultType::PrerequisiteFailure), (ActionPhase::Cleanup, ResultType::TestFailure)]
+    {
+        let outcome = classify(&ActionFacts {
+            action: &action(Tool::Pytest, phase),
+            end: &exited(1),
+            duration: DurationMs(5),
+            interpretation: &tests(CategoryCode::TestsFailed, 1, 1),
+            phase: Phase::Red,
+            cycle_started: true,
+            run_timeout: None,
+            expected_failure: Some(&expected),
+            history: &history,
+        });
+        let found = &outcome.classification;
+        assert_eq!((found.category, found.is_expected_failure), (category, Some(false)), "{phase:?}");
+        assert_eq!(found.is_tdd_red_phase, Some(false), "{phase:?}");
+        assert!(outcome.debt.should_generate, "{phase:?}");
     }
 }
 
