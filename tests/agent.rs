@@ -1,6 +1,7 @@
 //! What an agent may do and what it may not: seed 004's own lists, and the task list that is proctor's.
 
 mod restrictions;
+mod specification_fixes;
 mod task_list;
 
 use std::fs;

@@ -40,6 +40,9 @@ pub struct PlanTerms {
     pub judged: Option<Digest>,
     /// The tasks that must be complete first.
     pub dependencies: Vec<TaskId>,
+    /// What is said of type checkers' strictness, to which the project is held (C24).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strictness: Vec<String>,
     /// The severities whose failures become debt; empty: none do.
     pub debt: Vec<Severity>,
     /// How it is approved that it asks for less, and which files are protected.

@@ -215,6 +215,9 @@ pub struct SpecificationSource {
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
+    /// What it says of type checkers' strictness, to which the project is held (C24): `typescript.strictMode: true`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strictness: Vec<String>,
 }
 
 /// Something a person should know about how the plan came to be; never an error.

@@ -13,6 +13,7 @@ use crate::run::request::Settings;
 use crate::spec::specification::{
     Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, compare_specifications, read_specification,
 };
+use crate::spec::{DiskFiles, hold_to_project};
 use crate::tree::Index;
 
 /// A proposed specification.
@@ -60,7 +61,7 @@ pub fn review_specification(
         Proposal::Text(text) => ("the proposal", text.clone()),
         Proposal::File(name) => (name.as_str(), read(root, name)?),
     };
-    let proposed = read_specification(&text, name, Surroundings { project_root: root });
+    let proposed = reading_of(root, name, &text);
     let mut errors = errors(&proposed.faults);
     if errors.is_empty() && !proposed.tasks.iter().any(|id| id == task.as_str()) {
         errors.push(format!("{name}: it has no task `{task}`"));
@@ -76,7 +77,7 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunE
     let mut found = Vec::new();
     for file in names {
         let text = read(root, &file)?;
-        let reading = read_specification(&text, &file, Surroundings { project_root: root });
+        let reading = reading_of(root, &file, &text);
         // A file that cannot be read as JSON may be the one that has it.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
@@ -91,6 +92,11 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunE
         (Some(_), false) => Err(wrong(format!("{files} both have a task `{task}`, or may have it"))),
         (None, _) => Err(wrong(format!("no test specification has a task `{task}`"))),
     }
+}
+
+/// Reads a text as a run would: what is wrong with it may be so by the project's other files only.
+fn reading_of(root: &Path, name: &str, text: &str) -> Reading {
+    hold_to_project(read_specification(text, name, Surroundings { project_root: root }), &DiskFiles::new(root))
 }
 
 fn read(root: &Path, file: &str) -> Result<String, RunError> {

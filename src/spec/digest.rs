@@ -9,9 +9,11 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 /// Notes, descriptions, the project's name, and where something was written are left out: a comment line added to
 /// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
 ///
-/// A plan without terms of approval has the digest it had before there were any.
+/// A plan without terms of approval, or of strictness, has the digest it had before there were any.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let digest = digest_without_approval(plan);
+    let strictness = plan.specification.as_ref().map(|source| &source.strictness).filter(|said| !said.is_empty());
+    let digest = strictness.map_or(digest, |strictness| canonical(&(digest, strictness)));
     if plan.approval.is_default() { digest } else { canonical(&(digest, &plan.approval)) }
 }
 

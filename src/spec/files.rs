@@ -131,7 +131,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let root = directory.path();
         fs::create_dir(root.join("web")).expect("a directory");
-        for (name, size) in [("web/b", 3), ("web/a", 0), ("large", (1 << 20) + 1)] {
+        for (name, size) in [("web/b", 3), ("web/a", 0), ("largest", 1 << 20), ("large", (1 << 20) + 1)] {
             fs::File::create(root.join(name)).and_then(|file| file.set_len(size)).expect("a file");
         }
         symlink("web/b", root.join("link")).expect("a link");
@@ -142,6 +142,7 @@ mod tests {
         assert_eq!(files.names("web/a"), Vec::<String>::new());
         assert_eq!(files.read("web/b").map(|content| content.len()), Some(3));
         assert_eq!(files.read("link").map(|content| content.len()), Some(3));
+        assert_eq!(files.read("largest").map(|content| content.len()), Some(1 << 20));
         assert_eq!((files.read("large"), files.read("web"), files.read("fifo"), files.read("none")), (None, None, None, None));
         assert!(files.is_directory("web") && !files.is_directory("web/a") && !files.is_directory("none"));
         assert!(files.exists("web") && files.exists("link") && !files.exists("dangling"));

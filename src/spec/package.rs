@@ -19,7 +19,7 @@ pub(super) struct EslintCall {
 }
 
 /// Programs whose `run NAME` runs a script of `package.json`.
-const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
+pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
 /// Verbs of a runner that are followed by the script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
@@ -106,6 +106,18 @@ pub(super) fn script_name(argv: &[String]) -> Option<&str> {
     (is_script && !name.starts_with('-')).then_some(name)
 }
 
+/// Returns the words that a command hands on to the script it runs: of npm those behind `--` and any others that are no options, of the
+/// other runners all.
+pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
+    let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
+    let behind = argv.get(from..).unwrap_or_default();
+    let split = behind.iter().position(|word| word == "--").unwrap_or(behind.len());
+    let (before, after) = (&behind[..split], behind.get(split + 1..).unwrap_or_default());
+    let is_npm = argv.first().is_some_and(|program| program.rsplit('/').next() == Some("npm"));
+    let kept = before.iter().filter(|word| !is_npm || !word.starts_with('-'));
+    kept.chain(after).cloned().collect()
+}
+
 /// Returns how the scripts of a package call eslint: the script named `lint`, else the first that does.
 pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<EslintCall> {
     let mut scripts: Vec<(String, String)> = scripts(files, directory).into_iter().collect();
@@ -118,17 +130,12 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
     })
 }
 
-/// Returns the arguments a script hands to eslint.
+/// Returns the arguments a script hands to eslint, by the first call of it.
 pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
-    arguments_of(script, "eslint")
-}
-
-/// Returns the arguments a script hands to a program.
-pub(super) fn arguments_of(script: &str, program: &str) -> Option<Vec<String>> {
     let words = shlex::split(&script.replace(';', " ; "))?;
     let is_end = |word: &String| matches!(word.as_str(), "&&" | "||" | ";" | "|" | "&");
     words.split(is_end).find_map(|command| {
-        let start = command.iter().position(|word| word.rsplit('/').next() == Some(program))?;
+        let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
         // `yarn add eslint` does not call it; in front of a call stand variables, launchers and their options only.
         let launches =
             command[..start].iter().all(|word| word.contains('=') || word.starts_with('-') || LAUNCHERS.contains(&word.as_str()));
@@ -137,7 +144,7 @@ pub(super) fn arguments_of(script: &str, program: &str) -> Option<Vec<String>> {
 }
 
 /// Words that may stand before a program in a call of it.
-const LAUNCHERS: &[&str] =
+pub(super) const LAUNCHERS: &[&str] =
     &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
 
 /// Returns the limit on warnings in the arguments of eslint.
@@ -193,6 +200,20 @@ mod tests {
             ("npm", None),
         ] {
             assert_eq!(script_name(&words(command)), script, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_scripts_name_is_handed_on_as_its_runner_does() {
+        for (command, handed) in [
+            ("npm run lint", ""),
+            ("npm run lint --silent src -- --fix -- x", "src --fix -- x"),
+            ("npm test a", "a"),
+            ("pnpm lint --fix src", "--fix src"),
+            ("yarn run lint -- --fix", "--fix"),
+            ("yarn", ""),
+        ] {
+            assert_eq!(handed_on(&words(command)), words(handed), "{command}");
         }
     }
 

@@ -147,6 +147,22 @@ mod tests {
     }
 
     #[test]
+    fn rules_and_warnings_are_those_of_the_check_before_those_of_the_tool() {
+        let own = "[policy.eslint]\ntreat_warnings_as_errors = true\nignored_rules = [\"a\"]\nerror_on_rules = [\"b\"]\n";
+        let said = policy(own, Tool::Eslint, None);
+        assert_eq!(
+            (said.treat_warnings_as_errors, said.ignored_rules, said.error_on_rules),
+            (true, vec!["a".into()], vec!["b".into()])
+        );
+        let check = "[[check]]\nname = \"a\"\ntool = \"eslint\"\npolicy = { treat_warnings_as_errors = false, ignored_rules = [\"c\"] }\n";
+        let said = policy(&format!("{own}{check}"), Tool::Eslint, None);
+        assert_eq!(
+            (said.treat_warnings_as_errors, said.ignored_rules, said.error_on_rules),
+            (false, vec!["c".into()], vec!["b".into()])
+        );
+    }
+
+    #[test]
     fn settings_without_effect_are_noted() {
         let text = "[policy]\nlinting = \"never\"\n[policy.eslint]\nblock_on = \"warn-only\"\nmax_warnings = 2\n";
         let configuration = read(text, "proctor.toml").expect("a right text");

@@ -34,6 +34,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
         task_status_lock: criteria.is_none_or(|criteria| criteria.task_status_lock),
         judged: criteria.map(judged),
         dependencies: plan.specification.iter().flat_map(|source| source.dependencies.iter().cloned()).collect(),
+        strictness: plan.specification.iter().flat_map(|source| source.strictness.iter().cloned()).collect(),
         approval: plan.approval.clone(),
         debt: plan.debt.iter().filter(|debt| debt.enabled).flat_map(|debt| debt.severities.iter().copied()).collect(),
     }

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
-use crate::model::{Action, BlockOn, Plan, PlanOrigin, PolicySource, Tool, ToolClass};
+use crate::model::{Action, BlockOn, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
 use crate::spec::files::fake::FakeFiles;
 use crate::spec::{discover, init_text, plan, plan_command, plan_digest, resolve};
 
@@ -53,6 +53,15 @@ fn quotes() -> FakeFiles {
         ("node_modules/.bin/tsc", ""),
         ("node_modules/.bin/eslint", ""),
     ])
+}
+
+/// Test files are looked for in the directories of tests and in those below them, and no deeper.
+#[test]
+fn test_files_are_looked_for_two_levels_deep() {
+    for (path, expected) in [("tests/test_a.py", true), ("tests/unit/test_a.py", true), ("tests/unit/deep/test_a.py", false)] {
+        let files = FakeFiles::of(&[(path, "")]);
+        assert_eq!(discover(&Configuration::default(), &files, "quotes").is_ok(), expected, "{path}");
+    }
 }
 
 #[test]
@@ -119,6 +128,31 @@ fn each_kind_of_project_is_found() {
                 ("node_modules/.bin/vitest", ""),
             ],
             &["*$ ./node_modules/.bin/vitest run src"],
+        ),
+        (
+            &[("package.json", r#"{"scripts": {"test": "vitest --run"}}"#), ("node_modules/.bin/vitest", "")],
+            &["*$ ./node_modules/.bin/vitest --run"],
+        ),
+        (
+            &[("package.json", r#"{"scripts": {"test": "vitest related src/a.ts"}}"#), ("node_modules/.bin/vitest", "")],
+            &["*$ ./node_modules/.bin/vitest related src/a.ts"],
+        ),
+        // A redirection is the shell's.
+        (
+            &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
+            &["*$ npm run test"],
+        ),
+        // What has files of its own is no solution, whatever it refers to.
+        (
+            &[("tsconfig.json", r#"{"files": ["a.ts"], "references": [{"path": "lib"}]}"#), ("node_modules/.bin/tsc", "")],
+            &["*$ ./node_modules/.bin/tsc --noEmit -p ."],
+        ),
+        (
+            &[
+                ("tsconfig.json", r#"{"files": [], "include": ["src"], "references": [{"path": "lib"}]}"#),
+                ("node_modules/.bin/tsc", ""),
+            ],
+            &["*$ ./node_modules/.bin/tsc --noEmit -p ."],
         ),
         (
             &[("pyproject.toml", "[tool.mypy]\nstrict = true\n[tool.ruff]\n"), (".venv/bin/mypy", ""), (".venv/bin/ruff", "")],
@@ -351,10 +385,12 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
 
 #[test]
 fn a_check_keeps_what_is_said_of_it_and_says_what_it_does() {
-    let text = "[defaults]\nidle_timeout = 3\n[[prerequisite]]\nname = \"server\"\ncommand = \"serve\"\nservice = true\nready = { port = 4000 }\n[[check]]\nname = \"a\"\ncommand = \"pytest -q\"\ncontrol = true\n[[check]]\nname = \"b\"\ncommand = \"make b\"\ntool = \"generic\"\n";
+    let text = "[defaults]\nidle_timeout = 3\non_survivors = \"fail\"\n[[prerequisite]]\nname = \"server\"\ncommand = \"serve\"\nservice = true\nready = { port = 4000 }\n[[check]]\nname = \"a\"\ncommand = \"pytest -q\"\ncontrol = true\n[[check]]\nname = \"b\"\ncommand = \"make b\"\ntool = \"generic\"\n";
     let plan = resolved(text, &quotes());
     assert!(plan.steps[0].control && !plan.steps[1].control);
     assert_eq!((plan.steps[0].idle_timeout, plan.prerequisites[0].idle_timeout), (Some(Duration::from_secs(3)), None));
+    // What a service leaves behind is named and killed, whatever is said of actions that end by themselves.
+    assert_eq!((plan.steps[0].on_survivors, plan.prerequisites[0].on_survivors), (OnSurvivors::Fail, OnSurvivors::Report));
     let does: Vec<&str> = plan.prerequisites.iter().chain(&plan.steps).map(|action| action.description.as_str()).collect();
     assert_eq!(does, ["goes on while the checks run: `serve`", "runs the tests: `pytest -q`", "runs: `make b`"]);
 }
@@ -412,6 +448,28 @@ fn essence(action: &Action) -> Action {
         policy.source = PolicySource::Default;
     }
     action
+}
+
+/// What only some checks have is in their actions; a verdict of a review is never taken from an earlier run, whatever is said of the others.
+#[test]
+fn coverage_and_reuse_are_those_of_the_check() {
+    let text = "[run]\nreuse = \"always\"\n\
+                [[check]]\nname = \"tests\"\ncommand = \"pytest\"\ncoverage = { minimum = 85.5, report = \"c.json\" }\n\
+                [[check]]\nname = \"review\"\ntool = \"review\"\ncommand = [\"cat\", \"verdict\"]\n";
+    let plan = resolved(text, &FakeFiles::default());
+    let coverage = plan.steps[0].coverage.as_ref().expect("it is asked for");
+    assert_eq!((coverage.minimum_basis_points, coverage.report.as_str()), (8550, "c.json"));
+    assert_eq!((plan.steps[0].reuse, plan.steps[1].reuse), (Reuse::Always, Reuse::Off));
+}
+
+/// A tool that a check names and that its command does not look like is told, and only then.
+#[test]
+fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
+    for (command, said, expected) in [("tsc", "tsc", 0), ("tsc", "eslint", 1), ("true", "tsc", 0)] {
+        let plan =
+            resolved(&format!("[[check]]\nname = \"a\"\ntool = \"{said}\"\ncommand = \"{command}\"\n"), &FakeFiles::default());
+        assert_eq!(notes(&plan).matches("looks like").count(), expected, "{command}, {said}: {}", notes(&plan));
+    }
 }
 
 /// Settings of one check as text; each line there or not.

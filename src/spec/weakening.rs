@@ -33,6 +33,7 @@ const PLAN_RULES: &[PlanRule] = &[
     lower_pass_rate,
     more_expected_failures,
     less_evidence,
+    less_strictness,
     unlocked_status,
     other_criteria,
     fewer_dependencies,
@@ -52,6 +53,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     }
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
     found.extend(other_signers(before, now));
+    found.extend(output_of_others(before, now));
     found
 }
 
@@ -251,6 +253,24 @@ fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
         (Some(_), None) => vec!["no pass rate is required any more".to_owned()],
         (Some(_) | None, _) => Vec::new(),
     }
+}
+
+/// What is expected of the steps together may be what a new one prints, or how it ends. Terms do not say which actions are steps.
+fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let expected = &old.expected_output;
+    let counts = !expected.stdout_contains.is_empty() || expected.exit_code.is_some();
+    let added: Vec<&ActionId> = new.actions.keys().filter(|id| !old.actions.contains_key(*id)).collect();
+    if counts {
+        said(&added, |ids| format!("these actions may print, or end with, what is expected of the others: {ids}"))
+    } else {
+        Vec::new()
+    }
+}
+
+/// What a project is held to no longer, whichever way it was said.
+fn less_strictness(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let gone = missing(&old.strictness, &new.strictness);
+    said(&gone, |words| format!("the project is not held to this any more: {words}"))
 }
 
 /// To be declared as failing no longer, as when RED becomes GREEN, asks for more.

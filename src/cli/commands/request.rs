@@ -60,7 +60,9 @@ fn review_here(
         Some(path) => Some(Proposal::Text(read_text(&path).map_err(|error| unreadable(&path, &error))?)),
         None => None,
     };
-    let settings = opening::settings(&setup::reload(root)?)?;
+    // A task of a specification needs no checks of the project's own.
+    let (configuration, _) = setup::configuration(root)?;
+    let settings = opening::settings_of(root, &configuration)?;
     let reviewed = review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::of_run(&error))?;
     tracing::info!("FIX_SPECIFICATION for {task_id}: {} errors, {} changes", reviewed.errors.len(), reviewed.changes.len());
     Ok(show(options, &AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)))

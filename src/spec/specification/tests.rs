@@ -1,5 +1,7 @@
 //! Reading specifications: whole files with the reasons they are expected to have, faults in ajv's form, and limits.
 
+mod edges;
+mod judged_rightly;
 mod mutations;
 
 use std::fs;
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::proptest;
 use serde_json::{Value, json};
 
-use crate::spec::specification::{Gravity, Reading, SpecificationFault, Surroundings, read_specification};
+use crate::spec::specification::{Gravity, LINTS, Reading, SpecificationFault, Surroundings, read_specification};
 
 /// A specification that has no fault but a few soft ones.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
@@ -119,6 +121,15 @@ fn what_is_no_specification_says_what_it_is() {
         "{old}"
     );
     assert!(first(&" ".repeat((16 << 20) + 1)).contains("is longer than 16777216 bytes"));
+}
+
+#[test]
+fn a_fault_of_the_lint_names_its_row_and_where_the_row_is_from() {
+    let faults = read(&ROUNDING.replacen("\"taskId\": \"T117\"", "\"taskId\": \"T118\"", 1)).faults;
+    let fault = faults.iter().find(|fault| fault.code == "TASK_ID_DIFFERS").unwrap_or_else(|| panic!("{}", said(&faults)));
+    assert_eq!((fault.schema_path.as_str(), fault.keyword.as_str()), ("#/lint/TASK_ID_DIFFERS", "lint"));
+    let row = LINTS.iter().find(|row| row.code == fault.code).expect("it has a row");
+    assert_eq!(fault.params, json!({ "source": row.source }));
 }
 
 /// Programs read a fault by its parts: place, pointer into the document and into the schema, keyword and parameters.

@@ -1,30 +1,189 @@
 //! The arguments a command hands to a type checker: itself, or by a script of a shell or of `package.json`.
+//!
+//! Only one lone call in the command's own directory can be compared with the project's files. Whatever may be more than that, or
+//! somewhere else, is not to be seen: a call that is overlooked would be one that nobody compares (C24).
 
+use std::collections::BTreeMap;
+
+use crate::config::script_of;
 use crate::model::CommandLine;
 use crate::spec::files::ProjectFiles;
-use crate::spec::package::{arguments_of, script_name, scripts};
+use crate::spec::package::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
+use crate::spec::strictness::script::{commands_of, is_assignment};
 
 /// The arguments of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call(pub(super) Vec<String>);
 
-/// Returns the calls of a program that a command makes; none where it is not to be seen what it calls.
-pub(super) fn calls_of(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Vec<Call> {
-    if let Some(name) = script_name(&command.argv) {
-        let text = scripts(files, directory).remove(name);
-        let mut call = text.and_then(|text| arguments_of(&text, program));
-        // What follows `--` is handed to the script's command.
-        let more = command.argv.iter().skip_while(|word| *word != "--").skip(1).cloned();
-        call.iter_mut().for_each(|call| call.extend(more.clone()));
-        return call.map(Call).into_iter().collect();
+/// So many scripts that run each other are read.
+const MOST_SCRIPTS: u32 = 16;
+
+/// Words that may stand before a program beside those in scripts of `package.json`. What `hatch run` and its like are given may be the
+/// name of a script that is written elsewhere.
+const MORE_LAUNCHERS: &[&str] =
+    &["command", "coverage", "nice", "node", "nohup", "poetry", "python", "timeout", "tool", "uv", "uvx"];
+
+/// Options of launchers whose value is the next word.
+const VALUED: &[&str] = &["--extra", "--group", "--package", "--python", "--with", "-W", "-X", "-p"];
+
+/// Options of launchers with which the program runs in another directory, or in several.
+const MOVING: &[&str] = &[
+    "--chdir",
+    "--cwd",
+    "--dir",
+    "--directory",
+    "--filter",
+    "--prefix",
+    "--recursive",
+    "--workspace",
+    "--workspace-root",
+    "--workspaces",
+    "-C",
+    "-F",
+    "-r",
+    "-w",
+    "-ws",
+];
+
+/// Words that may stand before a command that is another one: it runs in the same directory.
+const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
+
+/// Commands of a shell after which the directory may be another one.
+const GOING: &[&str] = &[".", "cd", "chdir", "eval", "popd", "pushd", "source"];
+
+/// Programs that run scripts which their words need not name.
+const SCRIPT_RUNNERS: &[&str] = &["lerna", "npm-run-all", "nx", "run-p", "run-s", "turbo"];
+
+/// Commands that run nothing, whatever their words.
+const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
+
+/// What a runner of scripts can do beside running one.
+const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
+
+/// Returns the call of a program that a command makes; none where it is not to be seen that it makes one, in its own directory, and no
+/// other.
+pub(super) fn call_of(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Option<Call> {
+    let mut followed = Followed { scripts: scripts(files, directory), left: MOST_SCRIPTS, commands: Vec::new() };
+    followed.command(command.argv.clone())?;
+    let mut calls = Vec::new();
+    for words in &followed.commands {
+        match role_of(words, program) {
+            Role::Calls(arguments) => calls.push(Call(arguments)),
+            Role::Other => {}
+            Role::Unclear => return None,
+        }
     }
-    if command.shell {
-        let script = command.argv.last().map(String::as_str).unwrap_or_default();
-        return arguments_of(script, program).map(Call).into_iter().collect();
+    let call = calls.pop()?;
+    calls.is_empty().then_some(call)
+}
+
+/// Every command that a command comes to: scripts stand in the place of what runs them.
+struct Followed {
+    scripts: BTreeMap<String, String>,
+    left: u32,
+    commands: Vec<Vec<String>>,
+}
+
+impl Followed {
+    fn command(&mut self, words: Vec<String>) -> Option<()> {
+        if let Some(script) = script_of(&words) {
+            return self.script(script);
+        }
+        let own = without_prefix(&words);
+        let Some(name) = script_name(own).filter(|name| self.scripts.contains_key(*name)) else {
+            self.commands.push(words);
+            return Some(());
+        };
+        if own.iter().take_while(|word| *word != "--").any(|word| is_moving(word)) {
+            return None;
+        }
+        let more = shlex::try_join(handed_on(own).iter().map(String::as_str)).ok()?;
+        // npm runs the scripts beside it, too.
+        for (name, more) in [(format!("pre{name}"), ""), (name.to_owned(), more.as_str()), (format!("post{name}"), "")] {
+            if let Some(text) = self.scripts.get(&name).map(|text| format!("{text} {more}")) {
+                self.script(&text)?;
+            }
+        }
+        Some(())
     }
-    let is_it = |word: &String| word.rsplit('/').next() == Some(program);
-    let position = command.argv.iter().position(is_it);
-    position.map(|at| Call(command.argv[at + 1..].to_vec())).into_iter().collect()
+
+    fn script(&mut self, text: &str) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        commands_of(text)?.into_iter().try_for_each(|command| self.command(command.words))
+    }
+}
+
+/// What a command has to do with a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Role {
+    /// It calls it, with these arguments.
+    Calls(Vec<String>),
+    /// Nothing.
+    Other,
+    /// It is not to be seen.
+    Unclear,
+}
+
+fn role_of(words: &[String], program: &str) -> Role {
+    let Some(first) = without_prefix(words).first().map(|word| name_of(word)) else { return of_mention(words, program, false) };
+    if GOING.contains(&first) || words.iter().any(|word| SCRIPT_RUNNERS.contains(&name_of(word))) {
+        return Role::Unclear;
+    }
+    match words.iter().position(|word| name_of(word) == program && !word.contains(char::is_whitespace)) {
+        Some(at) if launches(&words[..at]) => {
+            let arguments = &words[at + 1..];
+            if arguments.iter().any(|word| is_open(word)) { Role::Unclear } else { Role::Calls(arguments.to_vec()) }
+        }
+        Some(_) | None => match words.iter().position(|word| RUNNERS.contains(&name_of(word))) {
+            Some(runner) if words.get(runner + 1).is_none_or(|verb| INSTALLING.contains(&verb.as_str())) => Role::Other,
+            Some(_) => Role::Unclear,
+            None => of_mention(words, program, IDLE.contains(&first)),
+        },
+    }
+}
+
+/// Judges a command that is no call by whether it names the program all the same: `xargs tsc`, `sh run 'tsc -b'`.
+fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
+    let names_it = |word: &String| word.split(|part: char| !part.is_alphanumeric() && part != '_').any(|part| part == program);
+    let runs_more = |word: &String| word.contains("$(") || word.contains('`');
+    let is_unclear = words.iter().any(names_it) && (!is_idle || words.iter().any(runs_more));
+    if is_unclear { Role::Unclear } else { Role::Other }
+}
+
+/// Returns a command without the variables that are set for it and without what only starts it.
+fn without_prefix(words: &[String]) -> &[String] {
+    let is_prefix = |word: &String| is_assignment(word) || PREFIXES.contains(&name_of(word));
+    let start = words.iter().position(|word| !is_prefix(word)).unwrap_or(words.len());
+    &words[start..]
+}
+
+/// Returns whether words only start the program behind them, in the directory they are in.
+fn launches(words: &[String]) -> bool {
+    words.iter().enumerate().all(|(at, word)| {
+        let name = name_of(word);
+        let is_value = at.checked_sub(1).is_some_and(|before| VALUED.contains(&words[before].as_str()));
+        let is_time = word.bytes().all(|byte| byte.is_ascii_digit() || b".smh".contains(&byte)) && !word.is_empty();
+        let is_python = name.strip_prefix("python").is_some_and(|version| version.starts_with('3'));
+        let is_launcher = LAUNCHERS.contains(&name) || MORE_LAUNCHERS.contains(&name) || is_python;
+        // A version that is named is another one than the project's.
+        let is_known = is_launcher || is_assignment(word) || is_time || (is_value && !word.contains('@'));
+        is_known || (word.starts_with('-') && !is_moving(word))
+    })
+}
+
+fn is_moving(word: &str) -> bool {
+    let is_option = |option: &&str| word.strip_prefix(*option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='));
+    MOVING.iter().any(is_option) || word.starts_with("-C")
+}
+
+/// Returns whether a word may come to any words at all: a variable alone, or what a command prints.
+fn is_open(word: &str) -> bool {
+    let is_variable = word.starts_with('$') && (word.ends_with('}') || !word.contains('/'));
+    is_variable || word.contains("$(") || word.contains('`')
+}
+
+fn name_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
 }
 
 impl Call {
@@ -74,10 +233,73 @@ mod tests {
             ("npm run types", Some("-p app")),
             ("make types", None),
         ] {
-            let command = CommandLine { argv: words(line), display: line.to_owned(), shell: false };
-            let calls = calls_of(&command, &files, "web", "tsc");
-            assert_eq!(calls, expected.map(|call| Call(words(call))).into_iter().collect::<Vec<_>>(), "{line}");
+            assert_eq!(of(line, &files), expected.map(|call| Call(words(call))), "{line}");
         }
+    }
+
+    #[test]
+    fn what_runs_beside_a_call_in_the_same_directory_hides_it_not() {
+        let package = r#"{"scripts": {
+            "types": "tsc -p app", "all": "npm run gen && npm run types", "gen": "mkdir -p out; cp a.ts out", "tsc": "tsc -p web"
+        }}"#;
+        let files = FakeFiles::of(&[("web/package.json", package)]);
+        for (script, expected) in [
+            ("NODE_ENV=test npx tsc -p app 2>&1 | tee log", "-p app"),
+            ("echo tsc; mkdir -p out && tsc -p app > out/log", "-p app"),
+            ("npm ci && npx -p typescript tsc -p app", "-p app"),
+            ("npm run all", "-p app"),
+            ("CI=1 yarn types --strict", "-p app --strict"),
+            ("npm run types -- --strict && ls", "-p app --strict"),
+            ("npm run tsc", "-p web"),
+            ("sh -c 'tsc -p app'", "-p app"),
+            ("tsc -p app --tsBuildInfoFile \"$PROCTOR_OUT/info\"", "-p app --tsBuildInfoFile $PROCTOR_OUT/info"),
+        ] {
+            let line = shlex::try_join(["bash", "-o", "pipefail", "-c", script]).expect("it has no NUL");
+            assert_eq!(of(&line, &files), Some(Call(words(expected))), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_several_calls_or_one_elsewhere_is_not_to_be_seen() {
+        let package = r#"{"scripts": {
+            "types": "cd app && tsc", "both": "tsc && tsc -p app", "pretwice": "tsc -p app", "twice": "tsc", "again": "npm run again",
+            "plain": "tsc"
+        }}"#;
+        let files = FakeFiles::of(&[("package.json", package), ("web/package.json", package)]);
+        for line in [
+            "npm run types",
+            "npm run both",
+            "npm run twice",
+            "npm run again",
+            "npm run plain --prefix app",
+            "pnpm -C app tsc",
+            "yarn --cwd=app tsc",
+            "npx -p typescript@5 tsc",
+            "env -C app tsc",
+            "docker exec web tsc",
+            "bash -c 'cd app && node_modules/.bin/tsc'",
+            "bash -c '(cd app; tsc)'",
+            "bash -c 'tsc && npm run plain'",
+            "bash -c 'tsc && yarn --silent plain'",
+            "bash -c 'tsc && env -C app npm run plain'",
+            "bash -c 'tsc\ntsc -p app'",
+            "bash -c 'for p in a b; do tsc -p $p; done'",
+            "bash -c 'tsc $FLAGS'",
+            "bash -c 'tsc \"${FLAGS:-a/b}\"'",
+            "bash -c 'tsc $(flags)'",
+            "bash -c 'tsc && xargs tsc -p'",
+            "bash -c 'tsc && echo `tsc -p app`'",
+            "bash -c 'tsc && eval $MORE'",
+            "bash -c 'tsc && npx run-s types'",
+            "bash -c 'A=$(tsc -p app) && tsc'",
+        ] {
+            assert_eq!(of(line, &files), None, "{line}");
+        }
+    }
+
+    fn of(line: &str, files: &FakeFiles) -> Option<Call> {
+        let argv = shlex::split(line).expect("words");
+        call_of(&CommandLine { argv, display: line.to_owned(), shell: false }, files, "web", "tsc")
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod call;
 mod mypy;
+pub(in crate::spec) mod script;
 mod tsconfig;
 
 use crate::model::Tool;
@@ -14,7 +15,7 @@ use crate::spec::recognised::recognised;
 use crate::spec::specification::{
     Gravity, RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, SpecificationFault, below,
 };
-use crate::spec::strictness::call::{Call, calls_of};
+use crate::spec::strictness::call::call_of;
 use crate::spec::task::plain_command;
 
 /// The fault of a setting that is not the project's.
@@ -113,12 +114,11 @@ fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Stric
 /// Returns how strict each step that runs a tool would have it, in the order of the tasks.
 fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<Look> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
-    let looks = steps.filter_map(|step| look(specification, files, checker, step));
-    looks.flatten().collect()
+    steps.filter_map(|step| look(specification, files, checker, step)).collect()
 }
 
 /// Looks at one step; none where it runs another tool.
-fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<Vec<Look>> {
+fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<Look> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
     let (tool, added) = (checker.tool(), step.proctor.as_ref());
     let line = plain_command(command, added.and_then(|added| added.argv.clone()));
@@ -131,14 +131,12 @@ fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checke
     if !is_it {
         return None;
     }
-    let calls = calls_of(&line, files, &directory, tool.word());
-    let strictness = |call: &Call| match checker {
-        Checker::Mypy => mypy::strictness(files, &directory, call),
-        Checker::Tsc => tsconfig::strictness(files, &directory, call),
+    let Some(call) = call_of(&line, files, &directory, tool.word()) else {
+        return Some(Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word())));
     };
-    Some(match calls.as_slice() {
-        [] => vec![Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word()))],
-        calls => calls.iter().map(strictness).collect(),
+    Some(match checker {
+        Checker::Mypy => mypy::strictness(files, &directory, &call),
+        Checker::Tsc => tsconfig::strictness(files, &directory, &call),
     })
 }
 

@@ -70,6 +70,7 @@ fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
         (vec![config("{}")], format!("{TSC} --strict"), true, true),
         (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} --strict false --noImplicitAny"), false, true),
         (vec![("web/app/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} -p app"), true, true),
+        (vec![("tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
         (
             vec![
                 ("tsconfig.base.json", r#"{"compilerOptions": {"strict": true}}"#),
@@ -173,5 +174,43 @@ fn c24_what_mypy_is_set_to_is_compared_too() {
         assert_eq!(said(&read("mypy", same, command, &files)), Vec::<String>::new(), "{command}");
         let other = json!({ "strictMode": !strict, "allowImplicitAny": !untyped });
         assert_eq!(said(&read("mypy", other, command, &files)).len(), 2, "{command}");
+    }
+}
+
+/// One lone call in the step's own directory can be compared. What may be more than that leaves the note: unknown is never success.
+#[test]
+fn c24_several_calls_or_one_in_another_directory_are_not_to_be_seen() {
+    const STRICT: &str = r#"{"compilerOptions": {"strict": true}}"#;
+    const LOOSE: &str = r#"{"compilerOptions": {"strict": false}}"#;
+    const PACKAGE: &str = r#"{"scripts": {"types": "cd app && tsc --noEmit", "both": "tsc -p . && tsc -p app"}}"#;
+    let files = [("web/tsconfig.json", STRICT), ("web/app/tsconfig.json", LOOSE), ("web/package.json", PACKAGE)];
+    let files = FakeFiles::of(&files);
+    for (parameters, argv, is_seen) in [
+        (json!({ "command": "cd app && npx tsc --noEmit", "shell": "bash" }), Value::Null, false),
+        (json!({ "command": "tsc -p . && tsc -p app", "shell": "bash" }), Value::Null, false),
+        (json!({ "command": "npx tsc\nnpx tsc -p app", "shell": "sh" }), Value::Null, false),
+        (json!({ "command": "npm run types" }), Value::Null, false),
+        (json!({ "command": "npm run both" }), Value::Null, false),
+        (json!({ "command": "node_modules/.bin/tsc" }), json!(["bash", "-c", "cd app && node_modules/.bin/tsc"]), false),
+        (json!({ "command": "pnpm -C app tsc" }), Value::Null, false),
+        (json!({ "command": "mkdir -p out && CI=1 npx tsc --noEmit 2>&1 | tee out/log", "shell": "bash" }), Value::Null, true),
+    ] {
+        let mut document: Value = serde_json::from_str(ROUNDING).expect("it is JSON");
+        let step = &mut document["tasks"]["T117"]["testExecution"]["steps"][1];
+        step["parameters"] = parameters.clone();
+        step["parameters"]["workingDirectory"] = json!("web");
+        step["proctor"] = json!({ "version": "1.0.0", "tool": "tsc" });
+        if argv != Value::Null {
+            step["proctor"]["argv"] = argv;
+        }
+        let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
+        tools.clear();
+        tools.insert("typescript".to_owned(), json!({ "strictMode": true }));
+        let project = Surroundings { project_root: Path::new("/srv/copy") };
+        let reading = hold_to_project(read_specification(&document.to_string(), "a.json", project), &files);
+        let expected = if is_seen { Vec::new() } else { vec![true] };
+        let unseen: Vec<bool> =
+            said(&reading).iter().map(|line| line.ends_with("how STEP.2 calls tsc is not to be seen")).collect();
+        assert_eq!(unseen, expected, "{parameters}: {:?} {:?}", said(&reading), reading.faults);
     }
 }

@@ -25,6 +25,7 @@ use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationFault, Surroundings, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
+use crate::spec::task::policy::strictness_terms;
 
 /// What is around a task that is planned.
 #[derive(Clone, Copy)]
@@ -85,6 +86,7 @@ impl Resolver<'_> {
             task_title: self.task.title.clone(),
             sprint_id: raw.metadata.sprint_id.clone(),
             dependencies: self.task.dependencies.iter().filter_map(|id| TaskId::try_from(id.as_str()).ok()).collect(),
+            strictness: strictness_terms(raw.global_configuration.validation_policy.as_ref()),
         };
         Plan {
             task: task.clone(),

@@ -21,6 +21,17 @@ struct Said<'s> {
     lint: Option<&'s RawLintToolPolicy>,
 }
 
+/// Returns what a specification says of the strictness of type checkers, a line for each word of it.
+pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<String> {
+    let tools = policy.and_then(|policy| policy.type_checking.as_ref()).map(|checking| &checking.tools);
+    let of = |tool: &str, policy: Option<&RawTypeCheckToolPolicy>| {
+        let said = policy.map(|policy| [("strictMode", policy.strict_mode), ("allowImplicitAny", policy.allow_implicit_any)]);
+        let lines = said.into_iter().flatten().filter_map(|(key, value)| Some(format!("{tool}.{key}: {}", value?)));
+        lines.collect::<Vec<_>>()
+    };
+    tools.map_or_else(Vec::new, |tools| [of("typescript", tools.typescript.as_ref()), of("mypy", tools.mypy.as_ref())].concat())
+}
+
 /// Returns the policy of a tool; none for tools without one.
 pub(super) fn task_policy(
     tool: Tool,

@@ -71,6 +71,70 @@ fn a_task_that_is_not_there_has_no_plan() {
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }
 
+/// The soft faults of the task and of all tasks are told, with what was seen of its actions; those of another task are not.
+#[test]
+fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
+    let mut document = edited(&[("/tasks/T117/testExecution/steps/1/parameters/workingDirectory", json!("elsewhere"))]);
+    let mut other = document["tasks"]["T117"].clone();
+    other["taskId"] = json!("T118");
+    document["tasks"]["T118"] = other;
+    let notes: Vec<String> = planned(&document).notes.iter().map(|note| format!("{}: {}", note.subject, note.message)).collect();
+    let of = |subject: &str| notes.iter().filter(|note| note.starts_with(subject)).count();
+    assert!(of("/globalConfiguration/") >= 1 && of("/tasks/T117/") >= 1, "{notes:#?}");
+    assert_eq!(of("/tasks/T118"), 0, "{notes:#?}");
+    assert!(notes.iter().any(|note| note.ends_with(": the directory `elsewhere` is not there yet")), "{notes:#?}");
+}
+
+/// A tool that a step names and that its command does not look like is told, and only then.
+#[test]
+fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
+    for (command, said, expected) in [
+        ("npx tsc --noEmit", "tsc", None),
+        ("npx tsc --noEmit", "eslint", Some("the command looks like tsc, but `tool` says eslint, which holds")),
+        ("make types", "tsc", None),
+    ] {
+        let document = edited(&[
+            ("/tasks/T117/testExecution/steps/1/parameters/command", json!(command)),
+            ("/tasks/T117/testExecution/steps/1/proctor", json!({ "version": "1.0.0", "tool": said })),
+        ]);
+        let plan = planned(&document);
+        let found = plan.notes.iter().map(|note| note.message.as_str()).find(|message| message.contains("looks like"));
+        assert_eq!(found, expected, "{command}, {said}");
+    }
+}
+
+/// An id that the server of the task would have and that an action has already is left to the action.
+#[test]
+fn what_proctor_adds_has_an_id_that_no_action_has() {
+    let plan = planned(&document());
+    let ids: Vec<&str> =
+        plan.prerequisites.iter().chain(&plan.steps).chain(&plan.cleanup).map(|action| action.id.as_str()).collect();
+    let added = ids.iter().copied().find(|id| !ROUNDING.contains(&format!("\"{id}\""))).expect("the server is added");
+    let document = edited(&[
+        ("/tasks/T117/testExecution/cleanup/0/actionId", json!(added)),
+        ("/tasks/T117/executionWorkflow/executionOrder", json!(GONE)),
+    ]);
+    let plan = planned(&document);
+    let mut ids: Vec<&str> =
+        plan.prerequisites.iter().chain(&plan.steps).chain(&plan.cleanup).map(|action| action.id.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "{ids:?}");
+    assert_eq!(plan.cleanup[0].id.as_str(), added);
+}
+
+/// A description is the name of its action up to 100 characters; a longer one is cut and has the id behind it.
+#[test]
+fn a_long_description_is_cut_and_told_apart_by_its_id() {
+    let name = |length: usize| {
+        let description = "x".repeat(length);
+        planned(&edited(&[("/tasks/T117/testExecution/steps/1/description", json!(description))])).steps[1].name.clone()
+    };
+    assert_eq!(name(100), "x".repeat(100));
+    assert_eq!(name(101), format!("{} (STEP.2)", "x".repeat(100)));
+}
+
 const TASK: &str = "/tasks/T117";
 const GLOBAL: &str = "/globalConfiguration";
 const ENGINE: &str = "/executionEngine/executorConfigurations";

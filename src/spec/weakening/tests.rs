@@ -59,6 +59,7 @@ fn plan() -> Plan {
         task_title: "title".to_owned(),
         sprint_id: "S1".to_owned(),
         dependencies: vec![TaskId::try_from("T1").expect("an id")],
+        strictness: vec!["typescript.strictMode: true".to_owned()],
     });
     plan
 }
@@ -90,6 +91,14 @@ type Row = (&'static str, fn(&mut Plan));
 #[test]
 fn each_kind_of_weakening_is_named() {
     let rows: &[Row] = &[
+        ("these actions may print, or end with, what is expected of the others: STEP.3", |plan| {
+            let mut third = plan.steps[1].clone();
+            third.id = id("STEP.3");
+            plan.steps.push(third);
+        }),
+        ("the project is not held to this any more: typescript.strictMode: true", |plan| {
+            plan.specification.as_mut().expect("it has one").strictness = vec!["typescript.strictMode: false".to_owned()];
+        }),
         ("STEP.2 is removed: eslint src", |plan| drop(plan.steps.pop())),
         ("STEP.1: does something else: true instead of eslint src", |plan| {
             plan.steps[0].command.argv = vec!["true".to_owned()];
@@ -158,11 +167,6 @@ fn each_kind_of_weakening_is_named() {
 fn what_asks_for_more_or_is_for_people_weakens_nothing() {
     let rows: &[fn(&mut Plan)] = &[
         |_| (),
-        |plan| {
-            let mut third = plan.steps[0].clone();
-            third.id = id("STEP.3");
-            plan.steps.push(third);
-        },
         |plan| plan.steps.reverse(),
         |plan| plan.steps[0].expected_exit_codes.clear(),
         |plan| plan.steps[0].timeout = Duration::from_secs(59),
@@ -193,6 +197,18 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
     }
 }
 
+/// Where nothing is expected of the steps together, one more asks for more.
+#[test]
+fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
+    let mut before = plan();
+    criteria(&mut before).expected_output = None;
+    let mut now = before.clone();
+    let mut third = now.steps[0].clone();
+    third.id = id("STEP.3");
+    now.steps.push(third);
+    assert_eq!(weakenings(&plan_terms(&before), &plan_terms(&now)), Vec::<String>::new());
+}
+
 #[test]
 fn terms_are_read_back_as_they_were_written() {
     let terms = plan_terms(&plan());
@@ -203,7 +219,7 @@ fn terms_are_read_back_as_they_were_written() {
 /// The checks of a project, whose names tell them apart.
 fn own(change: impl Fn(&mut Plan)) -> Plan {
     let mut own = plan();
-    own.specification = None;
+    (own.specification, own.criteria) = (None, None);
     own.steps[0].name = "unit".to_owned();
     own.steps[1].name = "lint".to_owned();
     own.steps[1].command.argv.push("lint".to_owned());

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::model::{ChangeEffect, SpecificationChange};
-use crate::spec::specification::change::rules::{Rule, judge, rule_of};
+use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of};
 use crate::spec::specification::fault::SpecificationFault;
 
 /// The keys by which elements of lists are known, in the order they are tried.
@@ -24,7 +24,7 @@ const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 pub fn compare_specifications(before: &str, after: &str, faults: &[SpecificationFault]) -> Vec<SpecificationChange> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
     let (before, after) = (parse(before), parse(after));
-    let mut comparison = Comparison { faults, changes: Vec::new() };
+    let mut comparison = Comparison { before: before.as_ref(), faults, changes: Vec::new() };
     match (&before, &after) {
         (Some(before), Some(after)) => comparison.walk(String::new(), "", Some(before), Some(after)),
         (before, after) => comparison.note(String::new(), before.as_ref(), after.as_ref(), ChangeEffect::Unexplained),
@@ -33,6 +33,8 @@ pub fn compare_specifications(before: &str, after: &str, faults: &[Specification
 }
 
 struct Comparison<'f> {
+    /// The old document; none where it is no JSON.
+    before: Option<&'f Value>,
     faults: &'f [SpecificationFault],
     changes: Vec<SpecificationChange>,
 }
@@ -45,24 +47,28 @@ impl Comparison<'_> {
         }
         let empty = Map::new();
         match (before, after) {
-            (Some(Value::Object(before)), Some(Value::Object(after))) => self.walk_keys(&pointer, before, after),
+            (Some(Value::Object(before)), Some(Value::Object(after))) => self.walk_keys(&pointer, key, before, after),
             (Some(Value::Array(before)), Some(Value::Array(after))) if identity(before, after).is_some() => {
                 self.walk_elements(&pointer, key, before, after);
             }
             // What only holds other keys is what they are.
-            (None, Some(Value::Object(after))) if rule_of(key).is_none() => self.walk_keys(&pointer, &empty, after),
-            (Some(Value::Object(before)), None) if rule_of(key).is_none() => self.walk_keys(&pointer, before, &empty),
+            (None, Some(Value::Object(after))) if rule_of(key).is_none() => self.walk_keys(&pointer, key, &empty, after),
+            (Some(Value::Object(before)), None) if rule_of(key).is_none() => self.walk_keys(&pointer, key, before, &empty),
             (before, after) => self.judge(pointer, key, before, after),
         }
     }
 
-    fn walk_keys(&mut self, pointer: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
+    /// Compares two objects that are judged by the rule of a key.
+    fn walk_keys(&mut self, pointer: &str, rule: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
         let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-        // A key that nobody knows and whose value stands under another one now was misspelt.
+        // A key that nobody knows and whose value stands now under the one that is nearest to it was misspelt.
         let respelt: Vec<(&String, &String)> = before
             .keys()
-            .filter(|key| !after.contains_key(*key) && self.is_faulted(&below(key)))
-            .filter_map(|key| Some((key, after.keys().find(|new| !before.contains_key(*new) && after[*new] == before[key])?)))
+            .filter(|key| !after.contains_key(*key))
+            .filter_map(|key| {
+                let (new, value) = after.get_key_value(self.nearest(&below(key))?)?;
+                (!before.contains_key(new) && *value == before[key]).then_some((key, new))
+            })
             .collect();
         for (old, new) in &respelt {
             self.note(below(old), Some(&before[*old]), Some(&Value::String((*new).clone())), ChangeEffect::Mends);
@@ -71,9 +77,7 @@ impl Comparison<'_> {
         for key in before.keys().chain(after.keys().filter(|key| !before.contains_key(*key))) {
             if !is_respelt(key) {
                 let holder = pointer.rsplit('/').next().unwrap_or_default();
-                // Of `tasks` the ids are the keys.
-                let rule_key = if holder == "tasks" && rule_of(key).is_none() { "tasks" } else { key.as_str() };
-                self.walk(below(key), rule_key, before.get(key), after.get(key));
+                self.walk(below(key), rule_key(holder, rule, key), before.get(key), after.get(key));
             }
         }
     }
@@ -87,7 +91,13 @@ impl Comparison<'_> {
             self.walk(format!("{pointer}/{at}"), key, Some(element), now);
         }
         for (at, element) in after.iter().enumerate().filter(|(at, _)| !old.contains(&new[*at])) {
-            self.walk(format!("{pointer}/{at}"), key, None, Some(element));
+            let pointer = format!("{pointer}/{at}");
+            // What the steps together are to print, and how the last of them is to end, may now be another one's doing.
+            if key == "steps" && self.expects_of_all(&pointer) {
+                self.note(pointer, None, Some(element), ChangeEffect::Unexplained);
+            } else {
+                self.walk(pointer, key, None, Some(element));
+            }
         }
         let common =
             |own: &[String], other: &[String]| own.iter().filter(|name| other.contains(name)).cloned().collect::<Vec<_>>();
@@ -101,13 +111,11 @@ impl Comparison<'_> {
         let rule = rule_of(key);
         let judged = rule.and_then(|rule| judge(rule, before, after));
         let is_error = self.is_faulted(&pointer) || (before.is_none() && self.is_missing(&pointer));
-        // What was wrong demanded nothing: but a command that is exchanged for another one is another one.
-        let is_mended = match (rule, judged) {
-            (Some(Rule::Another), _) => before.is_none(),
-            (Some(Rule::ExpectsAnother | Rule::Ordered(..)), _) | (_, None) => true,
-            (_, Some(effect)) => !effect.needs_person(),
+        let effect = if is_error && mends(rule, judged, before, after) {
+            ChangeEffect::Mends
+        } else {
+            judged.unwrap_or(ChangeEffect::Unexplained)
         };
-        let effect = if is_error && is_mended { ChangeEffect::Mends } else { judged.unwrap_or(ChangeEffect::Unexplained) };
         self.note(pointer, before, after, effect);
     }
 
@@ -123,6 +131,18 @@ impl Comparison<'_> {
             (!pointer.is_empty() && fault.instance_path == pointer) || named(fault, "additionalProperty", pointer)
         };
         self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
+    }
+
+    /// Returns the known key that is nearest to one that nobody knows.
+    fn nearest(&self, pointer: &str) -> Option<&str> {
+        let mut unknown = self.faults.iter().filter(|fault| fault.is_hard() && named(fault, "additionalProperty", pointer));
+        unknown.find_map(|fault| fault.nearest.as_deref())
+    }
+
+    /// Returns whether the task of a step says what all its steps together are to print, or how the last one is to end.
+    fn expects_of_all(&self, step: &str) -> bool {
+        let task = step.split("/testExecution/").next().unwrap_or_default();
+        self.before.is_some_and(|before| before.pointer(&format!("{task}/validationCriteria/expectedOutput")).is_some())
     }
 
     fn is_missing(&self, pointer: &str) -> bool {

@@ -1,5 +1,6 @@
 //! What a change of each key means: the table of C80, and judging by it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -25,9 +26,9 @@ pub(super) enum Rule {
     /// A number: a larger one demands more.
     MoreDemandsMore,
     /// A set: what is added to it is let through.
-    FewerDemandMore(&'static [i64]),
+    FewerDemandMore(Absent),
     /// A set: what is added to it is demanded too.
-    MoreDemandMore,
+    MoreDemandMore(Absent),
     /// Elements of a list that are known by their ids: one more demands more, one less weakens.
     AddedDemands,
     /// Elements likewise, of which one more may prepare what others find.
@@ -36,15 +37,24 @@ pub(super) enum Rule {
     Ordered(&'static [&'static str], Option<&'static str>),
     /// True demands more.
     TrueDemandsMore,
-    /// False demands more, and is what an absent one means.
-    FalseDemandsMore,
+    /// False demands more; what an absent one means.
+    FalseDemandsMore(bool),
+}
+
+/// What an absent set stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// These numbers.
+    Holds(&'static [i64]),
+    /// Everything there is.
+    Everything,
+    /// A default that is written elsewhere.
+    Elsewhere,
 }
 
 /// What an absent number stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsaid {
-    /// No limit.
-    Unlimited,
     /// 0.
     Zero,
     /// A default that is written elsewhere.
@@ -100,9 +110,11 @@ const RULES: &[(Rule, &[&str])] = &[
             "scriptPath",
             "service",
             "shell",
+            "review",
             "tool",
             "type",
             "url",
+            "validationType",
             "workingDirectory",
             "defaultShell",
             "workspaceRoot",
@@ -126,19 +138,29 @@ const RULES: &[(Rule, &[&str])] = &[
             "maxSize",
             "rowSchema",
             "schema",
-            "validationType",
         ],
     ),
-    (LessDemandsMore(Unsaid::Unlimited), &["maxWarnings"]),
     (LessDemandsMore(Unsaid::Zero), &["retryAttempts"]),
     (
         LessDemandsMore(Unsaid::Elsewhere),
-        &["timeout", "defaultTimeout", "startupTimeout", "waitTimeout", "attemptTimeout", "connectionTimeout", "queryTimeout"],
+        &[
+            "timeout",
+            "defaultTimeout",
+            "startupTimeout",
+            "waitTimeout",
+            "attemptTimeout",
+            "connectionTimeout",
+            "queryTimeout",
+            "maxWarnings",
+        ],
     ),
     (MoreDemandsMore, &["minimumPassRate"]),
-    (FewerDemandMore(&[0]), &["expectedExitCodes"]),
-    (FewerDemandMore(&[]), &["ignoredRules", "expectedFailingTests"]),
-    (MoreDemandMore, &["after", "dependencies", "errorOnRules", "requiredEvidence", "severityLevels", "stdoutContains"]),
+    (FewerDemandMore(Absent::Holds(&[0])), &["expectedExitCodes"]),
+    (FewerDemandMore(Absent::Holds(&[])), &["expectedFailingTests"]),
+    (FewerDemandMore(Absent::Elsewhere), &["ignoredRules"]),
+    (MoreDemandMore(Absent::Holds(&[])), &["after", "dependencies", "requiredEvidence", "stdoutContains"]),
+    (MoreDemandMore(Absent::Everything), &["severityLevels"]),
+    (MoreDemandMore(Absent::Elsewhere), &["errorOnRules"]),
     (AddedDemands, &["failureConditions", "steps", "successConditions", "tasks"]),
     (OnlyRemovedWeakens, &["cleanup", "prerequisites"]),
     (Ordered(BLOCK_ON, None), &["blockOn", "strategy"]),
@@ -147,8 +169,52 @@ const RULES: &[(Rule, &[&str])] = &[
         TrueDemandsMore,
         &["allStepsMustPass", "enabled", "stderrEmpty", "strictMode", "taskStatusLock", "treatWarningsAsErrors", "validateSSL"],
     ),
-    (FalseDemandsMore, &["allowImplicitAny", "continueOnFailure", "followRedirects", "parallelExecution"]),
+    (FalseDemandsMore(false), &["continueOnFailure", "parallelExecution"]),
+    // Nothing is compared with a project's strictness where nothing is said of it, and redirections are followed then.
+    (FalseDemandsMore(true), &["allowImplicitAny", "followRedirects"]),
 ];
+
+/// Keys whose objects are handed on as they are: the names in them are the users' own, and none of ours.
+const DATA: &[&str] =
+    &["body", "containsValues", "environment", "formData", "headers", "jsonSchema", "query", "rowSchema", "schema"];
+
+/// What stands in for a word that was wrong: the default of most tools (C20).
+const USUAL_BLOCK: &str = "ERRORS_ONLY";
+
+/// Returns the key by whose rule a key is judged that stands in an object: `holder` is the object's own, `rule` the one that it is
+/// judged by itself.
+pub(super) fn rule_key<'k>(holder: &str, rule: &str, key: &'k str) -> &'k str {
+    // Of tasks the ids are the keys.
+    if holder == "tasks" && rule_of(key).is_none() {
+        return "tasks";
+    }
+    // Whatever is handed on is another thing when any of it is.
+    if DATA.contains(&rule) { DATA[0] } else { key }
+}
+
+/// Returns whether what stands there now only mends a wrong value: it says what the wrong one said, or demands no less than none would.
+pub(super) fn mends(rule: Option<Rule>, judged: Option<ChangeEffect>, before: Option<&Value>, after: Option<&Value>) -> bool {
+    let no_less = |effect: Option<ChangeEffect>| effect.is_some_and(|effect| !effect.needs_person());
+    match (rule, judged) {
+        (None | Some(ExpectsAnother), _) => true,
+        (Some(_), _) if says(before, after) || says(after, before) => true,
+        // A command that is exchanged for another one is another one.
+        (Some(Another), _) => before.is_none(),
+        (Some(Ordered(BLOCK_ON, None)), _) => no_less(judge(Ordered(BLOCK_ON, None), Some(&USUAL_BLOCK.into()), after)),
+        (Some(LessDemandsMore(Unsaid::Elsewhere)), None) => true,
+        (Some(rule @ Ordered(..)), _) | (Some(rule), None) => no_less(judge(rule, None, after)),
+        (Some(_), effect) => no_less(effect),
+    }
+}
+
+/// Returns whether a wrong value is the right one, as a text or without its list.
+fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
+    match (before, after) {
+        (Some(Value::String(text)), Some(after)) => serde_json::from_str(text).is_ok_and(|value: Value| value == *after),
+        (Some(before), Some(Value::Array(after))) => after.as_slice() == std::slice::from_ref(before),
+        (_, _) => false,
+    }
+}
 
 /// Returns the rule of a key.
 pub(super) fn rule_of(key: &str) -> Option<Rule> {
@@ -168,56 +234,67 @@ pub(super) fn judge(rule: Rule, before: Option<&Value>, after: Option<&Value>) -
             (Some(_), None, _) => Some(ChangeEffect::Weakens),
             (_, _, _) => None,
         },
-        LessDemandsMore(unsaid) => {
-            let (before, after) = (number(before, unsaid)?, number(after, unsaid)?);
-            Some(demands_more(after < before))
-        }
-        MoreDemandsMore => Some(demands_more(after?.as_f64()? > before?.as_f64()?)),
-        FewerDemandMore(unsaid) => {
-            let (before, after) = (set(before, unsaid)?, set(after, unsaid)?);
-            Some(if before == after { ChangeEffect::Wording } else { demands_more(after.is_subset(&before)) })
-        }
-        MoreDemandMore => {
-            let (before, after) = (set(before, &[])?, set(after, &[])?);
-            Some(if before == after { ChangeEffect::Wording } else { demands_more(after.is_superset(&before)) })
-        }
+        LessDemandsMore(unsaid) => number(before, unsaid)?.partial_cmp(&number(after, unsaid)?).map(effect_of),
+        MoreDemandsMore => after?.as_f64()?.partial_cmp(&before?.as_f64()?).map(effect_of),
+        FewerDemandMore(absent) => effect_of_sets(set(before, absent)?, set(after, absent)?),
+        MoreDemandMore(absent) => effect_of_sets(set(after, absent)?, set(before, absent)?),
         Ordered(words, unsaid) => {
             let place = |value: Option<&Value>| {
                 let word = value.map_or(unsaid, Value::as_str)?;
                 words.iter().position(|known| word.strip_prefix("BLOCK_ON_").unwrap_or(word) == *known)
             };
-            Some(demands_more(place(after)? < place(before)?))
+            Some(effect_of(place(before)?.cmp(&place(after)?)))
         }
+        // What an absent one stands for is not known, so that to say it or to leave it out is what the value is.
         TrueDemandsMore => match (before.map(Value::as_bool), after.map(Value::as_bool)) {
-            (Some(None), _) | (_, Some(None)) => None,
-            (_, Some(Some(after))) => Some(demands_more(after)),
-            (Some(Some(before)), None) => Some(demands_more(!before)),
-            (None, None) => None,
+            (Some(None), _) | (_, Some(None)) | (None, None) => None,
+            (_, Some(Some(after))) => Some(effect_of(after.cmp(&!after))),
+            (Some(Some(before)), None) => Some(effect_of((!before).cmp(&before))),
         },
-        FalseDemandsMore => {
-            let is = |value: Option<&Value>| value.map_or(Some(false), Value::as_bool);
-            let (before, after) = (is(before)?, is(after)?);
-            Some(if before == after { ChangeEffect::Wording } else { demands_more(before) })
+        FalseDemandsMore(unsaid) => {
+            let is = |value: Option<&Value>| value.map_or(Some(unsaid), Value::as_bool);
+            Some(effect_of(is(before)?.cmp(&is(after)?)))
         }
     }
 }
 
-fn demands_more(is_so: bool) -> ChangeEffect {
-    if is_so { ChangeEffect::Strengthens } else { ChangeEffect::Weakens }
+/// Returns what a change means by how much more is demanded behind it. What only says a default, or says the same in another word, is
+/// wording.
+fn effect_of(demand: Ordering) -> ChangeEffect {
+    match demand {
+        Ordering::Greater => ChangeEffect::Strengthens,
+        Ordering::Equal => ChangeEffect::Wording,
+        Ordering::Less => ChangeEffect::Weakens,
+    }
+}
+
+/// Returns what a change means where the smaller set demands more, and one that lacks and adds weakens. None stands for everything.
+fn effect_of_sets(larger: Option<BTreeSet<String>>, smaller: Option<BTreeSet<String>>) -> Option<ChangeEffect> {
+    Some(effect_of(match (larger, smaller) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Greater,
+        (Some(_), None) => Ordering::Less,
+        (Some(larger), Some(smaller)) if larger == smaller => Ordering::Equal,
+        (Some(larger), Some(smaller)) if smaller.is_subset(&larger) => Ordering::Greater,
+        (Some(_), Some(_)) => Ordering::Less,
+    }))
 }
 
 fn number(value: Option<&Value>, unsaid: Unsaid) -> Option<f64> {
     match (value, unsaid) {
         (Some(value), _) => value.as_f64(),
-        (None, Unsaid::Unlimited) => Some(f64::INFINITY),
         (None, Unsaid::Zero) => Some(0.0),
         (None, Unsaid::Elsewhere) => None,
     }
 }
 
-fn set(value: Option<&Value>, unsaid: &[i64]) -> Option<BTreeSet<String>> {
-    match value {
-        Some(value) => Some(value.as_array()?.iter().map(Value::to_string).collect()),
-        None => Some(unsaid.iter().map(|number| json!(number).to_string()).collect()),
+/// Returns a set, whose none stands for everything; none at all where it is not known.
+#[expect(clippy::option_option, reason = "what is not known is not what holds everything")]
+fn set(value: Option<&Value>, absent: Absent) -> Option<Option<BTreeSet<String>>> {
+    match (value, absent) {
+        (Some(value), _) => Some(Some(value.as_array()?.iter().map(Value::to_string).collect())),
+        (None, Absent::Holds(numbers)) => Some(Some(numbers.iter().map(|number| json!(number).to_string()).collect())),
+        (None, Absent::Everything) => Some(None),
+        (None, Absent::Elsewhere) => None,
     }
 }

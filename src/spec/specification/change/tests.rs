@@ -82,7 +82,7 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
     let condition = json!({ "condition": "STEP.2.success === true", "description": "d" });
     let rows = [
         ("step removed", "/tasks/T117/testExecution/steps/1".to_owned(), Value::Null, Weakens),
-        ("step added", "/tasks/T117/testExecution/steps/2".to_owned(), another.clone(), Strengthens),
+        ("step added beside expected output", "/tasks/T117/testExecution/steps/2".to_owned(), another.clone(), Unexplained),
         ("prerequisite added", "/tasks/T117/testExecution/prerequisites/0".to_owned(), another, Unexplained),
         ("exit codes widened", format!("{step}/parameters/expectedExitCodes"), json!([0, 1]), Weakens),
         ("exit codes unsaid", format!("{step}/parameters/expectedExitCodes"), Value::Null, Wording),
@@ -98,8 +98,12 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         ("rules ignored", format!("{eslint}/ignoredRules"), json!(["no-console", "no-undef"]), Weakens),
         ("rules heeded", format!("{eslint}/ignoredRules"), json!([]), Strengthens),
         ("warnings allowed", format!("{eslint}/maxWarnings"), json!(50), Weakens),
-        ("warnings unlimited", format!("{eslint}/maxWarnings"), Value::Null, Weakens),
+        ("warnings unsaid", format!("{eslint}/maxWarnings"), Value::Null, Unexplained),
         ("warnings refused", format!("{eslint}/maxWarnings"), json!(0), Strengthens),
+        ("no retries, said", format!("{step}/retryAttempts"), json!(0), Wording),
+        ("the same number", format!("{criteria}/minimumPassRate"), json!(100.0), Wording),
+        ("the same limit", format!("{step}/timeout"), json!(5000.0), Wording),
+        ("no failure ignored, said", format!("{step}/continueOnFailure"), json!(false), Wording),
         ("linter off", format!("{eslint}/enabled"), json!(false), Weakens),
         ("condition removed", "/tasks/T117/validationCriteria/successConditions/1".to_owned(), Value::Null, Weakens),
         ("condition added", "/tasks/T117/validationCriteria/successConditions/2".to_owned(), condition, Strengthens),
@@ -107,7 +111,9 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         ("pass rate lowered", format!("{criteria}/minimumPassRate"), json!(80), Weakens),
         ("evidence shrunk", format!("{criteria}/requiredEvidence"), json!([]), Weakens),
         ("steps may fail", format!("{criteria}/allStepsMustPass"), json!(false), Weakens),
+        ("no word about steps that fail", format!("{criteria}/allStepsMustPass"), Value::Null, Weakens),
         ("failure expected", "/tasks/T117/proctor".to_owned(), json!({ "expectedOutcome": "FAIL" }), Weakens),
+        ("success expected, said", "/tasks/T117/proctor".to_owned(), json!({ "expectedOutcome": "PASS" }), Wording),
         ("words", "/tasks/T117/title".to_owned(), json!("Half-even rounding of every total"), Wording),
         ("task removed", "/tasks/T117".to_owned(), Value::Null, Weakens),
         ("directory of evidence", "/globalConfiguration/evidenceDirectory".to_owned(), json!("other"), Unexplained),
@@ -155,7 +161,111 @@ fn c80_what_the_errors_ask_for_mends_and_a_command_that_is_exchanged_weakens() {
     assert_eq!(effects(&needs_a_shell, &right), [("command".to_owned(), Weakens)]);
     let mut cheat = right.clone();
     set(&mut cheat, "/tasks/T117/completionCriteria/minimumPassRate", json!(1));
+    let mut renamed = right.clone();
+    set(&mut renamed, "/tasks/T117/completionCriteria/minimumPassRate", Value::Null);
+    set(&mut renamed, "/tasks/T117/completionCriteria/atLeast", json!(100));
+    let found = effects(&right, &renamed);
+    assert!(found.iter().all(|(_, effect)| *effect != Mends), "what was right is not mended by another name: {found:?}");
     assert_eq!(effects(&missing, &cheat), [("minimumPassRate".to_owned(), Weakens), ("title".to_owned(), Mends)]);
     let changes = compare_specifications("{", &right.to_string(), &[]);
     assert!(changes.iter().all(|change| change.effect == Unexplained) && changes.len() == 1, "{changes:?}");
+}
+
+/// What an absent key means decides what it is to add or to remove one.
+#[test]
+fn c80_a_key_that_goes_is_what_its_absence_means() {
+    let typescript = "/globalConfiguration/validationPolicy/typeChecking/tools/typescript";
+    let step = "/tasks/T117/testExecution/steps/1";
+    let eslint = "/globalConfiguration/validationPolicy/linting/tools/eslint";
+    let mut before = specification();
+    before["globalConfiguration"]["validationPolicy"]["typeChecking"] =
+        json!({ "tools": { "typescript": { "strictMode": true, "allowImplicitAny": false } } });
+    set(&mut before, &format!("{step}/proctor"), json!({ "version": "1.0.0", "review": {} }));
+    set(&mut before, &format!("{step}/parameters/followRedirects"), json!(false));
+    before["technicalDebtConfiguration"] = json!({ "enabled": true });
+    let rows = [
+        ("implicit any allowed", format!("{typescript}/allowImplicitAny"), Value::Null, Weakens),
+        ("strictness unsaid", format!("{typescript}/strictMode"), Value::Null, Weakens),
+        ("a review goes", format!("{step}/proctor/review"), Value::Null, Weakens),
+        ("redirections are followed", format!("{step}/parameters/followRedirects"), Value::Null, Weakens),
+        ("debt of some severities alone", "/technicalDebtConfiguration/severityLevels".to_owned(), json!(["CRITICAL"]), Weakens),
+        ("rules that were written elsewhere", format!("{eslint}/errorOnRules"), json!([]), Unexplained),
+    ];
+    for (name, pointer, value, expected) in rows {
+        let mut after = before.clone();
+        set(&mut after, &pointer, value);
+        let found = effects(&before, &after);
+        let [(_, effect)] = &found[..] else { panic!("{name}: {found:?}") };
+        assert_eq!(*effect, expected, "{name}");
+    }
+}
+
+/// What is handed on has names of the users' own: none of them is a word for people or a limit of ours.
+#[test]
+fn c80_data_is_judged_as_data() {
+    let parameters = "/tasks/T117/testExecution/steps/1/parameters";
+    let mut before = specification();
+    set(&mut before, &format!("{parameters}/body"), json!({ "title": "", "timeout": 5000, "deep": { "enabled": false } }));
+    set(&mut before, &format!("{parameters}/environment"), json!({ "version": "1" }));
+    for (pointer, value) in [
+        ("body/title", json!("ok")),
+        ("body/timeout", json!(1)),
+        ("body/deep/enabled", json!(true)),
+        ("body/description", json!("more")),
+        ("environment/version", json!("2")),
+    ] {
+        let mut after = before.clone();
+        set(&mut after, &format!("{parameters}/{pointer}"), value);
+        let found = effects(&before, &after);
+        assert!(matches!(found[..], [(_, Weakens)]), "{pointer}: {found:?}");
+    }
+}
+
+/// A wrong value is mended by what it said, or by what demands no less than no value would; the weakest one is no mending.
+#[test]
+fn c80_a_wrong_value_is_not_mended_by_the_weakest_one() {
+    let step = "/tasks/T117/testExecution/steps/0";
+    let criteria = "/tasks/T117/completionCriteria";
+    let eslint = "/globalConfiguration/validationPolicy/linting/tools/eslint";
+    let checking = "/globalConfiguration/validationPolicy/typeChecking";
+    let rows = [
+        (format!("{eslint}/blockOn"), json!("ERROR_ONLY"), json!("NEVER"), Unexplained),
+        (format!("{eslint}/blockOn"), json!("ERROR_ONLY"), json!("ERRORS_ONLY"), Mends),
+        (format!("{checking}/strategy"), json!("BLOCK_ON_ERRORS_AND_WARNINGS"), json!("NEVER"), Weakens),
+        (format!("{checking}/strategy"), json!("BLOCK_ON_ERRORS_AND_WARNINGS"), json!("BLOCK_ON_ERRORS_ALWAYS"), Mends),
+        (format!("{criteria}/allStepsMustPass"), json!("true"), json!(false), Unexplained),
+        (format!("{criteria}/allStepsMustPass"), json!("true"), json!(true), Mends),
+        (format!("{criteria}/minimumPassRate"), json!("100"), json!(1), Unexplained),
+        (format!("{criteria}/minimumPassRate"), json!("80"), json!(80), Mends),
+        (format!("{step}/parameters/expectedExitCodes"), json!(0), json!([0, 1, 2]), Unexplained),
+        (format!("{step}/parameters/expectedExitCodes"), json!(0), json!([0]), Mends),
+        (format!("{step}/parameters/environment"), json!({ "CI": true }), json!({ "CI": "true" }), Mends),
+        (format!("{step}/continueOnFailure"), json!("false"), json!(true), Unexplained),
+        (format!("{step}/continueOnFailure"), json!("false"), json!(false), Mends),
+    ];
+    for (pointer, wrong, right, expected) in rows {
+        let (mut before, mut after) = (specification(), specification());
+        before["globalConfiguration"]["validationPolicy"]["typeChecking"] = json!({ "strategy": "BLOCK_ON_ERRORS_ALWAYS" });
+        after["globalConfiguration"]["validationPolicy"]["typeChecking"] = json!({ "strategy": "BLOCK_ON_ERRORS_ALWAYS" });
+        set(&mut before, &pointer, wrong.clone());
+        set(&mut after, &pointer, right.clone());
+        let found = effects(&before, &after);
+        let [(_, effect)] = &found[..] else { panic!("{pointer} {wrong}: {found:?}") };
+        assert_eq!(*effect, expected, "{pointer}: {wrong} -> {right}");
+    }
+}
+
+/// A key that nobody knows becomes the one that is nearest to it, and no other one that has the same value.
+#[test]
+fn c80_a_misspelt_key_is_no_way_to_another_one() {
+    let tool = "/globalConfiguration/validationPolicy/linting/tools/eslint";
+    let (mut before, mut mended, mut other) = (specification(), specification(), specification());
+    set(&mut before, &format!("{tool}/treatWarningsAsError"), json!(true));
+    set(&mut mended, &format!("{tool}/treatWarningsAsErrors"), json!(true));
+    assert_eq!(effects(&before, &mended), [("treatWarningsAsError".to_owned(), Mends)]);
+    let step = "/tasks/T117/testExecution/steps/0";
+    let mut before = specification();
+    set(&mut before, &format!("{step}/note"), json!(true));
+    set(&mut other, &format!("{step}/continueOnFailure"), json!(true));
+    assert_eq!(effects(&before, &other), [("note".to_owned(), Mends), ("continueOnFailure".to_owned(), Weakens)]);
 }

@@ -6,6 +6,7 @@ use crate::config::{masking_pattern, script_of, shell_construct};
 use crate::model::{ActionPhase, ToolClass};
 use crate::spec::specification::lint::subject::{Action, Finding, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
+use crate::spec::strictness::script::{Joint, ScriptCommand, commands_of, is_assignment};
 use crate::tools::{recognise, recognise_script};
 
 /// First words of commands of servers, which go on until they are stopped.
@@ -37,6 +38,12 @@ const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 
 /// Programs that can only succeed.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
+
+/// Commands of a shell that can only succeed, unless they are called wrongly.
+const IDLE_BUILTINS: &[&str] = &["export", "set", "unset"];
+
+/// Commands that end a script with their own status, wherever they stand.
+const ENDING_BUILTINS: &[&str] = &["exec", "exit", "return"];
 
 /// A command text, wherever it stands.
 struct CommandText<'s> {
@@ -118,12 +125,74 @@ pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Finding> {
     let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
     let idle = steps.filter(|(action, command)| {
         let words = words_of(action, command);
-        words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
+        match (command.shell, script_of(&words)) {
+            (Some(_), _) => can_only_succeed(&command.command, false),
+            (None, Some(script)) => {
+                can_only_succeed(script, words.iter().take_while(|word| *word != script).any(|word| is_errexit(word)))
+            }
+            (None, None) => is_idle_program(&words),
+        }
     });
     let findings = idle.map(|(action, command)| {
         action.finding("/parameters/command", format!("`{}` can only succeed: the step proves nothing", command.command))
     });
     findings.collect()
+}
+
+fn is_idle_program(words: &[String]) -> bool {
+    words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
+}
+
+/// Returns whether a word of a shell, or of its `set`, lets every failing command end the script.
+fn is_errexit(word: &str) -> bool {
+    word == "errexit" || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
+}
+
+/// Returns whether no part of a script that decides about its status can fail. One that hides a failure is another rule's.
+fn can_only_succeed(script: &str, is_strict: bool) -> bool {
+    if masking_pattern(script).is_some() {
+        return false;
+    }
+    // What is more than a row of commands is left alone: nobody knows which of its parts decide.
+    let Some(commands) = commands_of(script).filter(|commands| !commands.is_empty()) else { return false };
+    let begins_with =
+        |command: &ScriptCommand, words: &[&str]| command.words.first().is_some_and(|word| words.contains(&word.as_str()));
+    let makes_strict = |command: &ScriptCommand| {
+        begins_with(command, &["trap"]) || (begins_with(command, &["set"]) && command.words.iter().any(|word| is_errexit(word)))
+    };
+    let every_part_decides = is_strict || commands.iter().any(makes_strict);
+    let parts: Vec<&[ScriptCommand]> = commands.split_inclusive(|command| command.joint == Joint::Then).collect();
+    let mut deciding = parts.iter().enumerate().filter(|(index, part)| {
+        let ends = part.iter().any(|command| begins_with(command, ENDING_BUILTINS));
+        every_part_decides || ends || index + 1 == parts.len()
+    });
+    !deciding.any(|(_, part)| can_fail(part))
+}
+
+/// Returns whether commands that are joined by `&&`, `||` and pipes can fail together.
+fn can_fail(commands: &[ScriptCommand]) -> bool {
+    let mut joint = Joint::And;
+    let mut can_fail = false;
+    for command in commands {
+        let fails = !is_idle(&command.words);
+        can_fail = match joint {
+            // A pipe fails with any of its commands.
+            Joint::And | Joint::Pipe | Joint::Then => can_fail || fails,
+            Joint::Or => can_fail && fails,
+        };
+        joint = command.joint;
+    }
+    can_fail
+}
+
+fn is_idle(words: &[String]) -> bool {
+    let (variables, own) = words.split_at(words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len()));
+    match own {
+        // Of variables alone the last command that prints one decides.
+        [] => !variables.iter().any(|word| word.contains("$(") || word.contains('`')),
+        [exit, status] if exit == "exit" => status == "0",
+        [program, ..] => is_idle_program(own) || IDLE_BUILTINS.contains(&program.as_str()),
+    }
 }
 
 /// More exit codes than 0 count as success.

@@ -11,6 +11,9 @@ use crate::spec::specification::raw::{RawCondition, RawParameters};
 /// The exit code of a test tool whose tests failed.
 const TESTS_FAILED: f64 = 1.0;
 
+/// The largest count that is tried; larger ones are not exact.
+const MOST_TESTS: f64 = 9_007_199_254_740_991.0;
+
 /// A condition cannot be read.
 pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Finding> {
     let findings = subject.tasks().flat_map(conditions).filter_map(|(pointer, raw)| {
@@ -37,11 +40,12 @@ pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Finding> {
 /// A success condition is met though tests fail.
 pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
     let of_task = |task: Task<'_>| {
-        let failed = FailedTests { actions: test_actions(task) };
+        let actions = test_actions(task);
         let successes = task.raw.validation_criteria.success_conditions.iter().enumerate();
         let accepting = successes.filter(|(_, raw)| {
-            let evaluation = Condition::parse(&raw.condition).map(|condition| evaluate(&condition, &failed));
-            evaluation.is_ok_and(|evaluation| {
+            let Ok(condition) = Condition::parse(&raw.condition) else { return false };
+            counts_to_try(&raw.condition).into_iter().any(|count| {
+                let evaluation = evaluate(&condition, &FailedTests { actions: &actions, count });
                 let asks_a_test = evaluation.actual.iter().any(|actual| actual.value.is_some());
                 asks_a_test && evaluation.truth == Truth::True
             })
@@ -56,14 +60,49 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// What is known when every test tool has ended with failing tests.
-struct FailedTests {
-    actions: BTreeSet<ActionId>,
+/// Returns the numbers of failing tests that a condition is tried with: a comparison changes only at a constant, so one number of each
+/// stretch between two of them stands for all of it.
+fn counts_to_try(condition: &str) -> Vec<f64> {
+    let constants =
+        condition.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse::<f64>().ok());
+    let counts = constants.flat_map(|constant| [constant, constant + 1.0]).filter(|count| (1.0..=MOST_TESTS).contains(count));
+    std::iter::once(1.0).chain(counts).collect()
 }
 
-impl Context for FailedTests {
+/// What is known when every test tool has ended with failing tests.
+struct FailedTests<'t> {
+    actions: &'t BTreeSet<ActionId>,
+    /// How many have failed.
+    count: f64,
+}
+
+impl Context for FailedTests<'_> {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
-        (field == Field::ExitCode && self.actions.contains(action)).then_some(FieldValue::Number(TESTS_FAILED))
+        if !self.actions.contains(action) {
+            return None;
+        }
+        match field {
+            Field::ExitCode => Some(FieldValue::Number(TESTS_FAILED)),
+            Field::Success => Some(FieldValue::Boolean(false)),
+            Field::TestsFailed => Some(FieldValue::Number(self.count)),
+            Field::Duration
+            | Field::Stdout
+            | Field::Stderr
+            | Field::ErrorCount
+            | Field::WarningCount
+            | Field::TestsPassed
+            | Field::TestsSkipped
+            | Field::TestsTotal
+            | Field::StatusCode
+            | Field::Body
+            | Field::Headers
+            | Field::Exists
+            | Field::Size
+            | Field::IsValidJson
+            | Field::PatternMatches
+            | Field::Count
+            | Field::Initialized => None,
+        }
     }
 }
 

@@ -21,7 +21,13 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Keys whose values are commands: what `$` means there is the shell's, and whether there is one is another rule's.
-const COMMANDS: &[&str] = &["command", "checkCommand"];
+const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
+
+/// Words of a format of Go's templates, which `go list` and `docker inspect` take: nobody calls a placeholder so.
+const TEMPLATE_WORDS: &[&str] = &["else", "end"];
+
+/// No placeholder has a longer name, in bytes.
+const LONGEST_NAME: usize = 128;
 
 /// A placeholder stands in what is run or compared.
 pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Finding> {
@@ -94,19 +100,27 @@ fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
 
 /// Returns the first placeholder of a text.
 fn placeholder(text: &str, is_command: bool) -> Option<String> {
-    let between = |open: &str, close: &str| {
+    let first = |open: &str, close: &str, is_meant: fn(&str) -> bool| {
         // Beginnings may overlap: `{{{NAME}}}` has a brace of its own around the placeholder.
-        let starts = text.char_indices().map(|(start, _)| &text[start..]).filter(|rest| rest.starts_with(open));
-        let mut written = starts.filter_map(|rest| Some(&rest[..rest.find(close)? + close.len()]));
-        written.find(|written| is_name(&written[open.len()..written.len() - close.len()])).map(str::to_owned)
+        let mut starts = text.char_indices().map(|(start, _)| &text[start..]);
+        starts.find_map(|rest| opened(rest, open, close).filter(|written| is_meant(written))).map(str::to_owned)
     };
-    let variable = || between("${", "}").filter(|written| !is_command && written != ROOT_WORD);
-    between("{{", "}}").or_else(variable)
+    let variable = || if is_command { None } else { first("${", "}", |written| written != ROOT_WORD) };
+    first("{{", "}}", |written| !TEMPLATE_WORDS.contains(&written.trim_matches(['{', '}', ' ']))).or_else(variable)
 }
 
-fn is_name(text: &str) -> bool {
-    let text = text.trim();
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
+/// Returns the placeholder that a text begins with. It looks no further than a name goes: texts may be long.
+fn opened<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
+    let inner = text.strip_prefix(open)?;
+    let inner = inner.get(..inner.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
+    let name = inner.trim_start();
+    if !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        return None;
+    }
+    let behind = name.trim_start_matches(|part: char| part.is_ascii_alphanumeric() || part == '_' || part == '.');
+    let rest = behind.trim_start().strip_prefix(close)?;
+    let end = open.len() + inner.len() - rest.len();
+    text.get(..end)
 }
 
 #[cfg(test)]
@@ -121,6 +135,21 @@ mod tests {
         for text in ["{\"a\": {\"b\": {}}}", "{{}}", "{{a b}}", "${WORKSPACE_ROOT}/web", "$PATH", "${", "}}{{"] {
             assert_eq!(placeholder(text, false), None, "{text}");
         }
+        for text in ["{{.Dir}}", "{{ .Dir }}", "{{end}}", "{{ else }}", "{{1}}", "${.a}", "{{é}}", "{{a", "{{a}"] {
+            assert_eq!(placeholder(text, false), None, "{text}");
+        }
         assert_eq!(placeholder("echo ${HOME}", true), None);
+        assert_eq!(placeholder("${WORKSPACE_ROOT}/${NAME}", false).as_deref(), Some("${NAME}"));
+        assert_eq!(placeholder("{{end}}{{.a}}{{b.c_1}}", true).as_deref(), Some("{{b.c_1}}"));
+        assert_eq!(placeholder(&format!("{{{{{}}}}}", "a".repeat(LONGEST_NAME)), false), None);
+    }
+
+    /// Each of them would keep the lint for minutes if every beginning were followed to the end of the text.
+    #[test]
+    fn a_long_text_of_beginnings_is_looked_at_once() {
+        for part in ["{", "{{a", "{{ ", "${", "${a", "${ "] {
+            assert_eq!(placeholder(&part.repeat((1 << 20) / part.len()), false), None, "{part}");
+        }
+        assert_eq!(placeholder(&format!("{{{{{}", " ".repeat(1 << 20)), false), None);
     }
 }

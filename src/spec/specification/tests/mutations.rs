@@ -8,7 +8,7 @@ use super::{ROUNDING, read, said};
 use crate::spec::specification::{Gravity, LINTS};
 
 /// An edit: the pointer, and what is written there; `"-"` behind a list's pointer appends, [`GONE`] removes.
-type Edit = (&'static str, Value);
+pub(super) type Edit = (&'static str, Value);
 
 /// A fault that is expected: its code and its pointer.
 type Expected = (&'static str, &'static str);
@@ -20,7 +20,7 @@ struct Mutation {
 }
 
 /// Stands for nothing: the key is removed.
-const GONE: &str = "(gone)";
+pub(super) const GONE: &str = "(gone)";
 
 const STEPS: &str = "/tasks/T117/testExecution/steps";
 
@@ -28,23 +28,23 @@ fn mutation(name: &'static str, edits: Vec<Edit>, expected: Vec<Expected>) -> Mu
     Mutation { name, edits, expected }
 }
 
-fn step(index: usize, rest: &str) -> &'static str {
+pub(super) fn step(index: usize, rest: &str) -> &'static str {
     Box::leak(format!("{STEPS}/{index}{rest}").into_boxed_str())
 }
 
-fn prerequisite(rest: &str) -> &'static str {
+pub(super) fn prerequisite(rest: &str) -> &'static str {
     Box::leak(format!("/tasks/T117/testExecution/prerequisites/0{rest}").into_boxed_str())
 }
 
-fn task(rest: &str) -> &'static str {
+pub(super) fn task(rest: &str) -> &'static str {
     Box::leak(format!("/tasks/T117{rest}").into_boxed_str())
 }
 
-fn condition(index: usize) -> &'static str {
+pub(super) fn condition(index: usize) -> &'static str {
     Box::leak(format!("/tasks/T117/validationCriteria/successConditions/{index}/condition").into_boxed_str())
 }
 
-fn added(mut value: Value) -> Value {
+pub(super) fn added(mut value: Value) -> Value {
     value["version"] = json!("1.0.0");
     value
 }
@@ -481,7 +481,7 @@ fn a_hard_row_keeps_the_specification_from_running_and_a_soft_one_does_not() {
     }
 }
 
-fn faults_of(edits: &[Edit]) -> BTreeSet<(String, String)> {
+pub(super) fn faults_of(edits: &[Edit]) -> BTreeSet<(String, String)> {
     read(&edited(edits)).faults.into_iter().map(|fault| (fault.code, fault.instance_path)).collect()
 }
 

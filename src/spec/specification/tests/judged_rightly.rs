@@ -1,0 +1,131 @@
+//! What rules of the lint must take for what it is: right commands and conditions that look wrong, and wrong ones that look right.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::mutations::{Edit, added, condition, faults_of, step, task};
+
+/// Returns the codes that edits add to what is usual.
+fn codes_of(edits: &[Edit]) -> BTreeSet<String> {
+    faults_of(edits).difference(&faults_of(&[])).map(|(code, _)| code.clone()).collect()
+}
+
+/// Returns the edits that make the second step a command, by a shell or by none.
+fn command(text: &str, shell: Option<&str>) -> Vec<Edit> {
+    let mut edits = vec![(step(1, "/parameters/command"), json!(text))];
+    edits.extend(shell.map(|shell| (step(1, "/parameters/shell"), json!(shell))));
+    edits
+}
+
+#[track_caller]
+fn assert_codes(edits: &[Edit], expected: &[&str]) {
+    let expected: BTreeSet<String> = expected.iter().map(|code| (*code).to_owned()).collect();
+    assert_eq!(codes_of(edits), expected, "{edits:?}");
+}
+
+#[test]
+fn what_is_a_format_of_a_program_is_no_placeholder() {
+    for text in [
+        "go list -f '{{.Dir}}' ./...",
+        "docker inspect --format '{{.State.Running}}' db",
+        "go list -f '{{range .Deps}}{{.}}{{else}}none{{end}}'",
+        "gh pr view --template '{{ .title }}'",
+    ] {
+        assert_codes(&command(text, None), &[]);
+    }
+    for text in
+        ["grep -q {{NAME}} a", "grep -q {{ app.name }} a", "grep -q '{\"a\":{{{LEAST_LINES}}}}' a", "grep {{_x1}} {{.a}} b"]
+    {
+        assert_codes(&command(text, None), &["PLACEHOLDER"]);
+    }
+}
+
+/// Whoever says the words himself says a shell, or means what is written: as in `command`, a `$` is no placeholder there.
+#[test]
+fn variables_of_words_are_left_alone_as_those_of_a_command_are() {
+    let argv = |words: Value| vec![(step(1, "/proctor"), added(json!({ "argv": words })))];
+    assert_codes(&argv(json!(["bash", "-c", "test -n \"${CI}\""])), &[]);
+    assert_codes(&argv(json!(["grep", "{{NAME}}", "a"])), &["PLACEHOLDER"]);
+    let url = |url: &str| vec![(step(2, "/parameters/url"), json!(url))];
+    assert_codes(&url("http://${HOST}/totals"), &["PLACEHOLDER"]);
+    let path = |text: &str| vec![(step(0, "/parameters/environment"), json!({ "DATA": text }))];
+    assert_codes(&path("${WORKSPACE_ROOT}/data"), &[]);
+    assert_codes(&path("${WORKSPACE_ROOT}/${SET}"), &["PLACEHOLDER"]);
+}
+
+#[test]
+fn a_script_proves_something_if_a_part_of_it_can_fail_and_decides() {
+    for script in [
+        "echo start && npx tsc --noEmit",
+        "echo start; npx tsc --noEmit",
+        "echo start\nnpx tsc --noEmit",
+        "printf x | grep -q y",
+        "true && false || grep -q x a",
+        "set -e\nnpx tsc --noEmit\nprintf done",
+        "npx tsc --noEmit || exit 1; printf done",
+        "CI=1 npx tsc --noEmit",
+        "A=$(npx tsc --noEmit)",
+        "if true; then npx tsc; fi",
+    ] {
+        assert_codes(&command(script, Some("bash")), &[]);
+    }
+    for script in [
+        "echo start && true",
+        "echo 'a && npx tsc'",
+        "A=1 /bin/echo \"npx tsc; $A\" 2>&1",
+        "npx tsc --noEmit; printf done",
+        "npx tsc --noEmit || /usr/bin/printf 'it failed'",
+        "export CI=1 && echo $(npx tsc)",
+        "A=1",
+    ] {
+        assert_codes(&command(script, Some("sh")), &["COMMAND_PROVES_NOTHING"]);
+    }
+    assert_codes(&command("bash -c 'echo a && true'", None), &["COMMAND_PROVES_NOTHING"]);
+    for text in ["bash -c 'echo a && npx tsc'", "bash -ec 'npx tsc; printf done'", "bash -o errexit -c 'npx tsc; printf done'"] {
+        assert_codes(&command(text, None), &[]);
+    }
+    assert_codes(&command("echo 'a && b'", None), &["COMMAND_PROVES_NOTHING"]);
+}
+
+#[test]
+fn a_condition_that_is_met_when_tests_fail_is_noted_whatever_it_asks() {
+    for text in [
+        "STEP.1.failed === true",
+        "STEP.1.failed",
+        "STEP.1.success === false",
+        "!STEP.1.success",
+        "STEP.1.failed || STEP.2.success",
+        "STEP.1.testsFailed > 0",
+        "STEP.1.testsFailed !== 0",
+        "STEP.1.testsFailed <= 5",
+        "STEP.1.testsFailed > 5 && STEP.1.testsFailed < 7",
+        "STEP.1.testsFailed === 3",
+        "STEP.1.exitCode === 1 && STEP.1.testsFailed < 10",
+    ] {
+        assert_codes(&[(condition(0), json!(text))], &["CONDITION_ACCEPTS_FAILURE"]);
+    }
+}
+
+#[test]
+fn a_condition_that_failing_tests_do_not_meet_is_right() {
+    for text in [
+        "STEP.1.success",
+        "STEP.1.success === true",
+        "STEP.1.failed === false",
+        "!STEP.1.failed",
+        "STEP.1.testsFailed === 0",
+        "STEP.1.testsFailed < 1",
+        "STEP.1.testsFailed <= 0 && STEP.1.testsPassed >= 3",
+        "STEP.1.testsPassed > 10",
+        "STEP.1.testsPassed === STEP.1.testsTotal",
+        "STEP.1.exitCode === 0 && STEP.2.success",
+        "STEP.2.failed === false || STEP.1.success",
+    ] {
+        assert_codes(&[(condition(0), json!(text))], &[]);
+    }
+    // That a step which is no test has failed is not what this rule is about.
+    assert_codes(&[(condition(1), json!("STEP.2.failed"))], &[]);
+    let is_text = [(task("/title"), json!("Half-even rounding of {{.totals}}"))];
+    assert_codes(&is_text, &[]);
+}
