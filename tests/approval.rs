@@ -233,6 +233,23 @@ fn checks_that_are_found_are_compared_too_and_another_interpreter_is_no_weakenin
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason == "weakensNothing"), "{reasons:?}");
 }
 
+/// A command that succeeds is no verdict on the checks: what failed is still what is known, and another run of it would prove nothing.
+#[test]
+fn a_command_that_is_typed_says_nothing_about_the_projects_checks() {
+    let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = \"false\"\n");
+    project.proctor(["run"]).status(1);
+    let known = project.store().run_directory("default");
+    project.proctor(["tdd", "start"]).success();
+    let cycle = project.proctor(["tdd", "show", "--json"]).success().json();
+    let mut watch = project.watch([".", "--", "true"]);
+    watch.wait_for_line("a verdict", Duration::from_secs(60), |line| line.starts_with("PASSED"));
+    assert_eq!(watch.interrupt().status, 130);
+    assert_eq!(project.store().run_directory("default"), known);
+    assert_eq!(project.proctor(["tdd", "show", "--json"]).success().json(), cycle);
+    let refused = project.proctor(["request", "retest"]).status(1);
+    assert!(refused.stderr.contains("nothing has changed since run 1 ("), "{}", refused.stderr);
+}
+
 #[test]
 fn a_command_that_is_typed_is_approved_by_that_and_approves_nothing_else() {
     let project = Project::new().toml(UNIT);

@@ -41,6 +41,8 @@ pub enum ErrorKindV1 {
     NotNow,
     /// A retest would prove nothing: the tree is the one of the last verdict.
     Unchanged,
+    /// A retest would prove nothing: the tree is the one of the last verdict, which is that everything passes.
+    Passed,
     /// The task has had as many retests as it may.
     BudgetSpent,
     /// The caller's environment would make another run than the service's.
@@ -64,7 +66,9 @@ impl ErrorKindV1 {
             Self::BadRequest => 400,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::PersonNeeded | Self::EnvironmentDiffers | Self::NotNow | Self::Unchanged | Self::BudgetSpent => 409,
+            Self::PersonNeeded | Self::EnvironmentDiffers | Self::NotNow | Self::Unchanged | Self::Passed | Self::BudgetSpent => {
+                409
+            }
             Self::TooLarge => 413,
             Self::ConfigurationWrong => 422,
             Self::TooMany | Self::Stopping => 503,

@@ -56,6 +56,7 @@ pub(crate) fn of_client(error: &ClientError) -> CommandError {
     let exit = match refusal.kind {
         ErrorKindV1::PersonNeeded | ErrorKindV1::BudgetSpent => CommandExit::PersonNeeded,
         ErrorKindV1::Unchanged => CommandExit::CodeNeedsWork,
+        ErrorKindV1::Passed => CommandExit::Proceed,
         ErrorKindV1::EvidenceWrong => CommandExit::EvidenceWrong,
         ErrorKindV1::ConfigurationWrong => CommandExit::SpecificationWrong,
         ErrorKindV1::TooMany | ErrorKindV1::Stopping => CommandExit::NoFreshVerdict,

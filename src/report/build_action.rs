@@ -250,7 +250,9 @@ fn is_review(action: &Action) -> bool {
 }
 
 fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {
-    if action.phase != ActionPhase::Prerequisite || executed.status() == ResultType::Success {
+    // What the policy allows, or what goes on after its failure, keeps nothing from running.
+    let keeps = executed.blocking == Blocking::Blocks && !action.continue_on_failure;
+    if action.phase != ActionPhase::Prerequisite || executed.status() == ResultType::Success || !keeps {
         return None;
     }
     let steps = || all.iter().filter(|facts| facts.action.phase == ActionPhase::Step);

@@ -44,7 +44,11 @@ pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &Fil
         name: facts.action.name.clone(),
         validation_type: validation.check.word().to_owned(),
         result: FileResultV1 {
-            file_exists: found.is_some(),
+            file_exists: match &seen.look {
+                FileLook::Found(_) => Some(true),
+                FileLook::Missing | FileLook::Refused(_) => Some(false),
+                FileLook::OutOfTime | FileLook::Stopped(_) => None,
+            },
             file_path: seen.path.clone(),
             file_size: found.map(|found| found.bytes),
             last_modified: found.map(|found| found.modified),

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::model::ActionId;
 use crate::report::redact_shapes::{CUT_OFF, SHAPES, Shape};
 
 /// Keys whose values are ids: other files and the ledger are found by them, and they have a form of their own.
@@ -90,6 +91,8 @@ pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: D
 fn redact_value(value: &mut Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        // The ids of actions stand under many keys, and some are all that a row of the table asks for.
+        Value::String(text) if is_action_id(text) => 0,
         Value::String(text) => match redact_text(text) {
             Cow::Borrowed(_) => 0,
             Cow::Owned(redacted) => {
@@ -101,7 +104,8 @@ fn redact_value(value: &mut Value) -> usize {
         Value::Object(entries) => {
             let within = entries.iter_mut().filter(|(key, _)| !IDS.contains(&key.as_str()));
             let of_values: usize = within.map(|(_, value)| redact_value(value)).sum();
-            let named: Vec<String> = entries.keys().filter(|key| matches!(redact_text(key), Cow::Owned(_))).cloned().collect();
+            let named: Vec<String> =
+                entries.keys().filter(|key| !is_action_id(key) && matches!(redact_text(key), Cow::Owned(_))).cloned().collect();
             for key in &named {
                 if let Some(value) = entries.remove(key) {
                     entries.insert(redact_text(key).into_owned(), value);
@@ -110,6 +114,10 @@ fn redact_value(value: &mut Value) -> usize {
             of_values + named.len()
         }
     }
+}
+
+fn is_action_id(text: &str) -> bool {
+    ActionId::try_from(text).is_ok()
 }
 
 /// Returns the text with a label for each match; none where there is no match.

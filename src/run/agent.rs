@@ -49,12 +49,24 @@ pub struct GrantedRetest {
 #[derive(Debug, Clone)]
 struct RetestFacts {
     paused: Option<PauseRecord>,
-    /// The last verdict: its run, its tree and its plan.
-    last: Option<(RunId, Option<TreeDigest>, Option<Digest>)>,
+    /// The last verdict.
+    last: Option<Judged>,
+    /// The tree of a retest that was granted and has had no run yet.
+    waiting: Option<TreeDigest>,
     tree: TreeDigest,
     plan: Digest,
     used: u32,
     budget: u32,
+}
+
+/// The verdict that a retest is compared with.
+#[derive(Debug, Clone)]
+struct Judged {
+    run_id: RunId,
+    tree: Option<TreeDigest>,
+    plan: Option<Digest>,
+    /// Whether the checks passed.
+    passed: bool,
 }
 
 /// Says why a retest is refused.
@@ -68,7 +80,12 @@ pub enum RetestRefusal {
     Unchanged {
         /// The last run.
         run_id: RunId,
+        /// Whether it passed: then there is nothing to mend.
+        passed: bool,
     },
+    /// One of this tree was granted, and its run is still to come.
+    #[error("a retest of this tree was granted, and no run has followed it yet")]
+    Waiting,
     /// The task has had as many as it may.
     #[error("the task has had {budget} retests since it last passed, and may have no more")]
     BudgetSpent {
@@ -82,7 +99,9 @@ impl RetestRefusal {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve` on a terminal",
-            Self::Unchanged { .. } => "change the code first; `proctor show` says what that run found",
+            Self::Unchanged { passed: true, .. } => "it passed: `proctor request status` says what the task amounts to",
+            Self::Unchanged { passed: false, .. } => "change the code first; `proctor show` says what that run found",
+            Self::Waiting => "`proctor wait` waits for its verdict; where none comes, `proctor run` makes one",
             Self::BudgetSpent { .. } => {
                 "ask a person: a run that passes (`proctor run`) or a word at a terminal (`proctor tdd resolve`, `reset`) fills \
                  the budget, `max_retests` in `[tdd]` sets it"
@@ -93,7 +112,9 @@ impl RetestRefusal {
     /// Returns the exit code of a command that ends with it (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
-            Self::Unchanged { .. } => CommandExit::CodeNeedsWork,
+            Self::Unchanged { passed: true, .. } => CommandExit::Proceed,
+            Self::Unchanged { passed: false, .. } => CommandExit::CodeNeedsWork,
+            Self::Waiting => CommandExit::NoFreshVerdict,
             Self::NeedsHuman(_) | Self::BudgetSpent { .. } => CommandExit::PersonNeeded,
         }
     }
@@ -129,12 +150,19 @@ impl Workspace {
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(project)?;
         let last = self.index.last_run(project, task).map_err(RunError::Index)?;
+        let retests = read_retests(&self.store, project, task)?;
         let facts = RetestFacts {
             paused: self.tdd(project, task)?.paused,
-            last: last.map(|run| (run.run_id, run.tree_digest, run.plan_digest)),
+            last: last.map(|run| Judged {
+                run_id: run.run_id,
+                tree: run.tree_digest,
+                plan: run.plan_digest,
+                passed: run.result == Some(OverallResult::Passed),
+            }),
+            waiting: retests.waiting,
             tree: self.trees.look(&self.store, settings, scope, &Hints::Everything)?.digest(),
             plan: crate::spec::plan_digest(described.plan),
-            used: read_retests(&self.store, project, task)?,
+            used: retests.used,
             budget: settings.routing.max_retests,
         };
         let granted = decide_retest(&facts).map_err(RunError::Retest)?;
@@ -149,11 +177,12 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(pause) = &facts.paused {
         return Err(RetestRefusal::NeedsHuman(pause.clone()));
     }
-    match &facts.last {
-        Some((run_id, tree, plan)) if (*tree, *plan) == (Some(facts.tree), Some(facts.plan)) => {
-            return Err(RetestRefusal::Unchanged { run_id: run_id.clone() });
-        }
-        Some(_) | None => {}
+    if let Some(last) = facts.last.as_ref().filter(|last| (last.tree, last.plan) == (Some(facts.tree), Some(facts.plan))) {
+        return Err(RetestRefusal::Unchanged { run_id: last.run_id.clone(), passed: last.passed });
+    }
+    // One change is worth one retest, however many ask for it at once.
+    if facts.waiting == Some(facts.tree) {
+        return Err(RetestRefusal::Waiting);
     }
     if facts.used >= facts.budget {
         return Err(RetestRefusal::BudgetSpent { budget: facts.budget });
@@ -161,12 +190,33 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
 }
 
-fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<u32, RunError> {
-    let mut used = 0;
+/// The retests of a task, as the ledger has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Retests {
+    used: u32,
+    /// As in [`RetestFacts::waiting`].
+    waiting: Option<TreeDigest>,
+}
+
+fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, RunError> {
+    let mut retests = Retests::default();
     for line in evidence::read_lines(store, project, 0).map_err(RunError::Evidence)? {
-        used = count_retests(used, &line.map_err(RunError::Evidence)?.1, task);
+        let line = line.map_err(RunError::Evidence)?.1;
+        retests =
+            Retests { used: count_retests(retests.used, &line, task), waiting: still_waiting(retests.waiting, &line, task) };
     }
-    Ok(used)
+    Ok(retests)
+}
+
+/// Returns the tree whose retest is to come behind a line: whatever was run of the task since was that, or shows that nothing goes on.
+fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) -> Option<TreeDigest> {
+    if let LedgerBody::Retest(record) = &line.body
+        && record.task == *task
+    {
+        return Some(record.tree_digest);
+    }
+    let is_run = matches!(&line.body, LedgerBody::Run(run) if run.task == *task);
+    waiting.filter(|_| !is_run)
 }
 
 /// Counts a line in. The budget is full again after a run that passed, and after a person's word on the task's cycle: what a program
@@ -294,7 +344,8 @@ mod tests {
         let plan = Digest::of(b"plan");
         RetestFacts {
             paused: None,
-            last: Some((run_id(), Some(tree("one")), Some(plan))),
+            last: Some(Judged { run_id: run_id(), tree: Some(tree("one")), plan: Some(plan), passed: false }),
+            waiting: None,
             tree: tree("two"),
             plan,
             used,
@@ -308,7 +359,14 @@ mod tests {
         assert_eq!(decide_retest(&facts(4)), Ok(GrantedRetest { number: 5, budget: 5 }));
         assert_eq!(decide_retest(&facts(5)), Err(RetestRefusal::BudgetSpent { budget: 5 }));
         let unchanged = RetestFacts { tree: tree("one"), ..facts(5) };
-        assert_eq!(decide_retest(&unchanged), Err(RetestRefusal::Unchanged { run_id: run_id() }));
+        assert_eq!(decide_retest(&unchanged), Err(RetestRefusal::Unchanged { run_id: run_id(), passed: false }));
+        assert_eq!(decide_retest(&unchanged).expect_err("nothing changed").exit(), CommandExit::CodeNeedsWork);
+        let last = unchanged.last.clone().map(|last| Judged { passed: true, ..last });
+        let passed = decide_retest(&RetestFacts { last, ..unchanged }).expect_err("nothing changed");
+        assert_eq!((passed.exit(), passed.hint().contains("request status")), (CommandExit::Proceed, true));
+        let twice = RetestFacts { waiting: Some(tree("two")), ..facts(1) };
+        assert_eq!(decide_retest(&twice), Err(RetestRefusal::Waiting));
+        assert!(decide_retest(&RetestFacts { waiting: Some(tree("three")), ..facts(1) }).is_ok(), "it was changed again");
         let other_plan = RetestFacts { plan: Digest::of(b"other"), tree: tree("one"), ..facts(0) };
         assert!(decide_retest(&other_plan).is_ok());
         assert!(decide_retest(&RetestFacts { last: None, tree: tree("one"), ..facts(0) }).is_ok());
@@ -353,6 +411,8 @@ mod tests {
         for (body, terminal, expected) in rows {
             let line = line(body, terminal);
             assert_eq!(count_retests(3, &line, &task), expected, "{line:?}");
+            let waits = !matches!(line.body, LedgerBody::Run(_));
+            assert_eq!(still_waiting(Some(tree("one")), &line, &task).is_some(), waits, "{line:?}");
         }
         let other = TaskId::try_from("T2").unwrap();
         assert_eq!(count_retests(3, &line(run(OverallResult::Passed, &[]), None), &other), 3);

@@ -224,7 +224,8 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         now,
     };
     let settings = &course.request.settings.routing;
-    let advice = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
+    let asked = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
+    let advice = asked.or_else(|| course.request.is_typed().then(|| course.phase()));
     let review = review::without_verdict(&concluding.performed);
     let protected = needs_a_person(concluding);
     let verify = |state| match (review, &protected) {
@@ -233,7 +234,7 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         (None, None) => routing::verify_phase(&result, state, settings),
     };
     let verified = match advice {
-        // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6).
+        // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6). Nor is a typed command.
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
@@ -388,8 +389,12 @@ fn inputs(concluding: &Concluding<'_>) -> BTreeMap<String, Digest> {
     settled.filter_map(known).collect()
 }
 
+/// Returns the checks that somebody picked; empty: the task's own.
 fn named_checks(course: &Course<'_>) -> Vec<String> {
-    match &course.request.checks {
+    let request = course.request;
+    match &request.checks {
+        // A command that was typed is none of the task's checks, and says nothing about them.
+        _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Checks::Named(names) => names.clone(),
         Checks::All | Checks::Triggered { .. } => Vec::new(),
     }

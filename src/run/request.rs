@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, ProjectId, RetentionLimits, RoutingSettings, RunId,
-    TreeDigest, TreePath, Trigger, Unapproved,
+    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
+    RoutingSettings, RunId, TreeDigest, TreePath, Trigger, Unapproved,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
@@ -79,6 +79,13 @@ pub struct RunRequest<'a> {
     pub lost_events: bool,
     /// How it can be stopped.
     pub control: &'a Control,
+}
+
+impl RunRequest<'_> {
+    /// Returns whether it is of a command that somebody typed, and not of the project's own checks.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.plan.origin == PlanOrigin::CommandLine
+    }
 }
 
 /// What came of a request.

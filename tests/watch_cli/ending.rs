@@ -86,7 +86,8 @@ fn a_command_can_be_watched_instead_of_the_projects_checks() {
     project.save("wanted", "");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     assert_eq!(steps(&project), ["other", "other"]);
-    assert_eq!(project.store().report("default")["stepExecution"]["results"].as_array().map(Vec::len), Some(1));
+    let shown = project.proctor(["show", "--json"]).success().json();
+    assert_eq!(shown["stepExecution"]["results"].as_array().map(Vec::len), Some(1));
     watch.interrupt();
 }
 

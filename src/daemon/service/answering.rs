@@ -29,7 +29,9 @@ pub(super) fn too_many(what: &str) -> ErrorV1 {
 pub(super) fn of_run(error: &RunError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
         (RunError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
-        (RunError::Retest(RetestRefusal::Unchanged { .. }), _) => ErrorKindV1::Unchanged,
+        (RunError::Retest(RetestRefusal::Unchanged { passed: false, .. }), _) => ErrorKindV1::Unchanged,
+        (RunError::Retest(RetestRefusal::Unchanged { passed: true, .. }), _) => ErrorKindV1::Passed,
+        (RunError::Retest(RetestRefusal::Waiting), _) => ErrorKindV1::TooMany,
         (_, CommandExit::PersonNeeded) => ErrorKindV1::PersonNeeded,
         (_, CommandExit::Usage) => ErrorKindV1::NotNow,
         (_, CommandExit::SpecificationWrong) => ErrorKindV1::ConfigurationWrong,

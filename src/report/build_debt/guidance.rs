@@ -98,15 +98,44 @@ fn acceptance_criteria(group: &Group<'_>, report: &ExecutionReportV2) -> Vec<Str
     criteria
 }
 
-/// Returns whether a condition speaks of an action, and not of `STEP.11` for `STEP.1`.
+/// Returns whether a condition speaks of an action, however it is written, and not of `STEP.11` or `PRESTEP.1` for `STEP.1`.
 fn mentions(condition: &str, action_id: &str) -> bool {
-    condition.match_indices(action_id).any(|(at, _)| {
-        let after = condition[at + action_id.len()..].chars().next();
-        after.is_none_or(|character| !character.is_ascii_digit())
+    let dotted = ["['", "[\"", "']", "\"]"].into_iter().zip([".", ".", "", ""]);
+    let dotted = dotted.fold(condition.to_owned(), |text, (bracket, dot)| text.replace(bracket, dot));
+    // What still stands in quotation marks is a text, which speaks of nothing.
+    let outside = dotted.split(['\'', '"']).step_by(2);
+    let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '.';
+    outside.into_iter().any(|text| {
+        text.match_indices(action_id).any(|(at, _)| {
+            let after = text[at + action_id.len()..].chars().next();
+            let before = text[..at].chars().next_back();
+            after.is_none_or(|character| !character.is_ascii_digit()) && before.is_none_or(|character| !is_of_name(character))
+        })
     })
 }
 
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.filter(|text| seen.insert(text.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn a_condition_speaks_of_the_actions_it_names_and_of_no_others() {
+        for (condition, expected) in [
+            ("STEP.1.exitCode === 0", true),
+            ("!(STEP.1.failed)", true),
+            ("STEP['1'].exitCode === 0", true),
+            ("STEP[\"1\"].exitCode === 0", true),
+            ("STEP.11.exitCode === 0", false),
+            ("PRESTEP.1.success", false),
+            ("STEP.2.stdout.includes(\"STEP.1\")", false),
+            ("STEP.2.stdout.includes('x') && STEP.1.success", true),
+        ] {
+            assert_eq!(mentions(condition, "STEP.1"), expected, "{condition}");
+        }
+    }
 }

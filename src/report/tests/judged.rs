@@ -62,6 +62,7 @@ pub(super) fn judged_run() -> RunFacts {
         task_title: "Half-even rounding of invoice totals".to_owned(),
         sprint_id: "SPRINT_012".to_owned(),
         dependencies: Vec::new(),
+        strictness: Vec::new(),
     });
     facts
 }

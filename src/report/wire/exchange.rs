@@ -40,8 +40,9 @@ pub struct FileRecordV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileResultV1 {
-    /// Whether it is there, as one regular file that is no link.
-    pub file_exists: bool,
+    /// Whether it is there, as one regular file that is no link; absent where the look ended before that was known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file_exists: Option<bool>,
     /// Its path, relative to the project.
     pub file_path: String,
     /// Its size in bytes; absent where it is not there.
