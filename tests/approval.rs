@@ -240,14 +240,18 @@ fn a_command_that_is_typed_says_nothing_about_the_projects_checks() {
     project.proctor(["run"]).status(1);
     let known = project.store().run_directory("default");
     project.proctor(["tdd", "start"]).success();
-    let cycle = project.proctor(["tdd", "show", "--json"]).success().json();
+    let cycle = || {
+        let mut shown = project.proctor(["tdd", "show", "--json"]).success().json();
+        ["phase", "started", "attempts", "phaseHistory", "routeHistory"].map(|key| shown[key].take())
+    };
+    let before = cycle();
     let mut watch = project.watch([".", "--", "true"]);
     watch.wait_for_line("a verdict", Duration::from_secs(60), |line| line.starts_with("PASSED"));
     assert_eq!(watch.interrupt().status, 130);
     assert_eq!(project.store().run_directory("default"), known);
-    assert_eq!(project.proctor(["tdd", "show", "--json"]).success().json(), cycle);
+    assert_eq!(cycle(), before);
     let refused = project.proctor(["request", "retest"]).status(1);
-    assert!(refused.stderr.contains("nothing has changed since run 1 ("), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing has changed since run"), "{}", refused.stderr);
 }
 
 #[test]

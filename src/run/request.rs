@@ -7,7 +7,7 @@ use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TreeDigest, TreePath, Trigger, Unapproved,
+    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, Unapproved,
 };
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
@@ -82,9 +82,10 @@ pub struct RunRequest<'a> {
 }
 
 impl RunRequest<'_> {
-    /// Returns whether it is of a command that somebody typed, and not of the project's own checks.
+    /// Returns whether it is of a command that somebody typed, and not of the project's own checks, though it has their task. A review
+    /// that is asked for has one of its own.
     pub(crate) fn is_typed(&self) -> bool {
-        self.plan.origin == PlanOrigin::CommandLine
+        self.plan.origin == PlanOrigin::CommandLine && self.plan.task == TaskId::default_task()
     }
 }
 

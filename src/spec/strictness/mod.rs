@@ -6,7 +6,7 @@
 
 mod call;
 mod mypy;
-pub(in crate::spec) mod script;
+pub(crate) mod script;
 mod tsconfig;
 
 use crate::model::Tool;
