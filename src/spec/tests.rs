@@ -137,6 +137,18 @@ fn each_kind_of_project_is_found() {
             &[("package.json", r#"{"scripts": {"test": "vitest related src/a.ts"}}"#), ("node_modules/.bin/vitest", "")],
             &["*$ ./node_modules/.bin/vitest related src/a.ts"],
         ),
+        // The script called `test` is the one that runs the tests, then one whose name says so.
+        (
+            &[("package.json", r#"{"scripts": {"all": "jest --all", "test": "jest --ci"}}"#), ("node_modules/.bin/jest", "")],
+            &["*$ ./node_modules/.bin/jest --ci"],
+        ),
+        (
+            &[
+                ("package.json", r#"{"scripts": {"all": "jest --all", "unit-test": "jest --ci"}}"#),
+                ("node_modules/.bin/jest", ""),
+            ],
+            &["*$ ./node_modules/.bin/jest --ci"],
+        ),
         // A redirection is the shell's.
         (
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],

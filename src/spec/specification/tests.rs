@@ -124,6 +124,15 @@ fn what_is_no_specification_says_what_it_is() {
 }
 
 #[test]
+fn a_fault_of_the_whole_file_has_no_line_and_a_pointer_is_escaped() {
+    let long = said(&read(&" ".repeat((16 << 20) + 1)).faults);
+    assert!(long.starts_with("a.json: error[SYNTAX]: "), "{long}");
+    let twice = read(&ROUNDING.replacen("\"schemaVersion\"", "\"a~b\": 1,\n  \"a~b\": 1,\n  \"schemaVersion\"", 1)).faults;
+    let twice = twice.iter().find(|fault| fault.code == "DUPLICATE_KEY").expect("the key is there twice");
+    assert_eq!((twice.instance_path.as_str(), twice.line, twice.column), ("/a~0b", 3, 3));
+}
+
+#[test]
 fn a_fault_of_the_lint_names_its_row_and_where_the_row_is_from() {
     let faults = read(&ROUNDING.replacen("\"taskId\": \"T117\"", "\"taskId\": \"T118\"", 1)).faults;
     let fault = faults.iter().find(|fault| fault.code == "TASK_ID_DIFFERS").unwrap_or_else(|| panic!("{}", said(&faults)));

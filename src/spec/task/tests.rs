@@ -135,6 +135,28 @@ fn a_long_description_is_cut_and_told_apart_by_its_id() {
     assert_eq!(name(101), format!("{} (STEP.2)", "x".repeat(100)));
 }
 
+/// Where not every step must pass and nothing says how many must, all of them must (C63).
+#[test]
+fn without_a_rate_every_step_must_pass() {
+    let rate = |all: bool| {
+        let (all_must, rate) =
+            ("/tasks/T117/completionCriteria/allStepsMustPass", "/tasks/T117/completionCriteria/minimumPassRate");
+        let plan = planned(&edited(&[(all_must, json!(all)), (rate, json!(GONE))]));
+        plan.criteria.expect("a task has them").minimum_pass_rate_basis_points
+    };
+    assert_eq!((rate(false), rate(true)), (Some(10_000), None));
+}
+
+/// What goes on as long as the steps may be silent meanwhile, whatever is said of actions that end.
+#[test]
+fn a_server_may_be_silent() {
+    let configuration = config::read("[defaults]\nidle_timeout = 3\n", "proctor.toml").expect("a right text");
+    let plan = planned_with(&document(), &configuration);
+    let server = plan.prerequisites.iter().find(|action| action.service.is_some()).expect("the server of the specification");
+    assert_eq!((server.name.as_str(), server.idle_timeout), ("development server", None));
+    assert_eq!(plan.steps[0].idle_timeout, Some(std::time::Duration::from_secs(3)));
+}
+
 const TASK: &str = "/tasks/T117";
 const GLOBAL: &str = "/globalConfiguration";
 const ENGINE: &str = "/executionEngine/executorConfigurations";

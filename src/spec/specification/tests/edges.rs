@@ -41,6 +41,8 @@ fn edges() -> Vec<(&'static str, Vec<Edit>)> {
                 (task("/completionCriteria/minimumPassRate"), json!(100)),
             ],
         ),
+        ("a server that is asked at its port", vec![("/globalConfiguration/devServer/healthCheckUrl", json!(GONE))]),
+        ("a browser that is switched off", vec![(task("/mcpValidation"), json!({ "enabled": false }))]),
         ("no dependency", vec![(task("/dependencies"), json!([]))]),
     ]
 }
@@ -57,7 +59,26 @@ fn what_stands_at_the_edge_is_no_fault() {
 
 #[test]
 fn one_beyond_the_edge_is_a_fault() {
-    let rows: [(&str, Vec<Edit>, &str); 5] = [
+    let server = "/globalConfiguration/devServer";
+    let ready = |ready: serde_json::Value| json!({ "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals", "parameters": { "command": "npm run serve", "workingDirectory": "web" }, "proctor": { "version": "1.0.0", "service": { "ready": ready } } });
+    let at = |rest: &str| -> &'static str { Box::leak(format!("{server}{rest}").into_boxed_str()) };
+    let rows: [(&str, Vec<Edit>, &str); 9] = [
+        (
+            "a service that is asked by another protocol",
+            vec![(prerequisite(""), ready(json!({ "url": "ftp://127.0.0.1/" })))],
+            "SERVICE_READY",
+        ),
+        (
+            "a server that nothing asks",
+            vec![(at("/healthCheckUrl"), json!(GONE)), (at("/port"), json!(GONE))],
+            "DEV_SERVER_INCOMPLETE",
+        ),
+        (
+            "a server that is asked by another protocol",
+            vec![(at("/healthCheckUrl"), json!("ftp://127.0.0.1/"))],
+            "DEV_SERVER_INCOMPLETE",
+        ),
+        ("a request as a review", vec![(step(2, "/proctor"), added(json!({ "review": {} })))], "REVIEW_ELSEWHERE"),
         ("a command of spaces", vec![(step(1, "/parameters/command"), json!("  "))], "COMMAND_UNCLOSED_QUOTE"),
         (
             "answers of a task that asks nothing",
@@ -81,6 +102,6 @@ fn one_beyond_the_edge_is_a_fault() {
         ),
     ];
     for (name, edits, code) in rows {
-        assert!(faults_of(&edits).iter().any(|(found, _)| found == code), "{name}");
+        assert!(faults_of(&edits).iter().any(|(found, pointer)| found == code && !pointer.is_empty()), "{name}");
     }
 }
