@@ -75,6 +75,24 @@ fn a_report_without_tokens_is_byte_for_byte_what_it_was() {
     assert_eq!(to_bytes(&redact_document(report.clone())), to_bytes(&report));
 }
 
+/// An id is no place to look, whatever it is called: what stands elsewhere with the same shape is taken out.
+#[test]
+fn an_actions_id_that_has_a_tokens_shape_stays() {
+    let position = SHAPES.iter().position(|shape| shape.name == "aws key id").expect("it is in the table");
+    let secret = example(position);
+    let id = format!("{secret}.1");
+    let mut report = serde_json::to_value(report_with_debt(&mixed_run())).expect("it is ours");
+    let ids: Vec<String> = pointers(&report, "").into_iter().filter(|pointer| pointer.ends_with("/actionId")).collect();
+    assert!(!ids.is_empty());
+    for pointer in &ids {
+        *report.pointer_mut(pointer).expect("it was found") = Value::from(id.as_str());
+    }
+    report["stepExecution"]["results"][0]["name"] = Value::from(format!("x {secret} y"));
+    let report: ExecutionReportV2 = serde_json::from_value(report).expect("such an id is one");
+    let text = String::from_utf8(to_bytes(&redact_document(report))).expect("JSON is UTF-8");
+    assert!(text.contains(&id) && !text.contains(&format!("x {secret} y")));
+}
+
 /// Every place of the golden report that may hold any text is tried with a token in it: the label may stand there, too.
 #[test]
 fn wherever_a_report_may_hold_a_token_it_is_taken_out() {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::model::{
-    ActionEnd, ActionPhase, BlockOn, Blocking, ByteSize, CategoryCode, Coverage, DebtCategory, Diagnostic, Interpretation,
-    LimitKind, ResultType, Severity, StopStage, TaskStatus, Tool, ToolPolicy,
+    ActionEnd, ActionPhase, BlockOn, Blocking, ByteSize, CategoryCode, Coverage, DebtCategory, Diagnostic, DurationMs,
+    Interpretation, LimitKind, Phase, ResultType, Severity, StopStage, TaskStatus, Tool, ToolPolicy,
 };
 use crate::verdict::tests::{action, exited, findings, judge, plain, policy, tests, timed_out, with_policy};
-use crate::verdict::{Disposition, Outcome, RunFlow, RunResult, judge_run};
+use crate::verdict::{ActionFacts, Disposition, Outcome, RunFlow, RunResult, TestHistory, classify, judge_run};
 
 fn task_status(outcome: &Outcome) -> TaskStatus {
     let results = [RunResult { phase: ActionPhase::Step, disposition: Disposition::Executed(outcome) }];
@@ -145,6 +145,32 @@ fn a_limit_of_output_is_told_with_its_own_value_and_its_own_way_out() {
             outcome.debt.suggested_fix
         );
         assert!(outcome.agent_action.message.contains("output"), "{}", outcome.agent_action.message);
+    }
+}
+
+/// Where less of the run's time was left than the action may take, that is told of a time-out alone.
+#[test]
+fn the_time_of_the_run_is_told_only_where_it_was_over() {
+    let mut action = action(Tool::Generic, ActionPhase::Step);
+    action.max_output = Some(ByteSize(4 << 30));
+    let history = TestHistory::default();
+    for (limit, title) in [
+        (LimitKind::Wall, "Operation Timeout: Exceeded 3s limit"),
+        (LimitKind::Output, "Operation Timeout: Printed more than 4GiB"),
+    ] {
+        let outcome = classify(&ActionFacts {
+            action: &action,
+            end: &ActionEnd::TimedOut { limit, stage: StopStage::Sigterm, code: Some(0), signal: None },
+            duration: DurationMs(5),
+            interpretation: &Interpretation::plain(CategoryCode::TimedOut, "it hit its limit"),
+            phase: Phase::Green,
+            cycle_started: false,
+            run_timeout: Some(Duration::from_secs(3)),
+            expected_failure: None,
+            history: &history,
+        });
+        assert_eq!(outcome.debt.title.as_deref(), Some(title));
+        assert_eq!(outcome.classification.timeout_value.is_some(), limit == LimitKind::Wall);
     }
 }
 

@@ -60,6 +60,14 @@ fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     changes.iter().map(|change| (name(&change.pointer), change.effect)).collect()
 }
 
+/// Returns the effect of a change that is one.
+#[track_caller]
+fn only_effect(before: &Value, after: &Value, what: &str) -> ChangeEffect {
+    let found = effects(before, after);
+    let [(_, effect)] = found[..] else { panic!("{what}: {found:?}") };
+    effect
+}
+
 fn set(document: &mut Value, pointer: &str, value: Value) {
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
     let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}"));
@@ -122,9 +130,7 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
     for (name, pointer, value, expected) in rows {
         let mut after = before.clone();
         set(&mut after, &pointer, value);
-        let found = effects(&before, &after);
-        let [(_, effect)] = &found[..] else { panic!("{name}: {found:?}") };
-        assert_eq!(*effect, expected, "{name}");
+        assert_eq!(only_effect(&before, &after, name), expected, "{name}");
     }
     assert_eq!(effects(&before, &before), []);
     let mut loosened = before.clone();
@@ -194,9 +200,7 @@ fn c80_a_key_that_goes_is_what_its_absence_means() {
     for (name, pointer, value, expected) in rows {
         let mut after = before.clone();
         set(&mut after, &pointer, value);
-        let found = effects(&before, &after);
-        let [(_, effect)] = &found[..] else { panic!("{name}: {found:?}") };
-        assert_eq!(*effect, expected, "{name}");
+        assert_eq!(only_effect(&before, &after, name), expected, "{name}");
     }
 }
 
@@ -249,9 +253,8 @@ fn c80_a_wrong_value_is_not_mended_by_the_weakest_one() {
         after["globalConfiguration"]["validationPolicy"]["typeChecking"] = json!({ "strategy": "BLOCK_ON_ERRORS_ALWAYS" });
         set(&mut before, &pointer, wrong.clone());
         set(&mut after, &pointer, right.clone());
-        let found = effects(&before, &after);
-        let [(_, effect)] = &found[..] else { panic!("{pointer} {wrong}: {found:?}") };
-        assert_eq!(*effect, expected, "{pointer}: {wrong} -> {right}");
+        let what = format!("{pointer}: {wrong} -> {right}");
+        assert_eq!(only_effect(&before, &after, &what), expected, "{what}");
     }
 }
 
