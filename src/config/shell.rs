@@ -122,10 +122,9 @@ const MASKS: &[Mask] = &[
 
 /// Returns the first thing of a command text that needs a shell.
 pub fn shell_construct(text: &str) -> Option<Construct> {
-    let mut constructs = Vec::new();
-    let tokens = scan(text.trim(), &mut constructs);
-    if let Some(first) = constructs.into_iter().next() {
-        return Some(first);
+    let (tokens, construct) = scan(text.trim());
+    if construct.is_some() {
+        return construct;
     }
     let Some(Token::Word(first)) = tokens.first() else { return None };
     if let Some(builtin) = BUILTINS.iter().find(|builtin| builtin.word == first) {
@@ -137,7 +136,7 @@ pub fn shell_construct(text: &str) -> Option<Construct> {
 
 /// Returns the first pattern of a script that hides a failure, as it would be written, and what it does.
 pub fn masking_pattern(script: &str) -> Option<(String, &'static str)> {
-    let tokens = scan(script.trim(), &mut Vec::new());
+    let (tokens, _) = scan(script.trim());
     if tokens.last() == Some(&Token::Operator("&")) {
         return Some(("&".to_owned(), "leaves the command running and reports success at once"));
     }
@@ -168,35 +167,37 @@ impl Mask {
     }
 }
 
-/// Splits a text into words and operators, quotes removed, and collects what needs a shell.
-fn scan(text: &str, constructs: &mut Vec<Construct>) -> Vec<Token> {
-    let mut tokens = Vec::new();
+/// Splits a text into words and operators, quotes removed, and returns with them the first thing that needs a shell.
+fn scan(text: &str) -> (Vec<Token>, Option<Construct>) {
+    let (mut tokens, mut construct) = (Vec::new(), None);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if first == '#' {
-            constructs.push(construct("a comment", rest.lines().next().unwrap_or_default()));
+            note(&mut construct, "a comment", || rest.lines().next().unwrap_or_default());
             rest = rest.find('\n').map_or("", |end| &rest[end..]);
         } else if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(operator.text)) {
-            constructs.push(construct(operator.what, operator.text));
+            note(&mut construct, operator.what, || operator.text);
             tokens.push(Token::Operator(operator.text));
             rest = &rest[operator.text.len()..];
         } else if first.is_whitespace() {
             rest = &rest[first.len_utf8()..];
         } else {
-            let (word, length) = scan_word(rest, constructs);
+            let (word, length) = scan_word(rest, &mut construct);
             tokens.push(Token::Word(word));
             rest = &rest[length..];
         }
     }
-    tokens
+    (tokens, construct)
 }
 
 /// Reads one word and returns it without quotes, and its length as written. The text does not begin with white space.
-fn scan_word(text: &str, constructs: &mut Vec<Construct>) -> (String, usize) {
+fn scan_word(text: &str, construct: &mut Option<Construct>) -> (String, usize) {
     let mut word = String::new();
     let mut quote = None;
     let mut escaped = false;
     let mut end = text.len();
+    // Up to these offsets a bracket, or a brace, is known to open nothing: no text is looked through twice for its other end.
+    let (mut plain_bracket, mut plain_brace) = (0, 0);
     for (offset, character) in text.char_indices() {
         if escaped {
             escaped = false;
@@ -213,23 +214,32 @@ fn scan_word(text: &str, constructs: &mut Vec<Construct>) -> (String, usize) {
             }
             (None | Some('"'), '$' | '`') => {
                 let what = if character == '$' { "a variable" } else { "a command substitution" };
-                constructs.push(construct(what, first_word(&text[offset..])));
+                note(construct, what, || first_word(&text[offset..]));
                 word.push(character);
             }
             (None, '*' | '?') => {
-                constructs.push(construct("a glob", first_word(text)));
+                note(construct, "a glob", || first_word(text));
                 word.push(character);
             }
-            (None, '[') if first_word(&text[offset..]).contains(']') => {
-                constructs.push(construct("a glob", first_word(text)));
+            (None, '[') if construct.is_none() && offset >= plain_bracket => {
+                let rest = first_word(&text[offset..]);
+                if rest.contains(']') {
+                    note(construct, "a glob", || first_word(text));
+                }
+                plain_bracket = offset + rest.len();
                 word.push(character);
             }
-            (None, '{') if is_brace_expansion(first_word(&text[offset..])) => {
-                constructs.push(construct("a brace expansion", first_word(text)));
+            (None, '{') if construct.is_none() && offset >= plain_brace => {
+                let rest = first_word(&text[offset..]);
+                let inner = rest.find('}').map_or(rest, |end| &rest[..end]);
+                if inner.len() < rest.len() && (inner.contains(',') || inner.contains("..")) {
+                    note(construct, "a brace expansion", || first_word(text));
+                }
+                plain_brace = offset + inner.len();
                 word.push(character);
             }
             (None, '~') if offset == 0 => {
-                constructs.push(construct("a home directory", first_word(text)));
+                note(construct, "a home directory", || first_word(text));
                 word.push(character);
             }
             _ => word.push(character),
@@ -238,8 +248,9 @@ fn scan_word(text: &str, constructs: &mut Vec<Construct>) -> (String, usize) {
     (word, end)
 }
 
-fn construct(what: &'static str, text: &str) -> Construct {
-    Construct { what, text: text.to_owned(), instead: None }
+/// Keeps what needs a shell if it is the first such thing: a text of many of them must not be copied for each.
+fn note<'t>(construct: &mut Option<Construct>, what: &'static str, text: impl FnOnce() -> &'t str) {
+    construct.get_or_insert_with(|| Construct { what, text: text().to_owned(), instead: None });
 }
 
 fn starts_operator(text: &str) -> bool {
@@ -248,10 +259,6 @@ fn starts_operator(text: &str) -> bool {
 
 fn first_word(text: &str) -> &str {
     text.split(char::is_whitespace).next().unwrap_or_default()
-}
-
-fn is_brace_expansion(word: &str) -> bool {
-    word.find('}').is_some_and(|end| word[..end].contains(',') || word[..end].contains(".."))
 }
 
 #[cfg(test)]
@@ -275,6 +282,10 @@ mod tests {
             ("echo `date`", "a command substitution", "`date`"),
             ("ls ~/x", "a home directory", "~/x"),
             ("ls a{b,c}", "a brace expansion", "a{b,c}"),
+            ("ls {a}{b,c}", "a brace expansion", "{a}{b,c}"),
+            ("ls {{a,b}", "a brace expansion", "{{a,b}"),
+            ("ls a[[0]", "a glob", "a[[0]"),
+            ("ls $A | b", "a variable", "$A"),
             ("pytest # all", "a comment", "# all"),
             ("a\nb", "a second line", "\n"),
             ("cd web", "a command of the shell", "cd"),
@@ -298,6 +309,9 @@ mod tests {
             "env A=1 pytest",
             "make x#y",
             "tool {}",
+            "tool {a b,c}",
+            "tool {a}b,c}",
+            "tool [[a b]",
         ] {
             assert_eq!(shell_construct(text), None, "{text}");
         }
@@ -330,6 +344,16 @@ mod tests {
             ["pytest && tsc", "pytest | tee log", "a || exit 1", "echo '|| true'; pytest", "true && pytest", "cd x; pytest"]
         {
             assert_eq!(masking_pattern(script), None, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_many_constructs_is_not_copied_for_each() {
+        let count = 1 << 18;
+        let found = shell_construct(&"$".repeat(count)).map(|construct| construct.text.len());
+        assert_eq!(found, Some(count));
+        for text in ["[", "{", "a[{"] {
+            assert_eq!(shell_construct(&text.repeat(count)), None);
         }
     }
 
