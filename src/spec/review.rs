@@ -1,5 +1,7 @@
 //! Reviews in plans: nothing that stands behind one starts without its approval, and a plan of one review alone.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::config::{Configuration, Problem};
 use crate::model::{
     Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, Plan, PlanOrigin, Prompt, Review, TaskId, Tool,
@@ -54,8 +56,10 @@ pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> Act
 /// Lets every step come after the reviews that stand before it, by `order` and then as the steps are written, unless the review itself
 /// comes after the step. What comes after a step is skipped where that did not succeed, was skipped, or was never reached.
 pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
+    // The first place counts where a step is named twice.
+    let places: BTreeMap<&ActionId, usize> = order.iter().enumerate().rev().map(|(place, id)| (id, place)).collect();
     let mut sequence: Vec<usize> = (0..steps.len()).collect();
-    sequence.sort_by_key(|index| order.iter().position(|id| *id == steps[*index].id).unwrap_or(usize::MAX));
+    sequence.sort_by_key(|index| places.get(&steps[*index].id).copied().unwrap_or(usize::MAX));
     for (place, review) in sequence.iter().copied().enumerate() {
         if !matches!(steps[review].kind, ActionKind::Review(_)) {
             continue;
@@ -71,13 +75,14 @@ pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
 }
 
 /// Returns the steps that a step comes after, by way of others too.
-fn before(steps: &[Action], step: usize) -> Vec<usize> {
-    let (mut reached, mut left) = (Vec::new(), steps[step].after.clone());
+fn before(steps: &[Action], step: usize) -> BTreeSet<usize> {
+    let indices: BTreeMap<&ActionId, usize> = steps.iter().map(|step| &step.id).zip(0..).collect();
+    let mut reached = BTreeSet::new();
+    let mut left: Vec<&ActionId> = steps[step].after.iter().collect();
     while let Some(id) = left.pop() {
-        let Some(index) = steps.iter().position(|other| other.id == id) else { continue };
-        if !reached.contains(&index) {
-            reached.push(index);
-            left.extend(steps[index].after.iter().cloned());
+        let Some(index) = indices.get(id).copied() else { continue };
+        if reached.insert(index) {
+            left.extend(&steps[index].after);
         }
     }
     reached

@@ -8,6 +8,7 @@
 mod change;
 mod fault;
 mod invalid;
+mod line_index;
 mod lint;
 mod raw;
 mod read;

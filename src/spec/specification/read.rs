@@ -1,13 +1,14 @@
 //! From a text to a specification, or to everything that is wrong with it at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::config::Place;
 use crate::spec::specification::fault::{Gravity, SpecificationFault};
 use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
+use crate::spec::specification::line_index::LineIndex;
 use crate::spec::specification::lint::{Subject, lint};
 use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
@@ -68,8 +69,7 @@ struct Text<'t> {
     file: &'t str,
     text: &'t str,
     places: Places,
-    /// Where each line begins.
-    lines: Vec<usize>,
+    lines: LineIndex,
 }
 
 /// Reads the text of a specification; `file` is how faults name it.
@@ -78,7 +78,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
         Ok(document) => document,
         Err(fault) => return Reading::nothing(*fault),
     };
-    let text = Text { file, text, places: scan(text), lines: line_starts(text) };
+    let text = Text { file, text, places: scan(text), lines: LineIndex::new(text) };
     if document.get(OLD_FAMILY).is_some() {
         return Reading::nothing(text.old_family());
     }
@@ -123,7 +123,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {
     let whole = |code: &str, message: String, hint: &str| {
-        let text = Text { file, text: "", places: Places::default(), lines: vec![0] };
+        let text = Text { file, text: "", places: Places::default(), lines: LineIndex::default() };
         let fault = text.fault(code, Gravity::Hard, "", message);
         Box::new(SpecificationFault { line: 0, column: 0, hint: Some(hint.to_owned()), ..fault })
     };
@@ -145,7 +145,7 @@ fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {
 
 /// A placeholder is also no URL, no path and no name: one cause is one fault.
 fn drop_what_follows(faults: &mut Vec<SpecificationFault>) {
-    let placeholders: Vec<String> =
+    let placeholders: BTreeSet<String> =
         faults.iter().filter(|fault| fault.code == PLACEHOLDER).map(|fault| fault.instance_path.clone()).collect();
     faults.retain(|fault| fault.code == PLACEHOLDER || !placeholders.contains(&fault.instance_path));
 }
@@ -157,22 +157,9 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Returns where each line begins, in bytes; the first begins at 0.
-fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect()
-}
-
 impl Text<'_> {
-    /// Returns the place of a byte offset, without counting the lines before it each time.
-    fn place(&self, offset: usize) -> Place {
-        let line = self.lines.partition_point(|start| *start <= offset) - 1;
-        let start = self.lines[line];
-        let within = Place::of(&self.text[start..], offset - start);
-        Place { line: line + within.line, column: within.column }
-    }
-
     fn fault(&self, code: &str, gravity: Gravity, pointer: &str, message: String) -> SpecificationFault {
-        let place = self.place(self.places.of_value(pointer));
+        let place = self.lines.place(self.text, self.places.of_value(pointer));
         SpecificationFault {
             gravity,
             code: code.to_owned(),
@@ -191,7 +178,7 @@ impl Text<'_> {
 
     fn of_shape(&self, shape: ShapeFault) -> SpecificationFault {
         let fault = self.fault("SCHEMA", Gravity::Hard, &shape.instance_path, shape.message);
-        let place = shape.unknown.map(|pointer| self.place(self.places.of_key(&pointer)));
+        let place = shape.unknown.map(|pointer| self.lines.place(self.text, self.places.of_key(&pointer)));
         SpecificationFault {
             line: place.map_or(fault.line, |place| place.line),
             column: place.map_or(fault.column, |place| place.column),
@@ -206,7 +193,7 @@ impl Text<'_> {
 
     fn duplicates(&self) -> Vec<SpecificationFault> {
         let faults = self.places.duplicates.iter().map(|(pointer, offset)| {
-            let place = self.place(*offset);
+            let place = self.lines.place(self.text, *offset);
             let message = "the key is written twice in its object, and readers differ in which one they take".to_owned();
             SpecificationFault {
                 line: place.line,
@@ -231,21 +218,6 @@ impl Text<'_> {
                     .to_owned(),
             ),
             ..self.fault("FORMAT_VERSION", Gravity::Hard, &pointer, message)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_is_the_one_that_counting_from_the_top_gives() {
-        for text in ["", "\n", "a", "a\n\nbä\nc", "ü\nü\n", "{\n  \"a\": [\n1,\n2]}\n"] {
-            let read = Text { file: "a.json", text, places: Places::default(), lines: line_starts(text) };
-            for offset in 0..=text.len() + 1 {
-                assert_eq!(read.place(offset), Place::of(text, offset), "{text:?} {offset}");
-            }
         }
     }
 }

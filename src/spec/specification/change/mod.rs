@@ -7,7 +7,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -86,11 +86,13 @@ impl Comparison<'_> {
         let Some(identity) = identity(before, after) else { return };
         let names = |list: &[Value]| list.iter().map(|element| element[identity].to_string()).collect::<Vec<_>>();
         let (old, new) = (names(before), names(after));
+        let index = |names: &[String]| names.iter().cloned().zip(0..).collect::<BTreeMap<String, usize>>();
+        let (at_of_old, at_of_new) = (index(&old), index(&new));
         for (at, element) in before.iter().enumerate() {
-            let now = new.iter().position(|name| *name == old[at]).map(|at| &after[at]);
+            let now = at_of_new.get(&old[at]).map(|at| &after[*at]);
             self.walk(format!("{pointer}/{at}"), key, Some(element), now);
         }
-        for (at, element) in after.iter().enumerate().filter(|(at, _)| !old.contains(&new[*at])) {
+        for (at, element) in after.iter().enumerate().filter(|(at, _)| !at_of_old.contains_key(&new[*at])) {
             let pointer = format!("{pointer}/{at}");
             // What the steps together are to print, and how the last of them is to end, may now be another one's doing.
             if key == "steps" && self.expects_of_all(&pointer) {
@@ -99,9 +101,8 @@ impl Comparison<'_> {
                 self.walk(pointer, key, None, Some(element));
             }
         }
-        let common =
-            |own: &[String], other: &[String]| own.iter().filter(|name| other.contains(name)).cloned().collect::<Vec<_>>();
-        if common(&old, &new) != common(&new, &old) {
+        let common_old = old.iter().filter(|name| at_of_new.contains_key(*name));
+        if !common_old.eq(new.iter().filter(|name| at_of_old.contains_key(*name))) {
             let order = |names: &[String]| Value::from(names.join(", "));
             self.note(pointer.to_owned(), Some(&order(&old)), Some(&order(&new)), ChangeEffect::Unexplained);
         }

@@ -74,7 +74,7 @@ pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Finding> {
     });
     let words = subject.actions().filter_map(|action| {
         let script = script_of(action.raw.proctor.as_ref()?.argv.as_deref()?)?.to_owned();
-        Some((format!("{}/proctor/argv", action.pointer), script))
+        Some((format!("{}/proctor/argv", action.pointer()), script))
     });
     let findings = texts.chain(words).filter_map(|(pointer, script)| {
         let (pattern, why) = masking_pattern(&script)?;
@@ -277,7 +277,7 @@ pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Finding> {
             | RawParameters::DatabaseQuery(_)
             | RawParameters::McpBrowserCommand(_) => return None,
         };
-        Some((format!("{}/parameters/environment", action.pointer), environment))
+        Some((format!("{}/parameters/environment", action.pointer()), environment))
     });
     std::iter::once(global).chain(of_actions).flat_map(|(pointer, environment)| wrong_names(&pointer, environment)).collect()
 }
@@ -296,7 +296,7 @@ fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Fin
 fn command_texts<'s>(subject: &Subject<'s>) -> Vec<CommandText<'s>> {
     let own_words = |action: &Action<'_>| action.raw.proctor.as_ref().is_some_and(|added| added.argv.is_some());
     let actions = subject.commands().filter(|(action, _)| !own_words(action)).map(|(action, command)| CommandText {
-        pointer: format!("{}/parameters/command", action.pointer),
+        pointer: format!("{}/parameters/command", action.pointer()),
         text: &command.command,
         shell: command.shell,
     });

@@ -20,7 +20,7 @@ pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Finding> {
                         .hint("give each action of the task an id of its own"),
                 ),
                 None => {
-                    seen.insert(id, action.pointer);
+                    seen.insert(id, action.pointer());
                 }
             }
         }

@@ -124,11 +124,11 @@ fn paths<'s>(subject: &Subject<'s>) -> Vec<(String, &'s str)> {
             | RawParameters::DatabaseQuery(_)
             | RawParameters::McpBrowserCommand(_) => return None,
         };
-        Some((format!("{}/parameters/{key}", action.pointer), path.as_str()))
+        Some((format!("{}/parameters/{key}", action.pointer()), path.as_str()))
     });
     let prompts = subject.actions().filter_map(|action| {
         let prompt = action.raw.proctor.as_ref()?.review.as_ref()?.prompt.as_deref()?;
-        Some((format!("{}/proctor/review/prompt", action.pointer), prompt))
+        Some((format!("{}/proctor/review/prompt", action.pointer()), prompt))
     });
     let server = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.working_directory.as_deref());
     let server = server.map(|path| ("/globalConfiguration/devServer/workingDirectory".to_owned(), path));

@@ -102,7 +102,7 @@ fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
 fn placeholder(text: &str, is_command: bool) -> Option<String> {
     let first = |open: &str, close: &str, is_meant: fn(&str) -> bool| {
         // Beginnings may overlap: `{{{NAME}}}` has a brace of its own around the placeholder.
-        let mut starts = text.char_indices().map(|(start, _)| &text[start..]);
+        let mut starts = text.match_indices(&open[..1]).map(|(start, _)| &text[start..]);
         starts.find_map(|rest| opened(rest, open, close).filter(|written| is_meant(written))).map(str::to_owned)
     };
     let variable = || if is_command { None } else { first("${", "}", |written| written != ROOT_WORD) };

@@ -83,7 +83,7 @@ pub(super) fn ready(subject: &Subject<'_>) -> Vec<Finding> {
             findings.push(finding.hint("for example `\"ready\": {\"port\": 4173}`"));
         }
         if let Some(finding) = service.ready.url.as_deref().and_then(wrong_url) {
-            findings.push(Finding { pointer: format!("{}{place}/url", action.pointer), ..finding });
+            findings.push(Finding { pointer: format!("{}{place}/url", action.pointer()), ..finding });
         }
         if service.ready.command.as_ref().is_some_and(Vec::is_empty) {
             findings.push(action.finding(&format!("{place}/command"), "the command is empty").hint("say its words"));

@@ -18,7 +18,7 @@ pub(in crate::spec::specification) struct Subject<'s> {
     pub(super) project_root: &'s Path,
 }
 
-/// A task with its pointer.
+/// A task with its key.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'s> {
     /// Its key.
@@ -27,14 +27,15 @@ pub(super) struct Task<'s> {
     pub(super) raw: &'s RawTask,
 }
 
-/// An action with its pointer.
+/// An action and where it stands.
 pub(super) struct Action<'s> {
     /// The phase it belongs to.
     pub(super) phase: ActionPhase,
-    /// Its pointer.
-    pub(super) pointer: String,
     /// The action.
     pub(super) raw: &'s RawAction,
+    task: Task<'s>,
+    /// The key of its list, and its place in there.
+    place: (&'static str, usize),
 }
 
 /// What a rule found.
@@ -95,18 +96,21 @@ impl<'s> Task<'s> {
             (ActionPhase::Cleanup, "cleanup", &execution.cleanup),
         ];
         phases.into_iter().flat_map(move |(phase, name, actions)| {
-            actions.iter().enumerate().map(move |(index, raw)| {
-                let pointer = self.pointer(&format!("/testExecution/{name}/{index}"));
-                Action { phase, pointer, raw }
-            })
+            actions.iter().enumerate().map(move |(index, raw)| Action { phase, raw, task: self, place: (name, index) })
         })
     }
 }
 
 impl Action<'_> {
+    /// Returns its pointer, which is made anew each time: dozens of rules look at all actions, and hardly one finds anything.
+    pub(super) fn pointer(&self) -> String {
+        let (name, index) = self.place;
+        self.task.pointer(&format!("/testExecution/{name}/{index}"))
+    }
+
     /// Returns a finding about something of the action.
     pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Finding {
-        Finding::new(format!("{}{rest}", self.pointer), message)
+        Finding::new(format!("{}{rest}", self.pointer()), message)
     }
 }
 

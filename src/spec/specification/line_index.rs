@@ -1,0 +1,73 @@
+//! The line and column of a byte offset, without counting from the top of the text, or of a long line, each time.
+
+use crate::config::Place;
+
+/// How far apart the known places are, in bytes.
+const SPACING: usize = 1024;
+
+/// Known places of a text, every [`SPACING`] bytes; between two of them is counted.
+#[derive(Debug, Default)]
+pub(super) struct LineIndex {
+    /// Byte offsets, ascending, with the places there; the beginning of the text is none of them.
+    known: Vec<(usize, Place)>,
+}
+
+impl LineIndex {
+    pub(super) fn new(text: &str) -> Self {
+        let mut index = Self::default();
+        for offset in (SPACING..text.len()).step_by(SPACING) {
+            let offset = text.floor_char_boundary(offset);
+            index.known.push((offset, index.place(text, offset)));
+        }
+        index
+    }
+
+    /// Returns the place of a byte offset of the text that the index is of, as [`Place::of`] does.
+    pub(super) fn place(&self, text: &str, offset: usize) -> Place {
+        let behind = self.known.partition_point(|(known, _)| *known <= offset);
+        let Some((start, known)) = behind.checked_sub(1).map(|last| self.known[last]) else { return Place::of(text, offset) };
+        let within = Place::of(&text[start..], offset - start);
+        let column = if within.line == 1 { known.column + within.column - 1 } else { within.column };
+        Place { line: known.line + within.line - 1, column }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop, proptest};
+
+    use super::*;
+
+    #[track_caller]
+    fn assert_counts(text: &str) {
+        let index = LineIndex::new(text);
+        for offset in 0..=text.len() + 1 {
+            assert_eq!(index.place(text, offset), Place::of(text, offset), "{text:?} {offset}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_the_one_that_counting_from_the_top_gives() {
+        for text in ["", "\n", "a", "a\n\nbä\nc", "ü\nü\n", "{\n  \"a\": [\n1,\n2]}\n"] {
+            assert_counts(text);
+        }
+        // The known places stand within a character, right behind a newline, and one after the other on a single line.
+        assert_counts(&"a€".repeat(900));
+        assert_counts(&format!("{}\n{}\n", "ä".repeat(511), "b".repeat(2100)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_place_in_any_text_is_the_one_that_counting_gives(parts in prop::collection::vec("[a€\n]|[a-z]{200,400}", 0..14)) {
+            assert_counts(&parts.concat());
+        }
+    }
+
+    #[test]
+    fn no_place_is_counted_from_further_than_the_spacing() {
+        let text = "x".repeat(10 * SPACING);
+        let index = LineIndex::new(&text);
+        let known: Vec<usize> = index.known.iter().map(|(offset, _)| *offset).collect();
+        assert_eq!(known, (1..10).map(|times| times * SPACING).collect::<Vec<_>>());
+    }
+}
