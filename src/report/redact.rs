@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -145,19 +146,7 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
 
 /// Returns whether a text holds the beginning of a shape: cheap, and right about every text that holds the whole of it.
 fn may_hold(shape: &Shape, text: &[u8]) -> bool {
-    shape.starts.iter().any(|start| find(text, start.as_bytes()))
-}
-
-fn find(text: &[u8], wanted: &[u8]) -> bool {
-    let Some((first, rest)) = wanted.split_first() else { return true };
-    let mut left = text;
-    while let Some(at) = left.iter().position(|byte| byte == first) {
-        left = &left[at + 1..];
-        if left.starts_with(rest) {
-            return true;
-        }
-    }
-    false
+    shape.starts.iter().any(|start| memmem::find(text, start.as_bytes()).is_some())
 }
 
 /// Returns where the last word of a text begins, if it begins as a token does.

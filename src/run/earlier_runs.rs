@@ -31,14 +31,16 @@ impl Workspace {
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
-        if let Some(last) = counted.first().and_then(|run| self.report_of(request, run)) {
-            notes.extend(other_programs(facts, &last));
-        }
-        let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed));
-        if let Some((run, green)) = green.and_then(|run| Some((*run, self.report_of(request, run)?))) {
-            let of_both = facts.actions.iter().filter(|action| !cases(action).is_empty());
+        let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
+        let last = counted.first().and_then(read);
+        notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
+        // A report is as long as its run, so none is read twice, and none for a run without tests.
+        let of_both: Vec<&ActionFacts> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
+        let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
+        let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
+        if let Some((run, green)) = last.filter(is_green).or_else(|| green.and_then(read)) {
             let before = |action: &ActionFacts| self.tests_of(request, &green, &action.action.name);
-            let both: Vec<_> = of_both.filter_map(|action| Some((action, before(action)?))).collect();
+            let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
             notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
             return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
         }

@@ -16,8 +16,9 @@ pub(super) type Found = (PathBuf, (u64, u64));
 /// What has been seen so far; for one look at the rules, since what is there changes.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
-    names: HashMap<PathBuf, Names>,
-    real: HashMap<PathBuf, Option<PathBuf>>,
+    // By the paths as they are written: hashing them part by part costs more than asking twice.
+    names: HashMap<OsString, Names>,
+    real: HashMap<OsString, Option<PathBuf>>,
 }
 
 /// The names in a directory.
@@ -46,20 +47,22 @@ impl Sight {
     /// Returns what is found below a directory; most of the time the directory's names say that nothing is.
     pub(super) fn found_below(&mut self, directory: &Path, path: &str) -> Option<Found> {
         let Some(Component::Normal(first)) = Path::new(path).components().next() else { return None };
-        let names = self.names.entry(directory.to_owned()).or_insert_with(|| Names::read(directory));
-        match names {
-            Names::Known(names) if !names.contains(first) => None,
-            Names::Known(_) | Names::Unknown => self.found(&directory.join(path)),
+        if !self.names.contains_key(directory.as_os_str()) {
+            self.names.insert(directory.into(), Names::read(directory));
+        }
+        match self.names.get(directory.as_os_str()) {
+            Some(Names::Known(names)) if !names.contains(first) => None,
+            _ => self.found(&directory.join(path)),
         }
     }
 
     /// Returns where a directory really lies: what is above it is asked for once, for all that lies there.
     fn directory(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.real.get(path) {
+        if let Some(known) = self.real.get(path.as_os_str()) {
             return known.clone();
         }
         let real = self.real(path);
-        self.real.insert(path.to_owned(), real.clone());
+        self.real.insert(path.into(), real.clone());
         real
     }
 }
