@@ -88,6 +88,24 @@ fn the_last_green_run_and_those_that_failed_stay() {
 }
 
 #[test]
+fn a_run_stays_as_long_as_one_that_has_taken_its_result_over() {
+    let project = with_limits("keep_runs = 1\n[run]\nreuse = \"always\"");
+    (0..4).for_each(|_| drop(project.proctor(["run"]).success()));
+    let first = project.store().committed_runs().remove(0)["runId"].clone();
+    assert_eq!(project.proctor(["run"]).success().report()["reused"][0]["runId"], first);
+    let last = project.store().committed_runs().pop().expect("it is sealed");
+    assert_eq!(last["reused"], serde_json::json!([first]));
+    project.proctor(["prune"]).success();
+    assert_eq!(there(&project), [2, 6], "the last one and its evidence");
+    project.proctor(["verify", "--all"]).success();
+    project.save("other.txt", "another tree");
+    project.proctor(["run"]).success();
+    project.proctor(["prune"]).success();
+    assert_eq!(there(&project), [8]);
+    project.proctor(["verify", "--all"]).success();
+}
+
+#[test]
 fn a_service_and_every_sixteenth_run_keep_to_the_limits_by_themselves() {
     let project = with_limits("keep_runs = 4");
     (0..15).for_each(|_| drop(project.proctor(["run"]).success()));

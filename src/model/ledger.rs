@@ -178,6 +178,9 @@ pub struct RunRecord {
     /// Digests of what checks depended on whose verdict may be reused, by name: those that were carried out and settled.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
+    /// The runs that carried out what it took over from them, sorted: its verdict rests on their files. Older lines do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<RunId>,
     /// When it began.
     pub started: Timestamp,
     /// When its last process had ended.
@@ -257,6 +260,7 @@ impl RunRecord {
             prerequisites: BTreeMap::new(),
             configuration: BTreeMap::new(),
             inputs: BTreeMap::new(),
+            reused: Vec::new(),
             started: time.0,
             ended: time.1,
             signature: None,

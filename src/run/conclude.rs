@@ -375,6 +375,7 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         prerequisites: prerequisites_met(course, &concluding.performed),
         configuration: concluding.surveyed.configuration.clone(),
         inputs: if counts { inputs(concluding) } else { BTreeMap::new() },
+        reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: course.started,
         ended: decided.ended,
         signature: None,

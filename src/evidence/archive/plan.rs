@@ -100,6 +100,7 @@ mod tests {
             standing: Standing::Passed,
             weight: Weight::Verdict,
             is_awaited: false,
+            rests_on: Vec::new(),
             form: RunForm::Directory,
         }
     }

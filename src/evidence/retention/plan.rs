@@ -29,6 +29,8 @@ pub struct KeptRun {
     pub weight: Weight,
     /// Whether somebody is asked about it.
     pub is_awaited: bool,
+    /// The runs whose results it took over: their files are the evidence of its verdict too.
+    pub rests_on: Vec<RunId>,
     /// How it is kept.
     pub form: RunForm,
 }
@@ -66,29 +68,68 @@ pub enum Standing {
 
 /// Returns the runs that are removed, those that go first at the beginning.
 ///
-/// Never removed are, of each task, the last run, the last that says something about it ([`Weight`]), the last that passed, and runs that
-/// wait for a person's word. Of the others those that failed go last; otherwise the oldest go first.
+/// Never removed are, of each task, the last run, the last that says something about it ([`Weight`]), the last that passed, runs that
+/// wait for a person's word, and whatever a run that stays took a result from. Of the others those that failed go last; otherwise the
+/// oldest go first.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let needed = needed(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.is_awaited && !needed.contains(&run.sequence)).collect();
     free.sort_by_key(|run| (run.standing == Standing::Failed, run.sequence));
-    let (mut kept_runs, mut kept_bytes) = (runs.len() as u64, runs.iter().map(|run| run.bytes).sum::<u64>());
+    let mut left = Left::of(runs);
     let mut removed = Vec::new();
-    for run in free {
-        let why = if limits.days.is_some_and(|days| is_over(run, days, now)) {
-            PruneReason::Days
-        } else if limits.runs.is_some_and(|limit| kept_runs > u64::from(limit)) {
-            PruneReason::Runs
-        } else if limits.bytes.is_some_and(|limit| kept_bytes > limit.0) {
-            PruneReason::Bytes
-        } else {
-            continue;
-        };
-        kept_runs -= 1;
-        kept_bytes -= run.bytes;
-        removed.push(PrunedRun { run_id: run.run_id.clone(), task: run.task.clone(), manifest_hash: run.manifest_hash, why });
+    // A run that others rest on may go when the last of these has gone, and they are the younger ones.
+    loop {
+        let before = removed.len();
+        free.retain(|run| {
+            let Some(why) = left.why_remove(run, limits, now) else { return true };
+            left.remove(run);
+            removed.push(PrunedRun { run_id: run.run_id.clone(), task: run.task.clone(), manifest_hash: run.manifest_hash, why });
+            false
+        });
+        if removed.len() == before {
+            return removed;
+        }
     }
-    removed
+}
+
+/// What is left while runs are picked to be removed.
+struct Left<'r> {
+    runs: u64,
+    bytes: u64,
+    /// How many runs rest on one.
+    resting: BTreeMap<&'r RunId, usize>,
+}
+
+impl<'r> Left<'r> {
+    fn of(runs: &'r [KeptRun]) -> Self {
+        let mut resting = BTreeMap::new();
+        for name in runs.iter().flat_map(|run| &run.rests_on) {
+            *resting.entry(name).or_default() += 1;
+        }
+        Self { runs: runs.len() as u64, bytes: runs.iter().map(|run| run.bytes).sum(), resting }
+    }
+
+    fn why_remove(&self, run: &KeptRun, limits: &RetentionLimits, now: Timestamp) -> Option<PruneReason> {
+        if self.resting.get(&run.run_id).is_some_and(|count| *count > 0) {
+            None
+        } else if limits.days.is_some_and(|days| is_over(run, days, now)) {
+            Some(PruneReason::Days)
+        } else if limits.runs.is_some_and(|limit| self.runs > u64::from(limit)) {
+            Some(PruneReason::Runs)
+        } else if limits.bytes.is_some_and(|limit| self.bytes > limit.0) {
+            Some(PruneReason::Bytes)
+        } else {
+            None
+        }
+    }
+
+    fn remove(&mut self, run: &'r KeptRun) {
+        self.runs -= 1;
+        self.bytes -= run.bytes;
+        for name in &run.rests_on {
+            self.resting.entry(name).and_modify(|count| *count -= 1);
+        }
+    }
 }
 
 /// A clock that was put back makes a run young, not old.
@@ -139,8 +180,13 @@ mod tests {
             standing: [Standing::Passed, Standing::Failed, Standing::Unjudged][usize::from(standing % 3)],
             weight: [Weight::Verdict, Weight::Refused, Weight::Nothing][usize::from(weight % 3)],
             is_awaited,
+            rests_on: Vec::new(),
             form: RunForm::Directory,
         }
+    }
+
+    fn resting(run: KeptRun, on: &[&KeptRun]) -> KeptRun {
+        KeptRun { rests_on: on.iter().map(|run| run.run_id.clone()).collect(), ..run }
     }
 
     fn numbers(removed: &[PrunedRun]) -> Vec<u64> {
@@ -169,6 +215,26 @@ mod tests {
     }
 
     #[test]
+    fn a_run_stays_as_long_as_one_that_took_a_result_from_it() {
+        let plain = |number| kept(number, (0, 10, 100), 0, 0, false);
+        let plan = |runs: &[KeptRun], limit| {
+            numbers(&plan_prune(runs, &RetentionLimits { runs: Some(limit), ..Default::default() }, now()))
+        };
+        // The last one rests on the first, and one in between on the second.
+        let mut runs: Vec<_> = (1..=6).map(plain).collect();
+        runs[5] = resting(plain(6), &[&plain(1)]);
+        runs[3] = resting(plain(4), &[&plain(1), &plain(2)]);
+        assert_eq!(plan(&runs, 5), [3]);
+        assert_eq!(plan(&runs, 4), [3, 4], "2 may go now, but nothing has to any more");
+        assert_eq!(plan(&runs, 3), [3, 4, 5]);
+        assert_eq!(plan(&runs, 2), [3, 4, 5, 2]);
+        assert_eq!(plan(&runs, 0), [3, 4, 5, 2], "6 is the last one, and 1 its evidence");
+        // Of what is gone anyway nobody keeps anything.
+        runs[5] = resting(plain(6), &[&plain(99)]);
+        assert_eq!(plan(&runs, 0), [3, 4, 5, 1, 2]);
+    }
+
+    #[test]
     fn a_clock_that_was_put_back_removes_nothing() {
         let runs = [kept(1, (0, -5, 1), 0, 0, false), kept(2, (0, -5, 1), 0, 0, false)];
         assert_eq!(plan_prune(&runs, &RetentionLimits { days: Some(0), ..Default::default() }, now()), []);
@@ -182,6 +248,7 @@ mod tests {
         #[test]
         fn nothing_goes_that_is_needed_and_limits_are_kept_as_far_as_that_allows(
             drawn in prop::collection::vec(any_run(), 0..60),
+            drawn_bases in prop::collection::vec((0_usize..60, 0_usize..60), 0..20),
             limit_runs in prop::option::of(0_u32..40),
             limit_days in prop::option::of(0_u32..40),
             limit_bytes in prop::option::of(0_u64..20_000),
@@ -189,7 +256,12 @@ mod tests {
             let of = |(number, (task, days, bytes, standing, weight, is_awaited)): (usize, (u8, i64, u64, u8, u8, bool))| {
                 kept(number as u64 + 1, (task, days, bytes), standing, weight, is_awaited)
             };
-            let runs: Vec<_> = drawn.into_iter().enumerate().map(of).collect();
+            let mut runs: Vec<_> = drawn.into_iter().enumerate().map(of).collect();
+            let count = runs.len();
+            for (run, base) in drawn_bases.into_iter().filter(|(run, base)| base < run && *run < count) {
+                let base = runs[base].run_id.clone();
+                runs[run].rests_on.push(base);
+            }
             let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize), archive_days: None };
             let removed = plan_prune(&runs, &limits, now());
             let gone: BTreeSet<u64> = numbers(&removed).into_iter().collect();
@@ -212,7 +284,9 @@ mod tests {
             // What is still over a limit is over it because of what must stay.
             let needed = super::needed(&runs);
             let is_free = |run: &&KeptRun| !run.is_awaited && !needed.contains(&run.sequence);
-            let free: Vec<_> = rest.iter().filter(is_free).collect();
+            let is_base = |runs: &[KeptRun], run: &KeptRun| runs.iter().any(|other| other.rests_on.contains(&run.run_id));
+            let free: Vec<_> = rest.iter().filter(is_free).filter(|run| !is_base(&rest, run)).collect();
+            prop_assert!(!runs.iter().any(|run| gone.contains(&run.sequence.0) && is_base(&rest, run)), "what stays has its evidence");
             prop_assert!(free.is_empty() || limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit)));
             prop_assert!(free.is_empty() || limit_bytes.is_none_or(|limit| rest.iter().map(|run| run.bytes).sum::<u64>() <= limit));
             prop_assert!(free.iter().all(|run| limit_days.is_none_or(|days| !is_over(run, days, now()))));
@@ -220,7 +294,8 @@ mod tests {
             let failed_for_room = removed.iter().any(|run| {
                 run.why != PruneReason::Days && runs[run.run_id.number() as usize - 1].standing == Standing::Failed
             });
-            prop_assert!(!failed_for_room || free.iter().all(|run| run.standing == Standing::Failed));
+            let mut could = free.iter().filter(|run| !is_base(&runs, run));
+            prop_assert!(!failed_for_room || could.all(|run| run.standing == Standing::Failed));
             prop_assert_eq!(plan_prune(&rest, &limits, now()), [], "the second time there is nothing to do");
         }
     }

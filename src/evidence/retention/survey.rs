@@ -105,6 +105,7 @@ fn kept(sequence: Sequence, record: &RunRecord) -> KeptRun {
             (false, _) => Weight::Nothing,
         },
         is_awaited: false,
+        rests_on: record.reused.clone(),
         form: RunForm::Directory,
     }
 }
