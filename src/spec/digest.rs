@@ -53,3 +53,23 @@ fn essence(actions: &[Action]) -> Vec<Action> {
 pub(super) fn canonical(value: &impl Serialize) -> Digest {
     Digest::of(&serde_json_canonicalizer::to_vec(value).expect("a plan holds nothing that JSON cannot"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Configuration;
+    use crate::spec::{DiskFiles, plan_command};
+
+    /// What was approved stays approved when plans can say more: what they do not say is no part of the digest.
+    #[test]
+    fn a_plan_that_says_nothing_of_its_flow_has_the_digest_of_its_actions() {
+        let files = DiskFiles::new(Path::new("/nowhere"));
+        let plan = plan_command(&["true".to_owned()], &Configuration::default(), &files, "shop").expect("a command is a plan");
+        let of_actions = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
+        assert_eq!(plan_digest(&plan), canonical(&of_actions));
+        let ordered = Plan { parallel: true, ..plan.clone() };
+        assert_ne!(plan_digest(&ordered), canonical(&of_actions));
+    }
+}

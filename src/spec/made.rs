@@ -46,8 +46,10 @@ impl ProjectFiles for WithPrerequisites<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::config;
     use crate::model::Tool;
+    use crate::spec::files::fake::FakeFiles;
     use crate::spec::{DiskFiles, plan};
 
     #[test]
@@ -60,5 +62,18 @@ mod tests {
             let found = plan(&configuration, &DiskFiles::new(directory.path()), "project").expect("a plan");
             assert_eq!(found.steps.iter().map(|step| step.tool).collect::<Vec<_>>(), [Tool::Tsc], "{checks}");
         }
+    }
+
+    #[test]
+    fn what_prerequisites_make_is_there_and_so_is_the_way_to_it() {
+        let text = "[[prerequisite]]\nname = \"install\"\ncommand = \"npm ci\"\ncreates = [\"web/node_modules/.bin/tsc\"]\n";
+        let configuration = config::read(text, "proctor.toml").expect("it is right");
+        let files = FakeFiles::of(&[("src/a.ts", "")]);
+        let made = WithPrerequisites::of(&configuration, &files);
+        let seen = |path: &str| (made.exists(path), made.is_directory(path));
+        assert_eq!(seen("src"), (true, true));
+        assert_eq!(seen("web/node_modules/.bin/tsc"), (true, false));
+        assert_eq!((seen("web"), seen("web/node_modules/.bin")), ((true, true), (true, true)));
+        assert_eq!((seen("we"), seen("web/node_modules/.bin/eslint")), ((false, false), (false, false)));
     }
 }

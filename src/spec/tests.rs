@@ -134,6 +134,10 @@ fn each_kind_of_project_is_found() {
             &["*$ ./node_modules/.bin/vitest --run"],
         ),
         (
+            &[("package.json", r#"{"scripts": {"test": "vitest --coverage"}}"#), ("node_modules/.bin/vitest", "")],
+            &["*$ ./node_modules/.bin/vitest run --coverage"],
+        ),
+        (
             &[("package.json", r#"{"scripts": {"test": "vitest related src/a.ts"}}"#), ("node_modules/.bin/vitest", "")],
             &["*$ ./node_modules/.bin/vitest related src/a.ts"],
         ),
@@ -197,6 +201,8 @@ fn what_only_looks_like_a_project_is_none() {
         vec![("pyproject.toml", "[tool.ruff]\n[tool.mypy]")],
         vec![("node_modules/x/tsconfig.json", ""), ("node_modules/.bin/tsc", "")],
         vec![("a/b/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
+        vec![(".cache/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
+        vec![("node_modules/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
     ] {
         assert!(discover(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
     }

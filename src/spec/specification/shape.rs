@@ -177,3 +177,22 @@ fn by_table(fault: ShapeFault, schema_path: &str, instance: &Value) -> ShapeFaul
     }
     ShapeFault { params, message: keyword.message.replace("{}", &shown), nearest: near, hint, ..fault }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_may_be_long_and_not_large() {
+        assert_eq!(pattern_problem("^[a-z]{500}$"), None);
+        assert_eq!(pattern_problem("^([a-z]{100}){1000}$"), Some(PatternProblem::NotLinear));
+        assert_eq!(pattern_problem("(?=a)"), Some(PatternProblem::NotLinear));
+        assert_eq!(pattern_problem("("), Some(PatternProblem::Unreadable));
+    }
+
+    #[test]
+    fn a_schema_is_right_or_says_what_is_wrong_with_it() {
+        assert_eq!(schema_problem(&json!({ "type": "object", "required": ["total"] })), None);
+        assert!(schema_problem(&json!({ "type": "objekt" })).is_some_and(|problem| problem.contains("objekt")));
+    }
+}

@@ -263,6 +263,7 @@ mod tests {
             "cat <<E\na\nE",
             "diff <(a) b",
             "a >",
+            "a > >b",
             "! a",
         ] {
             assert_eq!(read(script), None, "{script}");

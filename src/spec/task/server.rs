@@ -41,7 +41,7 @@ impl Resolver<'_> {
         let checks = prerequisites.enumerate().filter_map(|(index, prerequisite)| {
             let command = prerequisite.check_command.as_deref()?;
             let plain = self.of_the_file(CHECK, index + 1, &prerequisite.description, command);
-            Some(Action { description: prerequisite.description.clone(), continue_on_failure: false, ..plain })
+            Some(Action { description: prerequisite.description.clone(), ..plain })
         });
         checks.collect()
     }

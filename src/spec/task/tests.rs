@@ -103,6 +103,18 @@ fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     }
 }
 
+/// What comes before and after the steps is judged by its exit code, whatever it looks like; `tool` is of steps alone.
+#[test]
+fn only_steps_are_recognised() {
+    let command = "npx --no-install tsc --noEmit";
+    let plan = planned(&edited(&[
+        ("/tasks/T117/testExecution/cleanup/0/parameters/command", json!(command)),
+        ("/tasks/T117/testExecution/steps/1/parameters/command", json!(command)),
+    ]));
+    assert_eq!((plan.steps[1].tool, plan.cleanup[0].tool), (Tool::Tsc, Tool::Generic));
+    assert_eq!(plan.steps[2].tool, Tool::Generic, "a request is none");
+}
+
 /// An id that the server of the task would have and that an action has already is left to the action.
 #[test]
 fn what_proctor_adds_has_an_id_that_no_action_has() {
@@ -468,7 +480,9 @@ fn names_are_one_line_each_and_differ() {
         ("/tasks/T117/testExecution/steps/0/description", json!("checks\n  the totals")),
         ("/tasks/T117/testExecution/steps/1/description", json!("checks the totals")),
         ("/tasks/T117/testExecution/steps/2/description", json!(long)),
+        ("/tasks/T117/executionWorkflow/prerequisites/0/description", json!("the server\n  answers")),
     ]));
+    assert!(plan.prerequisites.iter().any(|check| check.name == "the server answers"), "{:?}", plan.prerequisites);
     let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names[..2], ["checks the totals (STEP.1)", "checks the totals (STEP.2)"]);
     assert!(names[2].ends_with("(STEP.3)") && names[2].chars().count() < 120, "{}", names[2]);

@@ -175,6 +175,7 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
         |plan| plan.steps[0].retry_attempts = 0,
         |plan| policy(plan).block_on = BlockOn::ErrorsAndWarnings,
         |plan| policy(plan).max_warnings = Some(0),
+        |plan| policy(plan).source = PolicySource::Configured("proctor.toml:12".to_owned()),
         |plan| policy(plan).error_on_rules.push("no-var".to_owned()),
         |plan| plan.steps[0].coverage.as_mut().expect("it has one").minimum_basis_points = 9000,
         |plan| plan.timeout = Some(Duration::from_secs(1)),
@@ -195,6 +196,15 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
     for (row, change) in rows.iter().enumerate() {
         assert_eq!(found(change), Vec::<String>::new(), "row {row}");
     }
+}
+
+/// Where a policy was written down is no term: a line above it changes nothing.
+#[test]
+fn terms_do_not_say_where_a_policy_comes_from() {
+    let before = plan();
+    let mut moved = plan();
+    policy(&mut moved).source = PolicySource::Configured("proctor.toml:12".to_owned());
+    assert_eq!(plan_terms(&before), plan_terms(&moved));
 }
 
 /// Where nothing is expected of the steps together, one more asks for more.

@@ -91,7 +91,7 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
     let rows = [
         ("step removed", "/tasks/T117/testExecution/steps/1".to_owned(), Value::Null, Weakens),
         ("step added beside expected output", "/tasks/T117/testExecution/steps/2".to_owned(), another.clone(), Unexplained),
-        ("prerequisite added", "/tasks/T117/testExecution/prerequisites/0".to_owned(), another, Unexplained),
+        ("prerequisite added", "/tasks/T117/testExecution/prerequisites/0".to_owned(), another.clone(), Unexplained),
         ("exit codes widened", format!("{step}/parameters/expectedExitCodes"), json!([0, 1]), Weakens),
         ("exit codes unsaid", format!("{step}/parameters/expectedExitCodes"), Value::Null, Wording),
         ("time-out raised", format!("{step}/timeout"), json!(60000), Weakens),
@@ -133,6 +133,11 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         assert_eq!(only_effect(&before, &after, name), expected, "{name}");
     }
     assert_eq!(effects(&before, &before), []);
+    let mut silent = before.clone();
+    set(&mut silent, "/tasks/T117/validationCriteria/expectedOutput", Value::Null);
+    let mut longer = silent.clone();
+    set(&mut longer, "/tasks/T117/testExecution/steps/2", another);
+    assert_eq!(only_effect(&silent, &longer, "step added where nothing is expected of all"), Strengthens);
     let mut loosened = before.clone();
     loosened["tasks"]["T117"]["validationCriteria"]["successConditions"][0]["condition"] = json!("STEP.1.exitCode === 1");
     let found = effects(&before, &loosened);

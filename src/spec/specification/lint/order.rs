@@ -204,7 +204,6 @@ fn circular<'e>(mut edges: BTreeMap<&'e str, Vec<&'e str>>) -> BTreeSet<&'e str>
     }
     let mut left: BTreeMap<&str, usize> = edges.iter().map(|(node, targets)| (*node, targets.len())).collect();
     let mut done: Vec<&str> = waiters.keys().copied().filter(|node| left.get(node).is_none_or(|count| *count == 0)).collect();
-    done.extend(left.iter().filter(|(node, count)| **count == 0 && !waiters.contains_key(*node)).map(|(node, _)| *node));
     while let Some(node) = done.pop() {
         left.remove(node);
         for waiter in waiters.get(node).into_iter().flatten() {
@@ -249,6 +248,9 @@ mod tests {
             ("g", vec![]),
         ]);
         assert_eq!(circular(edges), BTreeSet::from(["b", "c", "e"]));
+        // Whoever waits for one that is done, too, is still in the circle.
+        let edges = BTreeMap::from([("a", vec!["b", "c"]), ("b", vec![]), ("c", vec!["a"])]);
+        assert_eq!(circular(edges), BTreeSet::from(["a", "c"]));
         assert_eq!(circular(BTreeMap::from([("a", vec!["b"]), ("b", vec!["c"]), ("c", vec![])])), BTreeSet::new());
     }
 }

@@ -63,7 +63,9 @@ fn a_script_proves_something_if_a_part_of_it_can_fail_and_decides() {
         "printf x | grep -q y",
         "true && false || grep -q x a",
         "set -e\nnpx tsc --noEmit\nprintf done",
+        "set -o errexit\nnpx tsc --noEmit\nprintf done",
         "npx tsc --noEmit || exit 1; printf done",
+        "echo nothing is built; exit 1",
         "CI=1 npx tsc --noEmit",
         "A=$(npx tsc --noEmit)",
         "if true; then npx tsc; fi",
@@ -78,6 +80,10 @@ fn a_script_proves_something_if_a_part_of_it_can_fail_and_decides() {
         "npx tsc --noEmit || /usr/bin/printf 'it failed'",
         "export CI=1 && echo $(npx tsc)",
         "A=1",
+        "exit 0",
+        "grep -e total a.csv; printf done",
+        "set -x\nnpx tsc --noEmit\nprintf done",
+        "set -- every\nnpx tsc --noEmit\nprintf done",
     ] {
         assert_codes(&command(script, Some("sh")), &["COMMAND_PROVES_NOTHING"]);
     }
@@ -85,6 +91,7 @@ fn a_script_proves_something_if_a_part_of_it_can_fail_and_decides() {
     for text in ["bash -c 'echo a && npx tsc'", "bash -ec 'npx tsc; printf done'", "bash -o errexit -c 'npx tsc; printf done'"] {
         assert_codes(&command(text, None), &[]);
     }
+    assert_codes(&command("bash --noprofile -c 'npx tsc; printf done'", None), &["COMMAND_PROVES_NOTHING"]);
     assert_codes(&command("echo 'a && b'", None), &["COMMAND_PROVES_NOTHING"]);
 }
 
@@ -99,6 +106,7 @@ fn a_condition_that_is_met_when_tests_fail_is_noted_whatever_it_asks() {
         "STEP.1.testsFailed > 0",
         "STEP.1.testsFailed !== 0",
         "STEP.1.testsFailed <= 5",
+        "STEP.1.testsFailed > 5",
         "STEP.1.testsFailed > 5 && STEP.1.testsFailed < 7",
         "STEP.1.testsFailed === 3",
         "STEP.1.exitCode === 1 && STEP.1.testsFailed < 10",
