@@ -230,6 +230,12 @@ mod tests {
     }
 
     #[test]
+    fn only_an_option_that_takes_a_value_has_the_next_word() {
+        let (options, paths) = kept_arguments(&words("--no-eslintrc src --rule=eqeqeq:2 lib --ext .ts --fix a"));
+        assert_eq!((options, paths), (words("--no-eslintrc --rule=eqeqeq:2 --ext .ts"), words("src lib a")));
+    }
+
+    #[test]
     fn what_only_names_eslint_is_no_call_of_it() {
         for script in ["yarn add eslint", "echo eslint", "prettier .", "node eslint-runner.js", "eslint 'open"] {
             assert_eq!(eslint_arguments(script), None, "{script}");

@@ -193,6 +193,7 @@ fn what_only_looks_like_a_project_is_none() {
         vec![("pyproject.toml", "[tool.black]")],
         vec![("setup.cfg", "# [tool:pytest]")],
         vec![("docs/test_example.py", "")],
+        vec![("main.py", ""), ("tests/helpers.py", ""), ("tests/test_data.txt", "")],
         vec![("tsconfig.json", "{}")],
         vec![("eslint.config.js", "")],
         vec![("jest.config.js", "")],
@@ -407,6 +408,7 @@ fn a_check_keeps_what_is_said_of_it_and_says_what_it_does() {
     let plan = resolved(text, &quotes());
     assert!(plan.steps[0].control && !plan.steps[1].control);
     assert_eq!((plan.steps[0].idle_timeout, plan.prerequisites[0].idle_timeout), (Some(Duration::from_secs(3)), None));
+    assert_eq!(plan.prerequisites[0].service.as_ref().map(|service| service.timeout), Some(plan.prerequisites[0].timeout));
     // What a service leaves behind is named and killed, whatever is said of actions that end by themselves.
     assert_eq!((plan.steps[0].on_survivors, plan.prerequisites[0].on_survivors), (OnSurvivors::Fail, OnSurvivors::Report));
     let does: Vec<&str> = plan.prerequisites.iter().chain(&plan.steps).map(|action| action.description.as_str()).collect();

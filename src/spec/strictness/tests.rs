@@ -68,6 +68,7 @@ fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
         (vec![config("{}"), VERSION], TSC.to_owned(), false, false),
         (vec![config("{}"), NEWER], TSC.to_owned(), true, true),
         (vec![config("{}")], format!("{TSC} --strict"), true, true),
+        (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} --outDir out"), true, true),
         (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} --strict false --noImplicitAny"), false, true),
         (vec![("web/app/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} -p app"), true, true),
         (vec![("tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::{self, Configuration};
-use crate::model::{Plan, PolicySource, TaskId, Tool};
+use crate::model::{OnSurvivors, Plan, PolicySource, TaskId, Tool};
 use crate::spec::files::fake::FakeFiles;
 use crate::spec::plan_digest;
 use crate::spec::specification::{Surroundings, read_specification};
@@ -162,10 +162,12 @@ fn without_a_rate_every_step_must_pass() {
 /// What goes on as long as the steps may be silent meanwhile, whatever is said of actions that end.
 #[test]
 fn a_server_may_be_silent() {
-    let configuration = config::read("[defaults]\nidle_timeout = 3\n", "proctor.toml").expect("a right text");
+    let defaults = "[defaults]\nidle_timeout = 3\non_survivors = \"fail\"\n";
+    let configuration = config::read(defaults, "proctor.toml").expect("a right text");
     let plan = planned_with(&document(), &configuration);
     let server = plan.prerequisites.iter().find(|action| action.service.is_some()).expect("the server of the specification");
     assert_eq!((server.name.as_str(), server.idle_timeout), ("development server", None));
+    assert_eq!((server.on_survivors, plan.steps[0].on_survivors), (OnSurvivors::Report, OnSurvivors::Fail));
     assert_eq!(plan.steps[0].idle_timeout, Some(std::time::Duration::from_secs(3)));
 }
 

@@ -1,5 +1,6 @@
 //! What is a weakening and what is not: one row for each kind of change. The kinds are those of S7 and of the agent protocol.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::config::Configuration;
@@ -8,7 +9,7 @@ use crate::model::{
     OnProtectedChange, OnSurvivors, Plan, PolicySource, Reuse, Severity, SpecificationSource, TaskCondition, TaskCriteria,
     TaskId, ToolPolicy,
 };
-use crate::spec::{DiskFiles, plan_command, plan_terms, renamings, strengthenings, weakenings};
+use crate::spec::{DiskFiles, plan_command, plan_digest, plan_terms, renamings, strengthenings, weakenings};
 
 use super::BlockOn;
 
@@ -205,6 +206,18 @@ fn terms_do_not_say_where_a_policy_comes_from() {
     let mut moved = plan();
     policy(&mut moved).source = PolicySource::Configured("proctor.toml:12".to_owned());
     assert_eq!(plan_terms(&before), plan_terms(&moved));
+}
+
+/// C24: what a specification says of strictness is part of what is approved, as its digest is.
+#[test]
+fn c24_strictness_is_part_of_the_digest_of_a_plan() {
+    let digest = |said: &[&str]| {
+        let mut plan = plan();
+        plan.specification.as_mut().expect("it has one").strictness = owned(said);
+        plan_digest(&plan)
+    };
+    let digests = BTreeSet::from([digest(&[]), digest(&["mypy.strictMode: true"]), digest(&["mypy.strictMode: false"])]);
+    assert_eq!(digests.len(), 3);
 }
 
 /// Where nothing is expected of the steps together, one more asks for more.

@@ -276,4 +276,10 @@ fn c80_a_misspelt_key_is_no_way_to_another_one() {
     set(&mut before, &format!("{step}/note"), json!(true));
     set(&mut other, &format!("{step}/continueOnFailure"), json!(true));
     assert_eq!(effects(&before, &other), [("note".to_owned(), Mends), ("continueOnFailure".to_owned(), Weakens)]);
+    // With another value it is judged as any other.
+    let (mut before, mut other) = (specification(), specification());
+    set(&mut before, &format!("{tool}/maxWarnings"), Value::Null);
+    set(&mut before, &format!("{tool}/maxWarning"), json!(0));
+    set(&mut other, &format!("{tool}/maxWarnings"), json!(50));
+    assert_eq!(effects(&before, &other), [("maxWarning".to_owned(), Mends), ("maxWarnings".to_owned(), Unexplained)]);
 }
