@@ -492,6 +492,15 @@ fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     }
 }
 
+#[test]
+fn a_directory_that_is_not_there_yet_is_noted() {
+    for (directory, expected) in [("web", 0), ("gone", 1)] {
+        let check = format!("[[check]]\nname = \"a\"\ncommand = \"true\"\ndirectory = \"{directory}\"\n");
+        let notes = notes(&resolved(&check, &quotes()));
+        assert_eq!(notes.matches("is not there yet").count(), expected, "{notes}");
+    }
+}
+
 /// Settings of one check as text; each line there or not.
 fn settings() -> impl Strategy<Value = String> {
     let lines = [

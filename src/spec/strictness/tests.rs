@@ -121,6 +121,7 @@ fn c24_a_difference_names_both_words_and_the_way_out() {
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": false}}"#)]);
     let reading = read("typescript", json!({ "strictMode": true }), TSC, &files);
     let fault = reading.faults.iter().find(|fault| fault.is_hard()).expect("they differ");
+    assert_eq!(fault.schema_path, "#/lint/STRICTNESS_DIFFERS");
     insta::assert_snapshot!(fault.to_string(), @r#"
     a.json:1:1040: error[STRICTNESS_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is true here, and false in the project: `web/tsconfig.json` decides
       set `strict` in the project, or say `"strictMode": false`

@@ -409,6 +409,9 @@ fn c22_c23_the_nearest_word_is_the_policy_of_a_tool() {
     let by_settings = policy("npx eslint .", "web", &silent, "[policy]\nlinting = \"warn-only\"\n");
     assert_eq!((by_settings.0.as_str(), by_settings.1), ("WARN_ONLY", PolicySource::Configured("proctor.toml:2".to_owned())));
     assert_eq!(policy("npm run lint", "web", &silent, "").2, Some(3));
+    let tool = |said: &str| ("/tasks/T117/testExecution/steps/1/proctor", json!({ "version": "1.0.0", "tool": said }));
+    let of_script = |said: &str| policy("npm run lint", "web", &[silent[0].clone(), tool(said)], "").2;
+    assert_eq!((of_script("eslint"), of_script("ruff")), (Some(3), None), "a script's word is about its own tool");
     let build = policy("make all", "web", &[("/globalConfiguration/validationPolicy/compilation/strategy", json!("NEVER"))], "");
     assert_eq!((build.0.as_str(), build.1), ("NEVER", configured("compilation.strategy")));
 }

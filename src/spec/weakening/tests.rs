@@ -230,6 +230,15 @@ fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     third.id = id("STEP.3");
     now.steps.push(third);
     assert_eq!(weakenings(&plan_terms(&before), &plan_terms(&now)), Vec::<String>::new());
+    // Either of the two may become its doing.
+    for (texts, code) in [(vec!["done".to_owned()], None), (Vec::new(), Some(0))] {
+        for plan in [&mut before, &mut now] {
+            criteria(plan).expected_output =
+                Some(ExpectedOutput { stdout_contains: texts.clone(), stderr_empty: false, exit_code: code });
+        }
+        let found = weakenings(&plan_terms(&before), &plan_terms(&now));
+        assert!(found.len() == 1 && found[0].contains("may print, or end with"), "{found:?}");
+    }
 }
 
 #[test]
