@@ -113,6 +113,11 @@ mod tests {
             ("lead", "it names no key"),
             ("lead ssh-ed25519", "it holds no key"),
             ("lead ssh-ed25519 AAAA", "it holds no key of the kind"),
+            ("lead ssh-ed25519 AAAAB3NzaC1yc2E=", "it holds no key of the kind"),
+            (
+                "lead ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1EaAA==",
+                "it holds no key of the kind",
+            ),
             ("lead ssh-rsa AAAAB3NzaC1yc2E=", "signatures of `ssh-rsa` cannot be checked"),
             ("lead cert-authority ssh-ed25519 AAAA", "`cert-authority` is not obeyed"),
             ("lead namespaces=\"git\",valid-before=\"20300101\" ssh-ed25519 AAAA", "is not obeyed"),

@@ -133,6 +133,9 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         assert_eq!(only_effect(&before, &after, name), expected, "{name}");
     }
     assert_eq!(effects(&before, &before), []);
+    let mut failing = before.clone();
+    set(&mut failing, "/tasks/T117/proctor", json!({ "expectedOutcome": "FAIL" }));
+    assert_eq!(only_effect(&failing, &before, "failure expected no longer"), Strengthens);
     let mut silent = before.clone();
     set(&mut silent, "/tasks/T117/validationCriteria/expectedOutput", Value::Null);
     let mut longer = silent.clone();
@@ -276,6 +279,13 @@ fn c80_a_misspelt_key_is_no_way_to_another_one() {
     set(&mut before, &format!("{step}/note"), json!(true));
     set(&mut other, &format!("{step}/continueOnFailure"), json!(true));
     assert_eq!(effects(&before, &other), [("note".to_owned(), Mends), ("continueOnFailure".to_owned(), Weakens)]);
+    // Of several each has its own.
+    let (mut before, mut other) = (specification(), specification());
+    for (pointer, value) in [("timeout", Value::Null), ("timeot", json!(5000)), ("retryAttempt", json!(1))] {
+        set(&mut before, &format!("{step}/{pointer}"), value);
+    }
+    set(&mut other, &format!("{step}/retryAttempts"), json!(1));
+    assert_eq!(effects(&before, &other), [("retryAttempt".to_owned(), Mends), ("timeot".to_owned(), Mends)]);
     // With another value it is judged as any other.
     let (mut before, mut other) = (specification(), specification());
     set(&mut before, &format!("{tool}/maxWarnings"), Value::Null);
