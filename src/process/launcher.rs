@@ -242,10 +242,7 @@ impl Launcher {
         match keeper.await_start() {
             Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
             Err(obstacle) => {
-                self.discard(keeper.process);
-                if let Ok(group) = group {
-                    let _emptied_by_then = group.remove();
-                }
+                self.give_up(&keeper, group.ok());
                 Err(obstacle)
             }
         }
@@ -264,11 +261,21 @@ impl Launcher {
             self.levels.note_working(keeper.level);
             return Some(OpenAction::new(keeper, group));
         }
+        self.give_up(&keeper, group);
+        None
+    }
+
+    /// Ends a keeper that did not come up. An action may have been started by it and have struck it down before it could say so:
+    /// nothing of that is left either.
+    fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         self.discard(keeper.process);
         if let Some(group) = group {
+            group.clear();
             let _emptied_by_then = group.remove();
         }
-        None
+        if keeper.level != IsolationLevel::Namespace {
+            self.kill_strays();
+        }
     }
 
     fn make_group(&self, start: &Start) -> Result<Cgroup, String> {
