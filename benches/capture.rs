@@ -110,6 +110,7 @@ impl Bench {
         let request = LaunchRequest {
             program: FAKE_TOOL.into(),
             argv,
+            another_follows: false,
             input: None,
             environment: Vec::new(),
             directory,

@@ -154,6 +154,7 @@ impl Bench {
         LaunchRequest {
             program: program.into(),
             argv: [program].iter().chain(arguments).map(Into::into).collect(),
+            another_follows: false,
             input: None,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             directory: self.root.path().join("project"),

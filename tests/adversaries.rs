@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use proctor::model::IsolationLevel;
 
-use crate::common::{Job, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll};
+use crate::common::{
+    Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,
+};
 
 /// The time-outs of an adversary that stays: the first under which it got ready before it was stopped is the one that counts.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
@@ -27,8 +29,8 @@ const GRACE_MS: u64 = 500;
 const SLACK_MS: u64 = 1000;
 /// How much longer it may take where the launcher cannot be heard: nobody waits longer for the end of what was killed.
 const DEAF_SLACK_MS: u64 = 3000;
-/// How long the launcher may take to remove the cgroup of an action that has ended.
-const CGROUP_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the launcher may take to carry out the release of an action, with what that kills and the cgroup it removes.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
 /// How often a leader kills its keeper as soon as it can: it does not always come first.
 const KILLS_AT_ONCE: usize = 40;
 /// How many cells are run at once.
@@ -118,6 +120,8 @@ enum Ending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Dead,
+    /// Dead as soon as the launcher has carried the action's release out, which nobody waits for.
+    DeadSoon,
     Alive,
     /// Either, since it depends on what hit first.
     Either,
@@ -242,10 +246,10 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
         // Nobody hears of the end, and nobody carries out the kill, until the launcher is given up with its supervisor.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        // Whether the keeper was stopped before or after it had killed.
-        (Strike::Stops, Ending::TimesOut) => deaf(Fate::Either, Verdict::TimedOut),
+        // The keeper carries nothing out any more; with its release it is killed, and then who comes from it to the launcher.
+        (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
         // Only root may trace what is not dumpable, and a tracer that has ended traces nobody.
-        (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::Alive, Verdict::TimedOut),
+        (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Starves, _) => deaf(Fate::Either, Verdict::Any),
     }
@@ -350,8 +354,9 @@ impl Field {
         let hold = self.supervised.path(&format!("{cookie}.lock"));
         self.supervised.create(&hold);
         let outcome = self.supervised.run(&self.job(cell, timeout_ms, &cookie));
-        let living = living_with(&cookie);
-        let alive = if is_free(&hold) { living.len() } else { living.len().max(1) };
+        let expected = expected(cell);
+        let patience = if expected.fate == Fate::DeadSoon { RELEASE_PATIENCE } else { Duration::ZERO };
+        let (living, alive) = left_after(patience, &cookie, &hold);
         let cgroups = outcome.as_ref().map(cgroups_left).unwrap_or_default();
         let outcome = outcome.map(|returned| returned.ended.clone());
         fs::write(self.supervised.path(&cookie), "").expect("our own directory");
@@ -367,11 +372,10 @@ impl Field {
         if !ended.stdout.starts_with("ready\n") {
             return Seen::Skipped(format!("not ready within {timeout_ms} ms: {}", ended.stderr));
         }
-        let expected = expected(cell);
         let mut faults = Vec::new();
         match (expected.fate, alive) {
-            (Fate::Dead, 0) | (Fate::Alive, 1..) | (Fate::Either, _) => {}
-            (Fate::Dead, _) => faults.push(format!("{alive} alive: {:?}", &living[..living.len().min(3)])),
+            (Fate::Dead | Fate::DeadSoon, 0) | (Fate::Alive, 1..) | (Fate::Either, _) => {}
+            (Fate::Dead | Fate::DeadSoon, _) => faults.push(format!("{alive} alive: {:?}", &living[..living.len().min(3)])),
             (Fate::Alive, 0) => faults.push("dead, and the table says that nobody can do that".to_owned()),
         }
         if !cgroups.is_empty() {
@@ -430,10 +434,23 @@ fn cgroups_left(returned: &Returned) -> Vec<PathBuf> {
     let begun = Instant::now();
     loop {
         let left = returned.cgroups_left();
-        if left.is_empty() || begun.elapsed() > CGROUP_PATIENCE {
+        if left.is_empty() || begun.elapsed() > RELEASE_PATIENCE {
             return left;
         }
         thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Returns who is left at the latest after a while, and how many, also where their names cannot be seen.
+fn left_after(patience: Duration, cookie: &str, hold: &Path) -> (Vec<Living>, usize) {
+    let begun = Instant::now();
+    loop {
+        let living = living_with(cookie);
+        let alive = if is_free(hold) { living.len() } else { living.len().max(1) };
+        if alive == 0 || begun.elapsed() >= patience {
+            return (living, alive);
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

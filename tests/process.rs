@@ -5,6 +5,7 @@ mod endings;
 mod inherited;
 mod launcher;
 mod output;
+mod parking;
 mod stopping;
 
 use std::ffi::OsString;
@@ -14,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::{ActionLimits, Ended, IsolationLevel, StopReason, StopStage};
+use proctor::model::{ActionLimits, Ended, IsolationLevel, Sandbox, StopReason, StopStage};
 use proctor::process::{
     ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise,
 };
@@ -33,6 +34,8 @@ struct Bench {
     limits: ActionLimits,
     environment: Vec<(OsString, OsString)>,
     strongest: IsolationLevel,
+    sandbox: Option<Sandbox>,
+    another_follows: bool,
     control: Control,
     handle: ControlHandle,
     actions: u32,
@@ -53,6 +56,8 @@ impl Bench {
             },
             environment: Vec::new(),
             strongest: IsolationLevel::Namespace,
+            sandbox: None,
+            another_follows: false,
             control,
             handle,
             actions: 0,
@@ -110,10 +115,11 @@ impl Bench {
         LaunchRequest {
             program: program.to_owned(),
             argv,
+            another_follows: self.another_follows,
             input: None,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
-            isolation: Isolation { strongest: self.strongest, ..Isolation::weakest() },
+            isolation: Isolation { strongest: self.strongest, sandbox: self.sandbox.clone(), ..Isolation::weakest() },
         }
     }
 

@@ -1,6 +1,7 @@
 //! The directory of one run, while it goes on: files are created in it, never overwritten, and hashed while they are written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ pub struct RunDirectory {
     /// Files that are complete and whose sync is not begun.
     complete: Vec<PathBuf>,
     /// Files whose sync is begun.
-    pub(super) on_their_way: BTreeSet<PathBuf>,
+    pub(super) on_their_way: HashSet<OsString>,
     pub(super) syncs: Vec<SyncHandle>,
     /// The key that will sign, read beside the run.
     pub(super) signer: Option<Pending<Option<Signer>>>,
@@ -77,7 +78,7 @@ impl RunDirectory {
             digests: BTreeMap::new(),
             start_record: StartRecord::None,
             complete: Vec::new(),
-            on_their_way: BTreeSet::new(),
+            on_their_way: HashSet::new(),
             syncs: Vec::new(),
             signer: None,
             is_open,
@@ -143,7 +144,7 @@ impl RunDirectory {
         }
         let paths = std::mem::take(&mut self.complete);
         if !paths.is_empty() {
-            self.on_their_way.extend(paths.iter().cloned());
+            self.on_their_way.extend(paths.iter().map(OsString::from));
             self.syncs.push(SyncHandle::begin(self.background(), move || seal_files(&paths)));
         }
     }

@@ -63,7 +63,7 @@ pub fn seal(
 ) -> Result<SealedRun, EvidenceError> {
     run.begin_sync();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
-    let is_late = |path: &PathBuf| !run.on_their_way.contains(path);
+    let is_late = |path: &PathBuf| !run.on_their_way.contains(path.as_os_str());
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
     let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
     // It has run beside the processes of the run and is nearly always over.

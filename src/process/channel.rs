@@ -26,16 +26,25 @@ const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 /// As many descriptors as one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
-/// How much is read at once; enough for every message but a start with a long environment.
-const BUFFER_BYTES: usize = 32 * 1024;
+/// How much is read at least at once: most messages are shorter, and every page of a buffer is copied after a fork.
+const LEAST_ROOM: usize = 4 * 1024;
+
+/// How much is read at most at once.
+const MOST_ROOM: usize = 256 * 1024;
 
 /// A socket on which whole messages are exchanged.
 #[derive(Debug)]
 pub(super) struct Channel {
     socket: UnixStream,
-    buffer: Vec<u8>,
     received: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
+}
+
+/// What stands before a message.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    length: usize,
+    descriptors: usize,
 }
 
 /// What came of one look at the socket.
@@ -75,7 +84,7 @@ pub enum ChannelError {
 impl Channel {
     /// Returns a channel on a connected socket.
     pub(super) fn new(socket: UnixStream) -> Self {
-        Self { socket, buffer: vec![0; BUFFER_BYTES], received: Vec::new(), descriptors: VecDeque::new() }
+        Self { socket, received: Vec::new(), descriptors: VecDeque::new() }
     }
 
     /// Sends one message with its descriptors, waiting while the socket is full.
@@ -112,10 +121,25 @@ impl Channel {
 
     /// Takes what is there at the moment, without waiting.
     pub(super) fn receive(&mut self) -> Result<Arrival, ChannelError> {
+        let before = self.received.len();
+        self.received.resize(before + self.room(), 0);
+        let outcome = self.receive_from(before);
+        let count = outcome.as_ref().ok().copied().flatten();
+        self.received.truncate(before + count.unwrap_or(0));
+        Ok(match outcome? {
+            None => Arrival::Nothing,
+            Some(0) => Arrival::Closed,
+            Some(_) => Arrival::Bytes,
+        })
+    }
+
+    /// Takes bytes to behind the first `start` of those that were received, and returns how many there were: 0 at the end of the
+    /// stream, none when nothing is there at the moment.
+    fn receive_from(&mut self, start: usize) -> Result<Option<usize>, ChannelError> {
         let mut space = cmsg_space!([RawFd; DESCRIPTORS_CAP]);
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
-        let mut target = [IoSliceMut::new(&mut self.buffer)];
-        let count = match recvmsg::<()>(self.socket.as_raw_fd(), &mut target, Some(&mut space), flags) {
+        let mut target = [IoSliceMut::new(&mut self.received[start..])];
+        match recvmsg::<()>(self.socket.as_raw_fd(), &mut target, Some(&mut space), flags) {
             Ok(message) => {
                 let control = message.cmsgs().map_err(|errno| ChannelError::Receive(errno.into()))?;
                 for item in control {
@@ -123,31 +147,35 @@ impl Channel {
                         self.descriptors.extend(raw.into_iter().map(system_calls::adopt_received));
                     }
                 }
-                message.bytes
+                Ok(Some(message.bytes))
             }
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(Arrival::Nothing),
-            Err(Errno::ECONNRESET) => return Ok(Arrival::Closed),
-            Err(errno) => return Err(ChannelError::Receive(errno.into())),
-        };
-        if count == 0 {
-            return Ok(Arrival::Closed);
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
+            Err(Errno::ECONNRESET) => Ok(Some(0)),
+            Err(errno) => Err(ChannelError::Receive(errno.into())),
         }
-        self.received.extend_from_slice(&self.buffer[..count]);
-        Ok(Arrival::Bytes)
+    }
+
+    /// Returns how much is read next: what is missing of a message whose length is known.
+    fn room(&self) -> usize {
+        let missing = self.header().map_or(0, |header| (HEADER_BYTES + header.length).saturating_sub(self.received.len()));
+        missing.clamp(LEAST_ROOM, MOST_ROOM)
+    }
+
+    fn header(&self) -> Option<Header> {
+        let [l0, l1, l2, l3, c0, c1, c2, c3] = *self.received.first_chunk::<HEADER_BYTES>()?;
+        let number = |bytes| u32::from_le_bytes(bytes) as usize;
+        Some(Header { length: number([l0, l1, l2, l3]), descriptors: number([c0, c1, c2, c3]) })
     }
 
     /// Takes the next complete message, if there is one.
     pub(super) fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<OwnedFd>)>, ChannelError> {
-        let Some((header, rest)) = self.received.split_first_chunk::<HEADER_BYTES>() else {
+        let Some(Header { length, descriptors: count }) = self.header() else {
             return Ok(None);
         };
-        let [l0, l1, l2, l3, c0, c1, c2, c3] = *header;
-        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        let count = u32::from_le_bytes([c0, c1, c2, c3]) as usize;
         if length > MESSAGE_CAP {
             return Err(ChannelError::TooLong(length));
         }
-        let Some(body) = rest.get(..length) else {
+        let Some(body) = self.received[HEADER_BYTES..].get(..length) else {
             return Ok(None);
         };
         let message = serde_json::from_slice(body).map_err(ChannelError::Malformed)?;

@@ -2,6 +2,7 @@
 //! is no pid namespace and no cgroup, whoever descends from a keeper.
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
@@ -94,6 +95,21 @@ pub(super) fn kill_child(child: Pid) {
     let _ended = kill(child, Signal::SIGKILL);
 }
 
+/// Waits until a child that has not been reaped has ended, within a bound in milliseconds, and returns whether it has. It stays a
+/// zombie. Its own children have another parent by then (`exit(3)`).
+pub(super) fn await_end(child: Pid, bound: u16) -> bool {
+    let Ok(held) = HeldProcess::open(child) else {
+        return false;
+    };
+    loop {
+        match poll(&mut [PollFd::new(held.end(), PollFlags::POLLIN)], PollTimeout::from(bound)) {
+            // The very signal that tells of its end.
+            Err(Errno::EINTR) => {}
+            ended => return matches!(ended, Ok(1..)),
+        }
+    }
+}
+
 /// Asks a child that has not been reaped to end.
 pub(super) fn terminate_child(child: Pid) {
     let _ended = kill(child, Signal::SIGTERM);
@@ -108,6 +124,16 @@ pub fn die() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_is_waited_for_until_it_has_ended_or_the_time_is_up() {
+        let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().expect("there is a sleep");
+        let id = Pid::from_raw(child.id().cast_signed());
+        assert!(!await_end(id, 1), "it goes on");
+        kill_child(id);
+        assert!(await_end(id, 10_000));
+        assert_eq!(child.wait().expect("it was not reaped").code(), None, "it was killed");
+    }
 
     #[test]
     fn special_ids_and_our_own_group_are_refused() {

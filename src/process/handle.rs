@@ -52,6 +52,9 @@ pub struct LaunchRequest {
     pub directory: PathBuf,
     /// How it is kept apart.
     pub isolation: Isolation,
+    /// Whether another that is kept apart in the same way will probably be asked for next: what that needs is made ready while this one
+    /// runs.
+    pub another_follows: bool,
     /// What it reads on its standard input, before an end; none: the end at once.
     pub input: Option<Vec<u8>>,
 }
@@ -184,6 +187,7 @@ impl LauncherHandle {
             environment: request.environment.clone(),
             directory: request.directory.clone().into_os_string(),
             isolation: request.isolation.clone(),
+            another_follows: request.another_follows,
             descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
         };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();

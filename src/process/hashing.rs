@@ -57,7 +57,8 @@ struct HashingThread {
 impl LogHasher {
     /// Returns the digest of nothing.
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
+        // Most commands print little, many nothing: the whole buffer is made when something was printed.
+        Self { buffer: vec![0; LEAST_ROOM], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
     }
 
     /// Returns how many bytes were added.
@@ -76,6 +77,7 @@ impl LogHasher {
         self.bytes += count as u64;
         if self.buffer.len() - self.filled < LEAST_ROOM {
             self.hash_filled();
+            self.buffer.resize(BUFFER_BYTES, 0);
         }
     }
 

@@ -15,14 +15,14 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
 
-use crate::model::{IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor};
+use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
 use crate::process::group::{Group, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
-use crate::process::protocol::{KeeperEvent, KeeperRequest, Obstacle, Others, Start};
+use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, Others, Start};
 use crate::process::stage::{Identity, Staged, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
@@ -35,8 +35,8 @@ pub(super) struct Commission<'a> {
     pub(super) level: IsolationLevel,
     /// Who the launcher is, as the launcher's namespace says.
     pub(super) identity: Identity,
-    /// What the action sees of the file system.
-    pub(super) sandbox: Option<&'a Sandbox>,
+    /// How the action is kept apart, or that of one that is probably like it.
+    pub(super) isolation: &'a Isolation,
     /// The action's cgroup, where it has one: everything is born in it.
     pub(super) group: Option<&'a Cgroup>,
     /// The socket to the launcher.
@@ -91,7 +91,7 @@ pub(super) fn run_keeper(commission: Commission<'_>) -> u8 {
 }
 
 fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
-    let Commission { level, identity, sandbox, group, socket, start } = commission;
+    let Commission { level, identity, isolation, group, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
@@ -105,7 +105,9 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
     }
     if level == IsolationLevel::Namespace {
         let confine = || confine_in_namespaces().map_err(|error| Obstacle::Place(to_line(&error)));
-        match stage(identity, sandbox).and_then(|staged| confine().map(|()| staged)) {
+        match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref())
+            .and_then(|staged| confine().map(|()| staged))
+        {
             Ok(staged) => keeper.staged = Some(staged),
             Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
         }

@@ -21,10 +21,10 @@ use signal_hook::consts::signal;
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
-use crate::model::{CommandExit, IsolationLevel, Sandbox, SpawnFailure, StopStage};
+use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 use crate::process::cgroup::{Cgroup, Delegation};
 use crate::process::channel::{Arrival, Channel, ChannelError};
-use crate::process::group::{kill_child, kill_descendants};
+use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{Commission, run_keeper};
 use crate::process::level::{Levels, Refusal};
 use crate::process::open_action::{KeeperHandle, OpenAction};
@@ -64,6 +64,9 @@ const CAUGHT: [i32; 20] = [
 /// The signals that wake the launcher: a child has ended, or its supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
+/// How long a keeper that was killed is waited for, in milliseconds; it takes less than one.
+const BURIED_MS: u16 = 500;
+
 /// The launcher's whole state.
 #[derive(Debug)]
 struct Launcher {
@@ -75,6 +78,8 @@ struct Launcher {
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, OpenAction>,
     parked: Option<Parked>,
+    /// What is parked for when an action is over.
+    followed: BTreeMap<ActionNumber, Isolation>,
     /// Keepers that nobody asks about any more; they are reaped when they have ended.
     released: Vec<Pid>,
 }
@@ -131,6 +136,7 @@ impl Launcher {
             delegation: Delegation::find(),
             open: BTreeMap::new(),
             parked: None,
+            followed: BTreeMap::new(),
             released: Vec::new(),
         })
     }
@@ -181,7 +187,12 @@ impl Launcher {
         let arrival = self.channel.receive()?;
         while let Some((request, descriptors)) = self.channel.next_message::<Request>()? {
             match request {
-                Request::Start(start) => self.start(&start, descriptors)?,
+                Request::Start(start) => {
+                    self.start(&start, descriptors)?;
+                    if start.another_follows {
+                        self.look_ahead(*start);
+                    }
+                }
                 Request::Signal { number, stage } => self.signal(number, stage),
                 Request::Park { isolation } => self.park(*isolation),
                 Request::Release { number } => self.release(number),
@@ -230,12 +241,7 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let order = Order {
-            level,
-            sandbox: start.isolation.sandbox.as_ref(),
-            group: group.as_ref().ok(),
-            start: Some((start, descriptors)),
-        };
+        let order = Order { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
         let mut keeper = self
             .commission(order)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
@@ -268,14 +274,24 @@ impl Launcher {
     /// Ends a keeper that did not come up. An action may have been started by it and have struck it down before it could say so:
     /// nothing of that is left either.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
-        self.discard(keeper.process);
+        kill_child(keeper.process);
         if let Some(group) = group {
             group.clear();
             let _emptied_by_then = group.remove();
         }
+        self.bury(keeper);
+    }
+
+    /// Ends a keeper, and what it has kept: at the levels where the kernel does not do that, whoever it leaves comes to this process.
+    fn bury(&mut self, keeper: &KeeperHandle) {
+        kill_child(keeper.process);
+        self.released.push(keeper.process);
         if keeper.level != IsolationLevel::Namespace {
+            // Only by its end do they come.
+            await_end(keeper.process, BURIED_MS);
             self.kill_strays();
         }
+        self.reap_released();
     }
 
     fn make_group(&self, start: &Start) -> Result<Cgroup, String> {
@@ -283,23 +299,35 @@ impl Launcher {
         delegation.make(start.number, &start.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
+    /// Makes a keeper ready while an action runs, for another that is kept apart in the same way; where that cannot be, as soon as it is over.
+    fn look_ahead(&mut self, start: Start) {
+        if !self.open.contains_key(&start.number) {
+            return;
+        }
+        if start.isolation.lays_copies() {
+            self.followed.insert(start.number, start.isolation);
+        } else {
+            self.park(start.isolation);
+        }
+    }
+
     /// Makes a keeper ready for what will probably be asked for next. That it cannot be is seen when it is asked for.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
-            self.discard(parked.keeper.process);
+            self.bury(&parked.keeper);
         }
         let level = self.levels.best(isolation.strongest);
         if level != IsolationLevel::Namespace {
             return;
         }
-        if let Ok(keeper) = self.commission(Order { level, sandbox: isolation.sandbox.as_ref(), group: None, start: None }) {
+        if let Ok(keeper) = self.commission(Order { level, isolation: &isolation, group: None, start: None }) {
             self.parked = Some(Parked { keeper, isolation });
         }
     }
 
     /// Forks a keeper.
     fn commission(&mut self, order: Order<'_>) -> io::Result<KeeperHandle> {
-        let Order { level, sandbox, group, start } = order;
+        let Order { level, isolation, group, start } = order;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
             IsolationLevel::Namespace => fork_into_namespaces()?,
@@ -314,15 +342,9 @@ impl Launcher {
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(Commission { level, identity: self.identity, sandbox, group, socket: theirs, start }))
+                end_forked(run_keeper(Commission { level, identity: self.identity, isolation, group, socket: theirs, start }))
             }
         }
-    }
-
-    fn discard(&mut self, keeper: Pid) {
-        kill_child(keeper);
-        self.released.push(keeper);
-        self.reap_released();
     }
 
     fn signal(&mut self, number: ActionNumber, stage: StopStage) {
@@ -343,9 +365,9 @@ impl Launcher {
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
-        self.discard(action.keeper.process);
-        if action.keeper.level != IsolationLevel::Namespace {
-            self.kill_strays();
+        self.bury(&action.keeper);
+        if let Some(isolation) = self.followed.remove(&number) {
+            self.park(isolation);
         }
     }
 
@@ -418,7 +440,7 @@ struct Parked {
 /// What a keeper is forked for.
 struct Order<'a> {
     level: IsolationLevel,
-    sandbox: Option<&'a Sandbox>,
+    isolation: &'a Isolation,
     group: Option<&'a Cgroup>,
     /// None: it is parked.
     start: Option<(&'a Start, &'a [OwnedFd])>,

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage, os_text};
+use crate::model::{
+    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage, os_text,
+};
 
 /// Which of a launcher's actions a message is about; never used twice in a launcher's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,6 +47,8 @@ pub(super) struct Start {
     pub(super) directory: OsString,
     /// How it is kept apart.
     pub(super) isolation: Isolation,
+    /// Whether another that is kept apart in the same way will probably be asked for next: it is parked for without being asked.
+    pub(super) another_follows: bool,
     /// The roles of the descriptors that came with the message, in their order.
     pub(super) descriptors: Vec<DescriptorRole>,
 }
@@ -173,6 +177,13 @@ impl Isolation {
         }
     }
 
+    /// Returns whether it lays a writable copy over a directory: of those there may be one at a time (overlayfs, "Sharing and copying
+    /// layers").
+    pub(super) fn lays_copies(&self) -> bool {
+        let mut places = self.sandbox.iter().flat_map(|sandbox| &sandbox.places);
+        places.any(|place| matches!(place.access, Access::Overlay { .. }))
+    }
+
     /// The strongest level there is, on everything there is.
     pub fn strongest() -> Self {
         Self { strongest: IsolationLevel::Namespace, ..Self::weakest() }
@@ -254,7 +265,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
-    use crate::model::{Access, Place};
+    use crate::model::Place;
 
     #[test]
     fn names_that_are_not_utf_8_survive_the_wire() {
@@ -268,6 +279,7 @@ mod tests {
             environment: vec![(odd.clone(), odd.clone())],
             directory: odd.clone(),
             isolation: Isolation { output: Some(odd.clone().into()), sandbox: Some(sandbox), ..Isolation::weakest() },
+            another_follows: true,
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");

@@ -68,8 +68,9 @@ impl Identity {
     }
 }
 
-/// Makes the user somebody in the new user namespace, and the file system what the sandbox says.
-pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Staged, Obstacle> {
+/// Makes the user somebody in the new user namespace, and the file system what the sandbox says. The output directory, attached when
+/// the action is known, probably lies beside `output`.
+pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<Staged, Obstacle> {
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
@@ -100,6 +101,10 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>) -> Result<Sta
         // It may lie below a private place, where nothing of it is.
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
+        if let Some(around) = output.and_then(Path::parent).filter(|around| around.starts_with(path)) {
+            // Where it cannot be made now, that is seen when the output is attached.
+            let _not_made = fs::create_dir_all(around);
+        }
     }
     covers.seal()?;
     mount_proc()?;

@@ -2,6 +2,8 @@
 //!
 //! It judges nothing. Where the facts have nothing to say, the key is absent.
 
+use std::collections::BTreeMap;
+
 use crate::model::{
     ActionId, ActionPhase, Classification, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeIssue,
 };
@@ -142,8 +144,13 @@ fn build_summary(facts: &RunFacts) -> ExecutionSummaryV2 {
 }
 
 fn build_phase(facts: &RunFacts, phase: ActionPhase) -> Vec<ActionResultV2> {
+    let mut files: BTreeMap<&str, Vec<&EvidenceFile>> = BTreeMap::new();
+    for file in &facts.evidence_files {
+        files.entry(file.action_id.as_deref().unwrap_or_default()).or_default().push(file);
+    }
+    let files_of = |action: &ActionFacts| files.get(action.action.id.as_str()).map(Vec::as_slice).unwrap_or_default();
     let of_phase = facts.actions.iter().filter(|action| action.action.phase == phase);
-    of_phase.map(|action| build_action(action, &facts.actions, &facts.evidence_files)).collect()
+    of_phase.map(|action| build_action(action, &facts.actions, files_of(action))).collect()
 }
 
 fn is_executed(facts: &ActionFacts) -> bool {

@@ -25,8 +25,9 @@ pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
     redact_document(build_action(facts, &[], &[]))
 }
 
-/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running.
-pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[EvidenceFile]) -> ActionResultV2 {
+/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running; `files` are
+/// those of this action, or more.
+pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[&EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     match &facts.disposition {
         ActionDisposition::Skipped(reason) => ActionResultV2 { skip_reason: Some(*reason), ..untouched(action, files) },
@@ -59,7 +60,7 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[Ev
 }
 
 /// The entry of an action that was carried out, with the files of its last attempt.
-fn with_files(action: &Action, executed: &ExecutedFacts, files: &[EvidenceFile]) -> ActionResultV2 {
+fn with_files(action: &Action, executed: &ExecutedFacts, files: &[&EvidenceFile]) -> ActionResultV2 {
     let entry = untouched(action, files);
     let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.files).map(|file| file.name.as_str()).collect();
     let evidence_files: Vec<_> = entry.evidence_files.into_iter().filter(|name| !earlier.contains(&name.as_str())).collect();
@@ -81,7 +82,7 @@ fn build_attempts(executed: &ExecutedFacts) -> Vec<AttemptV2> {
 }
 
 /// The entry of an action that was not run, before it is said why.
-fn untouched(action: &Action, files: &[EvidenceFile]) -> ActionResultV2 {
+fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     let evidence_files = names_of(action, files);
     ActionResultV2 {
         action_id: action.id.clone(),
@@ -130,7 +131,7 @@ fn build_reused(action: &Action, reused: &ReusedFacts) -> ActionResultV2 {
     }
 }
 
-fn names_of(action: &Action, files: &[EvidenceFile]) -> Vec<String> {
+fn names_of(action: &Action, files: &[&EvidenceFile]) -> Vec<String> {
     let own = files.iter().filter(|file| file.action_id.as_deref() == Some(action.id.as_str()));
     let mut names: Vec<_> = own.map(|file| file.name.clone()).collect();
     names.sort();

@@ -298,7 +298,7 @@ pub(super) fn reused_tests() -> ActionFacts {
     let executed = failed_tests();
     let action = executed.action.clone();
     let files: Vec<_> = files_of(std::slice::from_ref(&executed)).into_iter().filter(|file| file.action_id.is_some()).collect();
-    let entry = crate::report::build_action::build_action(&executed, &[], &files);
+    let entry = crate::report::build_action::build_action(&executed, &[], &files.iter().collect::<Vec<_>>());
     let reused = ReusedFacts {
         run_id: RunId::new(at(-1000), 41),
         report_hash: Digest::of(b"report"),

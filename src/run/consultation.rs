@@ -103,6 +103,7 @@ impl Workspace {
             environment: environment.variables.into_iter().collect(),
             directory: request.directory.to_owned(),
             isolation,
+            another_follows: false,
             input: Some(request.prompt.to_vec()),
         };
         let limits = limits(request.action.timeout, request.action.grace);
@@ -129,6 +130,7 @@ impl Workspace {
             environment: environment.into_iter().collect(),
             directory: request.directory.to_owned(),
             isolation: Isolation::weakest(),
+            another_follows: false,
             input: None,
         };
         self.supervise_alone(&launch, &limits(request.timeout, TOOL_GRACE), (name, request.control), &scratch)

@@ -32,7 +32,9 @@ impl Workspace {
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
         let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
-        let last = counted.first().and_then(read);
+        // The digest is made of all programs and files: where it is the same, so are they, and the report need not be read for them.
+        let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
+        let last = counted.first().filter(is_other).and_then(read);
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
         // A report is as long as its run, so none is read twice, and none for a run without tests.
         let of_both: Vec<&ActionFacts> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();

@@ -82,6 +82,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
         program: request.program.to_owned(),
         argv: request.action.command.argv.iter().map(OsString::from).collect(),
         environment: environment.variables.clone().into_iter().collect(),
+        another_follows: false,
         input: None,
         directory: request.project_root.to_owned(),
         isolation: Isolation {

@@ -44,7 +44,7 @@ pub(crate) fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: 
         SandboxMode::Require => (strongest, IsolationLevel::Namespace),
     };
     let sandbox = prepare_sandbox(request)?;
-    let output = output.canonicalize().unwrap_or_else(|_| output.to_owned());
+    let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
     Ok(Isolation { strongest, weakest, sandbox: Some(sandbox), output: Some(output), resources })
 }
 

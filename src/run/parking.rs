@@ -68,6 +68,7 @@ impl Workspace {
         self.parking.open(lock)?;
         self.parking.make_ready();
         if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.parking.scratch()) {
+            isolation.output = None;
             for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
                 if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
                     && let Ok(below) = shared.strip_prefix(&old)

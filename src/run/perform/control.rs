@@ -41,8 +41,8 @@ impl Performer<'_, '_> {
         output.put(plugin, text.as_bytes()).map_err(RunError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, allowed.timeout);
-        let launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
-        let ended = self.supervise(action, &launch)?;
+        let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
+        let ended = self.supervise(action, &mut launch)?;
         let request = ReportRequest::Ours { path: prepared.report, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action));
         let seen = tools::interpret_control(&ended.end, &report, &nonce);

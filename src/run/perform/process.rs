@@ -58,8 +58,8 @@ impl Performer<'_, '_> {
         action: &Action,
         attempts: &mut Attempts,
     ) -> Result<Performed, RunError> {
-        let prepared = self.prepare(action, attempts)?;
-        let ended = self.supervise(action, &prepared.launch)?;
+        let mut prepared = self.prepare(action, attempts)?;
+        let ended = self.supervise(action, &mut prepared.launch)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
         drop(slot);
         self.judge(action, prepared, ended, attempts)
@@ -129,7 +129,12 @@ impl Performer<'_, '_> {
     }
 
     /// Starts a process through the run's own launcher, and returns when nothing of it is alive.
-    pub(super) fn supervise(&mut self, action: &Action, launch: &Launch) -> Result<Ended, RunError> {
+    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, RunError> {
+        // The next action of the run is probably kept apart in the same way.
+        let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
+        if let Ok(request) = &mut launch.request {
+            request.another_follows = another_follows;
+        }
         let request = match &launch.request {
             Ok(request) => request,
             Err(failure) => return Ok(not_started(failure.clone())),
@@ -138,7 +143,7 @@ impl Performer<'_, '_> {
         let control = self.course.request.control;
         let failed = |source| RunError::Supervise { action: action.name.clone(), source };
         let sinks = launch.sinks(action)?;
-        let outcome = match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
+        match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
             // It may have died since the last run; nothing was started, so a new one is asked.
             Err(SuperviseError::LauncherGone) => {
                 tracing::warn!("the launcher was gone and is started anew");
@@ -146,13 +151,7 @@ impl Performer<'_, '_> {
                 supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded).map_err(failed)
             }
             outcome => outcome.map_err(failed),
-        };
-        let ended = outcome?;
-        // The next action of the run is probably kept apart in the same way.
-        if self.course.last_action().is_some_and(|last| last.id != action.id) {
-            self.workspace.park(&request.isolation)?;
         }
-        Ok(ended)
     }
 
     /// Takes what an attempt has left, judges it and writes it down. Nothing of it is alive any more.
@@ -228,6 +227,7 @@ impl Performer<'_, '_> {
             environment: environment.variables.clone().into_iter().collect(),
             directory,
             isolation,
+            another_follows: false,
             input,
         }))
     }

@@ -18,14 +18,15 @@ use crate::run::sandbox::{SandboxError, SandboxRequest};
 
 /// Finds everything the rules name for one action.
 pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxError> {
-    let store = canonical(request.store)?;
-    let project = canonical(request.project_root)?;
+    let mut sight = Sight::default();
+    let store = canonical(&mut sight, request.store)?;
+    let project = canonical(&mut sight, request.project_root)?;
     if project.starts_with(&store) {
         return Err(SandboxError::ProjectInStore { project, store });
     }
-    let home = request.home.filter(|home| home.is_absolute()).and_then(|home| home.canonicalize().ok());
+    let home = request.home.filter(|home| home.is_absolute()).and_then(|home| sight.real(home));
     let survey = Survey { store, project, home, candidates: Vec::new() };
-    let mut looking = Looking { request, survey, sight: Sight::default() };
+    let mut looking = Looking { request, survey, sight };
     looking.private_places();
     looking.project();
     looking.run_time();
@@ -96,8 +97,8 @@ impl Looking<'_, '_> {
     }
 
     /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened like that.
-    fn is_opened(&self, path: &Path) -> bool {
-        let Ok(path) = path.canonicalize() else { return false };
+    fn is_opened(&mut self, path: &Path) -> bool {
+        let Some(path) = self.sight.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
         let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
         !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
@@ -110,9 +111,11 @@ impl Looking<'_, '_> {
             HiddenFrom::Checks => !is_prerequisite,
         };
         let mut secrets = Vec::new();
-        for row in CREDENTIALS.iter().filter(|row| applies(row.hidden_from)) {
-            let bases = self.bases(row.base);
-            secrets.extend(bases.iter().filter_map(|base| self.sight.found_below(base, row.path)));
+        for base in Base::ALL {
+            for directory in self.bases(base) {
+                let rows = CREDENTIALS.iter().filter(|row| row.base == base && applies(row.hidden_from));
+                secrets.extend(self.sight.found_below(&directory, rows.map(|row| row.path)));
+            }
         }
         let shown = self.shown();
         let is_shown = |path: &Path| shown.iter().any(|shown| path.starts_with(shown));
@@ -145,13 +148,15 @@ impl Looking<'_, '_> {
     }
 
     fn caches(&mut self) {
-        for row in CACHES {
-            for base in self.bases(row.base) {
-                if row.missing == MissingCache::LeftOut {
-                    let cache = self.sight.found_below(&base, row.path);
-                    self.add_found(cache, Rule::Cache, Access::Writable);
-                } else {
-                    let path = base.join(row.path);
+        for base in Base::ALL {
+            for directory in self.bases(base) {
+                let (as_found, made): (Vec<_>, Vec<_>) =
+                    CACHES.iter().filter(|row| row.base == base).partition(|row| row.missing == MissingCache::LeftOut);
+                for cache in self.sight.found_below(&directory, as_found.iter().map(|row| row.path)) {
+                    self.add_found(Some(cache), Rule::Cache, Access::Writable);
+                }
+                for row in made {
+                    let path = directory.join(row.path);
                     self.make_cache(row, &path);
                     self.add(&path, Rule::Cache, Access::Writable);
                 }
@@ -304,8 +309,12 @@ fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathB
     variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, SandboxError> {
-    path.canonicalize().map_err(|source| SandboxError::Look { path: path.to_owned(), source })
+fn canonical(sight: &mut Sight, path: &Path) -> Result<PathBuf, SandboxError> {
+    // What is not found is asked for once more, for the reason.
+    sight
+        .real(path)
+        .map_or_else(|| path.canonicalize(), Ok)
+        .map_err(|source| SandboxError::Look { path: path.to_owned(), source })
 }
 
 /// Returns where a path lies that need not be there: what is there of it without links, the rest as it is written.

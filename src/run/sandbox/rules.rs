@@ -11,6 +11,11 @@ pub(super) enum Base {
     Data,
 }
 
+impl Base {
+    /// Every one.
+    pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
+}
+
 /// For whom a credential is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HiddenFrom {

@@ -2,10 +2,11 @@
 //! between a save and its run: the names in a directory are read once, and where it really lies is found out once.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::read_dir;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A directory with more names than this is not read: asking for each place costs less then.
 const MOST_NAMES: usize = 1_000;
@@ -13,18 +14,20 @@ const MOST_NAMES: usize = 1_000;
 /// Where a path really lies, and which file it is (device, inode).
 pub(super) type Found = (PathBuf, (u64, u64));
 
-/// What has been seen so far; for one look at the rules, since what is there changes.
+/// What has been seen so far; for one look at the rules, since what is there changes. What was not there is asked for again: a
+/// directory may be made between two looks.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
     // By the paths as they are written: hashing them part by part costs more than asking twice.
     names: HashMap<OsString, Names>,
-    real: HashMap<OsString, Option<PathBuf>>,
+    real: HashMap<OsString, PathBuf>,
+    links: HashMap<OsString, Found>,
 }
 
 /// The names in a directory.
 #[derive(Debug)]
 enum Names {
-    /// All of them; none where there is no such directory.
+    /// All of them; none where there is no such directory (what is made later is found by its own path).
     Known(HashSet<OsString>),
     /// Too many to be read, or they cannot be.
     Unknown,
@@ -36,7 +39,7 @@ impl Sight {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
         let real = self.directory(parent)?.join(name);
         let metadata = real.symlink_metadata().ok()?;
-        if metadata.is_symlink() { whole(&real) } else { Some((real, (metadata.dev(), metadata.ino()))) }
+        if metadata.is_symlink() { self.behind_link(real) } else { Some((real, (metadata.dev(), metadata.ino()))) }
     }
 
     /// Returns where a path really lies; none where nothing is there.
@@ -44,32 +47,41 @@ impl Sight {
         self.found(path).map(|(path, _identity)| path)
     }
 
-    /// Returns what is found below a directory; most of the time the directory's names say that nothing is.
-    pub(super) fn found_below(&mut self, directory: &Path, path: &str) -> Option<Found> {
-        let Some(Component::Normal(first)) = Path::new(path).components().next() else { return None };
-        if !self.names.contains_key(directory.as_os_str()) {
-            self.names.insert(directory.into(), Names::read(directory));
-        }
-        match self.names.get(directory.as_os_str()) {
-            Some(Names::Known(names)) if !names.contains(first) => None,
-            _ => self.found(&directory.join(path)),
-        }
+    /// Returns what of some relative paths is found below a directory; most of the time the directory's names say that nothing is.
+    pub(super) fn found_below<'p>(&mut self, directory: &Path, paths: impl IntoIterator<Item = &'p str>) -> Vec<Found> {
+        let names = self.names.entry(directory.into()).or_insert_with(|| Names::read(directory));
+        let likely: Vec<&str> = paths.into_iter().filter(|path| names.may_hold(path)).collect();
+        likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
     /// Returns where a directory really lies: what is above it is asked for once, for all that lies there.
     fn directory(&mut self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.real.get(path.as_os_str()) {
-            return known.clone();
+            return Some(known.clone());
         }
-        let real = self.real(path);
+        let real = self.real(path)?;
         self.real.insert(path.into(), real.clone());
-        real
+        Some(real)
+    }
+
+    /// Returns what a link leads to.
+    fn behind_link(&mut self, link: PathBuf) -> Option<Found> {
+        if let Some(known) = self.links.get(link.as_os_str()) {
+            return Some(known.clone());
+        }
+        let found = whole(&link)?;
+        self.links.insert(link.into(), found.clone());
+        Some(found)
     }
 }
 
 impl Names {
     fn read(directory: &Path) -> Self {
-        let Ok(entries) = read_dir(directory) else { return Self::Unknown };
+        let entries = match read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::Known(HashSet::new()),
+            Err(_) => return Self::Unknown,
+        };
         let mut names = HashSet::new();
         for entry in entries {
             let Ok(entry) = entry else { return Self::Unknown };
@@ -79,6 +91,14 @@ impl Names {
             names.insert(entry.file_name());
         }
         Self::Known(names)
+    }
+
+    /// Returns whether a relative path may be there.
+    fn may_hold(&self, path: &str) -> bool {
+        match self {
+            Self::Known(names) => path.split('/').next().is_some_and(|first| names.contains(OsStr::new(first))),
+            Self::Unknown => true,
+        }
     }
 }
 
@@ -115,9 +135,20 @@ mod tests {
             ["d", "d/e", "d/e/file", "link", "link/file", "link/../e", "dangling", "d/to-file", "d/none", "none/file", "d/e/.."];
         for name in names {
             assert_eq!(sight.found(&at(name)), plainly(&at(name)), "{name}");
-            assert_eq!(sight.found_below(home.path(), name), plainly(&at(name)), "{name}");
+            assert_eq!(sight.found_below(home.path(), [name]), plainly(&at(name)).into_iter().collect::<Vec<_>>(), "{name}");
         }
         assert_eq!(sight.found(Path::new("/")), plainly(Path::new("/")));
+    }
+
+    #[test]
+    fn what_is_made_between_two_looks_is_found_by_its_path() {
+        let home = TempDir::new().expect("a temporary directory");
+        let path = home.path().join("a/b/file");
+        let mut sight = Sight::default();
+        assert_eq!((sight.found(&path), sight.found_below(&home.path().join("a"), ["b"])), (None, Vec::new()));
+        fs::create_dir_all(home.path().join("a/b")).expect("a writable directory");
+        fs::File::create(&path).expect("a writable directory");
+        assert_eq!(sight.found(&path), plainly(&path));
     }
 
     #[test]
@@ -127,7 +158,7 @@ mod tests {
             fs::File::create(home.path().join(number.to_string())).expect("a writable directory");
         }
         let mut sight = Sight::default();
-        assert!(sight.found_below(home.path(), "7").is_some() && sight.found_below(home.path(), "none").is_none());
-        assert!(sight.found_below(&home.path().join("none"), "7").is_none());
+        assert_eq!(sight.found_below(home.path(), ["none", "7"]), [plainly(&home.path().join("7")).expect("it was made")]);
+        assert_eq!(sight.found_below(&home.path().join("none"), ["7"]), []);
     }
 }
