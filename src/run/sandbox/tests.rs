@@ -407,6 +407,14 @@ fn a_link_in_a_private_place_shows_what_it_leads_to_unless_it_leads_around_what_
 }
 
 #[test]
+fn a_directory_that_is_made_is_found_where_something_else_looked_for_a_place_in_it_before() {
+    let mut world = World::new();
+    world.variable("PIP_CACHE_DIR", "home/data/cache");
+    world.settings.writable = vec!["~/data/one".to_owned()];
+    assert_eq!(world.access("home/data/one"), Access::Writable);
+}
+
+#[test]
 fn an_environment_in_the_project_is_as_writable_as_the_project() {
     let mut world = World::new();
     world.file("home/src/shop/.venv/pyvenv.cfg", "home = /usr/bin\n");
