@@ -5,6 +5,7 @@
 
 mod action;
 mod approval;
+mod circle;
 mod digest;
 mod discover;
 mod files;

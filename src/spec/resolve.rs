@@ -11,6 +11,7 @@ use crate::model::{
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
+use crate::spec::circle::circular;
 use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings};
 use crate::spec::files::ProjectFiles;
 use crate::spec::made::WithPrerequisites;
@@ -259,7 +260,8 @@ impl<'c> Resolver<'c> {
                 }
             }
         }
-        if waits_for_itself(checks, check) {
+        let edges = || checks.iter().map(|check| (check.action.name.value.as_str(), texts(&check.after.value))).collect();
+        if !check.after.value.is_empty() && circular(edges()).contains(check.action.name.value.as_str()) {
             let hint = "let one of them come after none of the others";
             self.problem(check, "after", "the check would come after itself".to_owned(), hint);
         }
@@ -316,18 +318,8 @@ impl<'c> Resolver<'c> {
     }
 }
 
-/// Returns whether a check comes after itself, by way of others too.
-fn waits_for_itself(checks: &[Check], check: &Check) -> bool {
-    let mut reached: Vec<&str> = Vec::new();
-    let mut left: Vec<&str> = check.after.value.iter().map(String::as_str).collect();
-    while let Some(name) = left.pop() {
-        if !reached.contains(&name) {
-            reached.push(name);
-            let others = checks.iter().filter(|other| other.action.name.value == name);
-            left.extend(others.flat_map(|other| &other.after.value).map(String::as_str));
-        }
-    }
-    reached.contains(&check.action.name.value.as_str())
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// Adds when a prerequisite need not run again, or what makes it a service: such a one goes on as long as the run.
