@@ -19,6 +19,9 @@ use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 /// The name and version of `run.json`'s format.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
 
+/// How many files are worth a sync of their own while short actions follow each other; an action has three or four.
+const MANY: usize = 16;
+
 /// The directory of a run that is begun and not yet sealed. Dropped without being sealed, it is left to recovery.
 #[derive(Debug)]
 pub struct RunDirectory {
@@ -132,6 +135,16 @@ impl RunDirectory {
     /// `run.json` is among them, so this is to be called before the first process is started: late, because files cannot be created
     /// beside one that is being synced without waiting for the disk.
     pub fn begin_sync(&mut self) {
+        self.begin_sync_from(1);
+    }
+
+    /// The same where many such files wait, which go to the disk together faster than one after the other: between actions that take no
+    /// longer than that. `run.json` does not wait.
+    pub fn begin_sync_of_many(&mut self) {
+        self.begin_sync_from(MANY);
+    }
+
+    fn begin_sync_from(&mut self, least: usize) {
         if let StartRecord::Written(path) = &self.start_record {
             let (path, directory) = (path.clone(), self.path.clone());
             self.start_record = StartRecord::Syncing(SyncHandle::begin(self.background(), move || {
@@ -142,8 +155,8 @@ impl RunDirectory {
             // A key that cannot be read is read again when the run is sealed, and said then.
             self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
         }
-        let paths = std::mem::take(&mut self.complete);
-        if !paths.is_empty() {
+        if self.complete.len() >= least {
+            let paths = std::mem::take(&mut self.complete);
             self.on_their_way.extend(paths.iter().map(OsString::from));
             self.syncs.push(SyncHandle::begin(self.background(), move || seal_files(&paths)));
         }
@@ -262,6 +275,31 @@ mod tests {
         let file = run.adopt("STEP.1-x.log", 3, digest, EvidenceKind::TerminalOutput, None).unwrap();
         assert_eq!(file.sha256, digest);
         assert!(run.adopt("STEP.2-x.log", 3, digest, EvidenceKind::TerminalOutput, None).is_err());
+    }
+
+    #[test]
+    fn files_of_short_actions_go_to_the_disk_together_and_the_start_record_at_once() {
+        let test = TestStore::new();
+        let mut run = test.begin(1);
+        run.start_record(&serde_json::json!({})).unwrap();
+        let mut written = 0;
+        let mut write = |run: &mut RunDirectory, count: usize| {
+            for _ in 0..count {
+                written += 1;
+                run.write(&format!("STEP.{written}-x.log"), b"x", EvidenceKind::TerminalOutput, None).unwrap();
+            }
+        };
+        write(&mut run, MANY - 1);
+        run.begin_sync_of_many();
+        assert!(matches!(run.start_record, StartRecord::Syncing(_)));
+        assert_eq!((run.on_their_way.len(), run.syncs.len()), (0, 0));
+        write(&mut run, 1);
+        run.begin_sync_of_many();
+        assert_eq!((run.on_their_way.len(), run.syncs.len()), (MANY, 1));
+        write(&mut run, 1);
+        run.begin_sync();
+        run.begin_sync();
+        assert_eq!((run.on_their_way.len(), run.syncs.len()), (MANY + 1, 2));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, ResultType, SpawnFailure, ToolReport};
@@ -17,6 +18,9 @@ use crate::run::perform::reports::{own_report, take_project_report, take_report}
 use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
 use crate::run::progress::Progress;
 use crate::tools::{self, ReportRequest};
+
+/// What takes no longer than this is followed before its files are on the disk.
+const SHORT: Duration = Duration::from_millis(20);
 
 /// What a process is started with.
 pub(crate) struct Launch {
@@ -124,7 +128,7 @@ impl Performer<'_, '_> {
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.parking.note_step(&request.isolation);
         }
-        self.directory.begin_sync();
+        self.directory.begin_sync_of_many();
         Ok(Launch { request, limits, log, frames })
     }
 
@@ -189,7 +193,12 @@ impl Performer<'_, '_> {
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, (&names, attempt))?);
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
-        self.directory.begin_sync();
+        let is_followed = launch.request.as_ref().is_ok_and(|request| request.another_follows);
+        if is_followed && Duration::from(ended.duration) < SHORT {
+            self.directory.begin_sync_of_many();
+        } else {
+            self.directory.begin_sync();
+        }
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
