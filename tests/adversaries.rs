@@ -431,26 +431,28 @@ impl Field {
 
 /// Returns the cgroups that are left; the launcher, which removes them, may be a moment behind.
 fn cgroups_left(returned: &Returned) -> Vec<PathBuf> {
-    let begun = Instant::now();
-    loop {
-        let left = returned.cgroups_left();
-        if left.is_empty() || begun.elapsed() > RELEASE_PATIENCE {
-            return left;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
+    last_seen(RELEASE_PATIENCE, || returned.cgroups_left(), Vec::is_empty)
 }
 
 /// Returns who is left at the latest after a while, and how many, also where their names cannot be seen.
 fn left_after(patience: Duration, cookie: &str, hold: &Path) -> (Vec<Living>, usize) {
-    let begun = Instant::now();
-    loop {
+    let look = || {
         let living = living_with(cookie);
         let alive = if is_free(hold) { living.len() } else { living.len().max(1) };
-        if alive == 0 || begun.elapsed() >= patience {
-            return (living, alive);
+        (living, alive)
+    };
+    last_seen(patience, look, |(_, alive)| *alive == 0)
+}
+
+/// Looks until what is seen will do or the time is up, and returns what was seen last.
+fn last_seen<T>(patience: Duration, mut look: impl FnMut() -> T, will_do: impl Fn(&T) -> bool) -> T {
+    let begun = Instant::now();
+    loop {
+        let seen = look();
+        if will_do(&seen) || begun.elapsed() >= patience {
+            return seen;
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(2));
     }
 }
 

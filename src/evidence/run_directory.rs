@@ -22,6 +22,9 @@ pub const RUN_SCHEMA: &str = "proctor-run-v1";
 /// How many files are worth a sync of their own while short actions follow each other; an action has three or four.
 const MANY: usize = 16;
 
+/// So many syncs are begun before files wait for others: in a run of few actions none does.
+const AT_ONCE: usize = 8;
+
 /// The directory of a run that is begun and not yet sealed. Dropped without being sealed, it is left to recovery.
 #[derive(Debug)]
 pub struct RunDirectory {
@@ -138,10 +141,10 @@ impl RunDirectory {
         self.begin_sync_from(1);
     }
 
-    /// The same where many such files wait, which go to the disk together faster than one after the other: between actions that take no
-    /// longer than that. `run.json` does not wait.
+    /// The same in a long row of actions that take no longer than their files' way to the disk: files wait until there are many, which
+    /// go faster together than one after the other. `run.json` does not wait, nor does what comes first.
     pub fn begin_sync_of_many(&mut self) {
-        self.begin_sync_from(MANY);
+        self.begin_sync_from(if self.syncs.len() < AT_ONCE { 1 } else { MANY });
     }
 
     fn begin_sync_from(&mut self, least: usize) {
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_short_actions_go_to_the_disk_together_and_the_start_record_at_once() {
+    fn files_of_many_short_actions_go_to_the_disk_together_and_the_first_at_once() {
         let test = TestStore::new();
         let mut run = test.begin(1);
         run.start_record(&serde_json::json!({})).unwrap();
@@ -289,17 +292,24 @@ mod tests {
                 run.write(&format!("STEP.{written}-x.log"), b"x", EvidenceKind::TerminalOutput, None).unwrap();
             }
         };
-        write(&mut run, MANY - 1);
+        let begun = |run: &RunDirectory| (run.on_their_way.len(), run.syncs.len());
         run.begin_sync_of_many();
         assert!(matches!(run.start_record, StartRecord::Syncing(_)));
-        assert_eq!((run.on_their_way.len(), run.syncs.len()), (0, 0));
+        for first in 1..=AT_ONCE {
+            write(&mut run, 1);
+            run.begin_sync_of_many();
+            assert_eq!(begun(&run), (first, first));
+        }
+        write(&mut run, MANY - 1);
+        run.begin_sync_of_many();
+        assert_eq!(begun(&run), (AT_ONCE, AT_ONCE));
         write(&mut run, 1);
         run.begin_sync_of_many();
-        assert_eq!((run.on_their_way.len(), run.syncs.len()), (MANY, 1));
+        assert_eq!(begun(&run), (AT_ONCE + MANY, AT_ONCE + 1));
         write(&mut run, 1);
         run.begin_sync();
         run.begin_sync();
-        assert_eq!((run.on_their_way.len(), run.syncs.len()), (MANY + 1, 2));
+        assert_eq!(begun(&run), (AT_ONCE + MANY + 1, AT_ONCE + 2));
     }
 
     #[test]
