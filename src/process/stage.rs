@@ -6,7 +6,7 @@
 //! parked before. Facts: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -119,7 +119,7 @@ impl Staged {
     /// Returns whether every place is still what it was when it was named: a directory that was moved away and made anew is not.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
-        self.places.iter().filter(is_named).all(|place| identity_of(&place.path) == Some(place.identity))
+        self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
     /// Attaches the action's output directory, and closes the store's cover for good.
@@ -163,10 +163,12 @@ fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
 }
 
 fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
-    let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
-    let copy =
-        |path| clone_mount(None, path, Extent::Tree).map_err(|error| lasting("cannot copy a device for root's commands", &error));
-    there.map(|path| Ok((path, copy(path)?))).collect()
+    let copy = |path: &'static Path| match clone_mount(None, path, Extent::Tree) {
+        Ok(device) => Some(Ok((path, device))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(lasting("cannot copy a device for root's commands", &error))),
+    };
+    DEVICES.iter().map(Path::new).filter_map(copy).collect()
 }
 
 /// Copies what every place shows. Copies of HOME are laid last: below one, a place is not the file it was when it was named.
@@ -186,10 +188,11 @@ fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
 /// Copies what a place shows, while it can still be written.
 fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
-    let kind = kind_of(&place.path).map_err(|error| refused(&error))?;
+    let metadata = fs::metadata(&place.path).map_err(|error| refused(&error))?;
+    let kind = if metadata.is_dir() { Kind::Directory } else { Kind::File };
     let mount = match &place.access {
         Access::Writable | Access::ReadOnly => {
-            if identity_of(&place.path) != Some(place.identity) {
+            if identity_of(&metadata) != place.identity {
                 return Err(Obstacle::Stale);
             }
             let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
@@ -363,14 +366,13 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
     Ok(())
 }
 
-fn kind_of(path: &Path) -> io::Result<Kind> {
-    let metadata = fs::metadata(path)?;
-    Ok(if metadata.is_dir() { Kind::Directory } else { Kind::File })
+fn is_what_it_was(place: &Place) -> bool {
+    fs::metadata(&place.path).is_ok_and(|metadata| identity_of(&metadata) == place.identity)
 }
 
-/// Returns device and inode of what is at a path.
-fn identity_of(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+/// Returns device and inode.
+fn identity_of(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 fn lasting(what: &str, error: &io::Error) -> Obstacle {

@@ -54,7 +54,7 @@ pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
-pub use redact::{redact_document, redact_text};
+pub use redact::{redact_document, redact_text, redact_to_bytes};
 pub use refused::{refused_report, refused_start};
 pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
 pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};

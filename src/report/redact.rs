@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::model::ActionId;
+use crate::report::bytes::to_bytes;
 use crate::report::redact_shapes::{CUT_OFF, SHAPES, Shape};
 
 /// Keys whose values are ids: other files and the ledger are found by them, and they have a form of their own.
@@ -77,10 +78,16 @@ pub fn redact_document<Document: Serialize + DeserializeOwned>(document: Documen
     redact_counted(document).0
 }
 
+/// Returns the bytes of such a document ([`to_bytes`]).
+pub fn redact_to_bytes<Document: Serialize + DeserializeOwned>(document: Document) -> Vec<u8> {
+    let bytes = to_bytes(&document);
+    if may_hold_any(&bytes) { to_bytes(&redact_document(document)) } else { bytes }
+}
+
 /// Returns the same, and how many of its texts held such a thing.
 pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: Document) -> (Document, usize) {
     let bytes = serde_json::to_vec(&document).expect("the wire types have text keys");
-    if STARTS.iter().all(|start| start.find(&bytes).is_none()) {
+    if !may_hold_any(&bytes) {
         return (document, 0);
     }
     let mut value: Value = serde_json::from_slice(&bytes).expect("it was just written");
@@ -90,6 +97,11 @@ pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: D
     }
     let redacted = "a label may stand wherever a text that is no id may: a test tries every place";
     (serde_json::from_value(value).expect(redacted), found)
+}
+
+/// Returns whether bytes hold the beginning of any shape.
+fn may_hold_any(bytes: &[u8]) -> bool {
+    STARTS.iter().any(|start| start.find(bytes).is_some())
 }
 
 /// Redacts in place; returns how many texts held something.

@@ -331,14 +331,15 @@ impl<'w, 'c> Performer<'w, 'c> {
         ended: &Ended,
         interpretation: &Interpretation,
         outcome: &verdict::Outcome,
-        environment: &ChildEnvironment,
+        (environment, program): (&ChildEnvironment, Option<&Path>),
         (names, attempt): (&ActionFiles, u32),
     ) -> Result<Vec<EvidenceFile>, RunError> {
         let mut files = Vec::with_capacity(2);
-        let program =
-            self.workspace.program_facts(action, (&self.course.request.scope.root, &self.working_directory(action)), environment);
+        let directory = self.working_directory(action);
+        let places = (self.course.request.scope.root.as_path(), directory.as_path());
+        let program = program.and_then(|program| self.workspace.program_facts(action, places, program));
         let run = (&self.course.run_id, attempt);
-        let record = records::action(run, action, ended, &self.working_directory(action), program, environment);
+        let record = records::action(run, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
             files.push(kept);

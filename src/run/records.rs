@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::model::{Action, Ended, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
     ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
-    run_start_details, test_results_record, to_bytes,
+    redact_to_bytes, run_start_details, test_results_record,
 };
 use crate::run::carry_out::Course;
 use crate::run::environment::ChildEnvironment;
@@ -37,7 +37,7 @@ pub(crate) fn action(
     environment: &ChildEnvironment,
 ) -> Vec<u8> {
     let variables = environment.as_text();
-    to_bytes(&redact_document(action_record(ActionRecordFacts {
+    redact_to_bytes(action_record(ActionRecordFacts {
         run_id,
         action,
         attempt,
@@ -45,7 +45,7 @@ pub(crate) fn action(
         working_directory: directory.display().to_string(),
         program,
         environment: &variables,
-    })))
+    }))
 }
 
 /// Returns what the tool's interpreter found, where it found tests or looked for findings.
@@ -57,11 +57,11 @@ pub(crate) fn findings(
     outcome: &Outcome,
 ) -> Option<Vec<u8>> {
     if let Some(record) = test_results_record(run_id, action, ended, interpretation) {
-        return Some(to_bytes(&redact_document(record)));
+        return Some(redact_to_bytes(record));
     }
     let summary = outcome.summary?;
     let record = diagnostics_record(run_id, action, ended, &outcome.diagnostics, summary);
-    Some(to_bytes(&redact_document(record)))
+    Some(redact_to_bytes(record))
 }
 
 /// Returns the file a plan came from.

@@ -12,9 +12,9 @@ use crate::model::{
     Action, Digest, LedgerLine, Plan, ProjectId, RetentionLimits, RunId, StopReason, TaskId, TddState, TreeDigest, TreeIssue,
     TreePath,
 };
-use crate::process::{LauncherHandle, clock, resolve_program};
+use crate::process::{LauncherHandle, clock};
 use crate::report::ProgramFacts;
-use crate::run::environment::{ChildEnvironment, search_path};
+use crate::run::environment::search_path;
 use crate::run::error::RunError;
 use crate::run::interrupted;
 use crate::run::isolation::home;
@@ -351,15 +351,14 @@ impl Workspace {
         if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
     }
 
-    /// Returns what is known of the program an action executed.
+    /// Returns what is known of the program an action was started with.
     pub(crate) fn program_facts(
         &mut self,
         action: &Action,
         (root, directory): (&Path, &Path),
-        environment: &ChildEnvironment,
+        program: &Path,
     ) -> Option<ProgramFacts> {
-        let path = resolve_program(action.command.argv.first()?, directory, &environment.search_path()).ok()?;
-        let file = program_file(&path)?;
+        let file = program_file(program)?;
         let known = self.digests.get(&file).copied();
         let sha256 = known.or_else(|| {
             let digest = file_digest(&file.real_path)?;
@@ -369,7 +368,7 @@ impl Workspace {
             let _forgotten = self.index.remember_file_digests(&[row]);
             Some(digest)
         });
-        let place = ToolPlace { program: &path, directory, root, home: home(&self.ambient) };
+        let place = ToolPlace { program, directory, root, home: home(&self.ambient) };
         let version = read_tool_version(action.tool, &place);
         Some(ProgramFacts { path: file.real_path.display().to_string(), sha256, version })
     }

@@ -72,6 +72,23 @@ fn c76_every_file_is_there_hashed_and_named_in_a_manifest_that_verifies() {
 }
 
 #[test]
+fn a_record_names_the_program_that_was_started_not_one_that_came_before_it_meanwhile() {
+    let project = Project::new()
+        .toml("[[check]]\nname = \"tool\"\ncommand = [\"own-tool\"]\n")
+        .file(".gitignore", "early/\n")
+        .file("early/none", "")
+        .executable("late/own-tool", "#!/bin/sh\ncp \"$0\" early/own-tool && echo \"$0\"\n");
+    let (early, late) = (project.path().join("early"), project.path().join("late"));
+    let project = project.env("PATH", format!("{}:{}:/usr/bin:/bin", early.display(), late.display()));
+    project.proctor(["run"]).success();
+    assert!(early.join("own-tool").exists(), "what is found first is another one now");
+    let [directory] = &run_directories(&project)[..] else { panic!("one run") };
+    let record = fs::read(directory.join("STEP.1-terminal-output.json")).expect("a record");
+    let record: Value = serde_json::from_slice(&record).expect("JSON");
+    assert_eq!(record["program"]["path"], late.join("own-tool").display().to_string(), "{record:#}");
+}
+
+#[test]
 fn the_report_s_hash_is_recomputed_by_another_program() {
     let project = with_runs();
     for directory in run_directories(&project) {

@@ -10,7 +10,7 @@ use crate::model::{
     FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
 };
 use crate::process::clock::{self, Monotonic};
-use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, redact_document, to_bytes};
+use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, redact_to_bytes};
 use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
 use crate::run::error::RunError;
@@ -96,13 +96,12 @@ impl Performer<'_, '_> {
         let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
         match (&action.kind, observed, names) {
             (ActionKind::FileValidation(validation), Observed::File(seen), Some(LookFiles::File(record))) => {
-                files.push((record, to_bytes(&redact_document(file_record(facts, validation, seen)))));
+                files.push((record, redact_to_bytes(file_record(facts, validation, seen))));
             }
             (ActionKind::HttpRequest(sent), Observed::Exchange(exchange), Some(LookFiles::Http { request, error, body })) => {
                 let bytes = exchange.answer().map(|answer| &answer.body).filter(|bytes| !bytes.is_empty());
                 let body_name = bytes.map(|_| body.name.clone());
-                let record = redact_document(exchange_record(facts, sent, exchange, body_name.as_deref()));
-                let record = to_bytes(&record);
+                let record = redact_to_bytes(exchange_record(facts, sent, exchange, body_name.as_deref()));
                 files.push((if exchange.answer().is_some() { request } else { error }, record));
                 files.extend(bytes.map(|bytes| (body, bytes.clone())));
             }

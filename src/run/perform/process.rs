@@ -191,7 +191,8 @@ impl Performer<'_, '_> {
         files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, &environment, (&names, attempt))?);
+        let program = launch.request.as_ref().ok().map(|request| request.program.as_path());
+        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, (&environment, program), (&names, attempt))?);
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
         let is_followed = launch.request.as_ref().is_ok_and(|request| request.another_follows);
         if is_followed && Duration::from(ended.duration) < SHORT {

@@ -1,6 +1,6 @@
 //! A service while it goes on: its thread, its launcher, how it is stopped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub(super) struct Scene {
     pub(super) service: Service,
     pub(super) names: ActionFiles,
     pub(super) environment: ChildEnvironment,
+    /// What it was started with; none: it was not started.
+    pub(super) program: Option<PathBuf>,
     pub(super) waited: Option<DurationMs>,
 }
 

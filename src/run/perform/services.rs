@@ -55,7 +55,7 @@ impl Performer<'_, '_> {
         let names = ActionFiles::of(action);
         let left = self.allowed(action).timeout;
         let service = Service { timeout: service.timeout.min(left), ..service.clone() };
-        let scene = Scene { action: action.clone(), service, names, environment, waited };
+        let mut scene = Scene { action: action.clone(), service, names, environment, program: None, waited };
         let sinks = self.sinks_of(&scene)?;
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
@@ -67,6 +67,7 @@ impl Performer<'_, '_> {
             Ok(request) => request,
             Err(failure) => return self.service_over(scene, not_started(failure), &ServiceLife::EndedBefore).map(over),
         };
+        scene.program = Some(request.program.clone());
         self.directory.begin_sync();
         let mut running = RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.course.request.control)?;
         let begun = clock::monotonic();
@@ -194,7 +195,7 @@ impl Performer<'_, '_> {
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
     ) -> Result<Performed, RunError> {
-        let Scene { action, service, names, environment, waited } = scene;
+        let Scene { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // It is over: whoever holds its port now is another one.
@@ -218,7 +219,14 @@ impl Performer<'_, '_> {
         let allowed = Allowed { timeout: action.timeout, of_the_run: None };
         let mut outcome = self.classify(action, &ended, &interpretation, allowed);
         let mut files = self.keep_streams(action, &ended, names)?;
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, environment, (names, 1))?);
+        files.extend(self.keep_records(
+            action,
+            &ended,
+            &interpretation,
+            &outcome,
+            (environment, program.as_deref()),
+            (names, 1),
+        )?);
         self.directory.begin_sync();
         let has_served = outcome.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
