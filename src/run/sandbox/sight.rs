@@ -20,8 +20,7 @@ pub(super) type Found = (PathBuf, (u64, u64));
 pub(super) struct Sight {
     // By the paths as they are written: hashing them part by part costs more than asking twice.
     names: HashMap<OsString, Names>,
-    real: HashMap<OsString, PathBuf>,
-    links: HashMap<OsString, Found>,
+    found: HashMap<OsString, Found>,
 }
 
 /// The names in a directory.
@@ -36,10 +35,12 @@ enum Names {
 impl Sight {
     /// Returns where a path really lies and which file it is; none where nothing is there.
     pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
-        let real = self.directory(parent)?.join(name);
-        let metadata = real.symlink_metadata().ok()?;
-        if metadata.is_symlink() { self.behind_link(real) } else { Some((real, (metadata.dev(), metadata.ino()))) }
+        if let Some(known) = self.found.get(path.as_os_str()) {
+            return Some(known.clone());
+        }
+        let found = self.look(path)?;
+        self.found.insert(path.into(), found.clone());
+        Some(found)
     }
 
     /// Returns where a path really lies; none where nothing is there.
@@ -54,24 +55,16 @@ impl Sight {
         likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
-    /// Returns where a directory really lies: what is above it is asked for once, for all that lies there.
-    fn directory(&mut self, path: &Path) -> Option<PathBuf> {
-        if let Some(known) = self.real.get(path.as_os_str()) {
-            return Some(known.clone());
+    /// Asks for a path: what is above it, and what a link leads to, is asked for once for all that is named by it.
+    fn look(&mut self, path: &Path) -> Option<Found> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
+        let real = self.real(parent)?.join(name);
+        let metadata = real.symlink_metadata().ok()?;
+        match (metadata.is_symlink(), real == path) {
+            (false, _) => Some((real, (metadata.dev(), metadata.ino()))),
+            (true, true) => whole(path),
+            (true, false) => self.found(&real),
         }
-        let real = self.real(path)?;
-        self.real.insert(path.into(), real.clone());
-        Some(real)
-    }
-
-    /// Returns what a link leads to.
-    fn behind_link(&mut self, link: PathBuf) -> Option<Found> {
-        if let Some(known) = self.links.get(link.as_os_str()) {
-            return Some(known.clone());
-        }
-        let found = whole(&link)?;
-        self.links.insert(link.into(), found.clone());
-        Some(found)
     }
 }
 
