@@ -131,21 +131,50 @@ fn the_same_holds_of_an_unprivileged_user_and_of_delegated_cgroups() {
 #[test]
 fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
     for level in levels().into_iter().map(name_of) {
-        let project = Project::new();
-        let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
-        let script = format!("#!/bin/sh\n{daemons}touch ready\nsleep 600\n");
-        let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
-        let project = project.toml(settings).file("check.sh", &script);
-        let started = at_level(project.proctor(["run"]), &level).watch();
-        poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
-        let family = family_of(started.id());
-        for launcher in children_of(started.id()) {
-            kill(Pid::from_raw(launcher), Signal::SIGKILL).expect("it is not reaped");
-        }
-        let ended = started.ended();
-        assert_eq!(processes_of(project.root()), [], "{level}: {}", ended.snapshot());
-        expect_all_to_be_gone(&family);
+        expect_all_to_go_along(Killed::Launcher, &level, "");
     }
+}
+
+/// Whoever keeps a command can be stopped by it, where nothing but a process group lies between them: then it kills nothing by itself.
+#[test]
+fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keeper_keeps() {
+    for level in levels().into_iter().map(name_of) {
+        expect_all_to_go_along(Killed::Launcher, &level, "kill -STOP $PPID\n");
+        expect_all_to_go_along(Killed::Supervisor, &level, "kill -STOP $PPID\n");
+    }
+}
+
+/// Who is killed alone.
+#[derive(Clone, Copy)]
+enum Killed {
+    Launcher,
+    Supervisor,
+}
+
+/// The check starts daemons, does `then`, and goes on for ever.
+#[track_caller]
+fn expect_all_to_go_along(killed: Killed, level: &str, then: &str) {
+    let project = Project::new();
+    let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
+    let script = format!("#!/bin/sh\n{daemons}{then}touch ready\nsleep 600\n");
+    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
+    let project = project.toml(settings).file("check.sh", &script);
+    let started = at_level(project.proctor(["run"]), level).watch();
+    poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
+    let family = family_of(started.id());
+    let (killed, is_awaited) = match killed {
+        Killed::Launcher => (children_of(started.id()), true),
+        // Nobody is there to wait for the end of the others.
+        Killed::Supervisor => (vec![started.id()], false),
+    };
+    for process in killed {
+        kill(Pid::from_raw(process), Signal::SIGKILL).expect("it is not reaped");
+    }
+    let ended = started.ended();
+    if is_awaited {
+        assert_eq!(processes_of(project.root()), [], "{level}: {}", ended.snapshot());
+    }
+    expect_all_to_be_gone(&family);
 }
 
 impl Target {

@@ -56,6 +56,11 @@ impl Group {
             Err(errno) => Err(errno),
         }
     }
+
+    /// Lets those of the group go on that were stopped.
+    pub(super) fn resume(self) {
+        let _none_is_there = killpg(self.0, Signal::SIGCONT);
+    }
 }
 
 /// Kills every descendant of this process but those that are spared with all of theirs, again and again until none is left or the

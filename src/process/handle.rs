@@ -10,6 +10,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,6 +19,7 @@ use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpid};
 
 use crate::model::{CommandExit, StopStage, Survivor};
 use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::clock;
 use crate::process::group::{Group, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
@@ -33,8 +35,8 @@ const FAREWELL_MS: u16 = 1000;
 /// How often that wait is begun again because a signal interrupted it.
 const FAREWELLS: usize = 5;
 
-/// How long the keepers of a lost launcher get to kill what they keep, in milliseconds; it takes a few.
-const KEEPERS_MS: usize = 2000;
+/// How long the keepers of a lost launcher get to kill what they keep; it takes a few milliseconds.
+const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
 /// How often a lost launcher's session is searched after that; processes that fork meanwhile are found the next time.
 const SWEEPS: usize = 3;
@@ -306,20 +308,27 @@ fn describe(status: WaitStatus) -> String {
 /// hit, save for an id that is used again between the look and the signal.
 ///
 /// Who is in the leader's own group is a keeper. It kills what it keeps by itself, in other sessions too, where nobody but it can
-/// find them: so it is waited for, and killed only when it takes too long.
+/// find them: so it is waited for, again and again told to go on in case its action has stopped it, and killed only when it takes too
+/// long.
 fn kill_session(session: Pid) -> Vec<Survivor> {
     let members = || read_live_processes().into_iter().filter(|one| one.session == session && one.pid != session);
     let kept: Vec<LiveProcess> = members().filter(|one| one.group != session).collect();
     let named = kept.iter().take(NAMED_CAP).map(read_survivor).collect();
-    for look in 0.. {
+    let (begun, mut sweeps) = (clock::monotonic(), 0);
+    loop {
         let groups: BTreeSet<i32> = members().map(|one| one.group.as_raw()).collect();
-        let spared = (look < KEEPERS_MS).then(|| session.as_raw());
+        let is_grace = clock::monotonic().since(begun) < KEEPERS_GRACE;
+        let spared = is_grace.then(|| session.as_raw());
         let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| Group::try_from_id(*id).ok());
         for group in killed {
             // A process of another user (set-user-id) refuses; nothing more can be done about it from here.
             let _refused = group.signal(StopStage::Sigkill);
         }
-        if groups.is_empty() || look > KEEPERS_MS + SWEEPS {
+        if is_grace && let Ok(keepers) = Group::try_from_id(session.as_raw()) {
+            keepers.resume();
+        }
+        sweeps += usize::from(!is_grace);
+        if groups.is_empty() || sweeps > SWEEPS {
             break;
         }
         let _slept = poll(&mut [], PollTimeout::from(1_u8));

@@ -421,12 +421,15 @@ impl Launcher {
         }
     }
 
-    fn kill_everything(&self) {
+    fn kill_everything(&mut self) {
         if let Some(parked) = &self.parked {
             kill_child(parked.keeper.process);
         }
-        // Where neither the kernel nor a cgroup does it, the keepers kill what is theirs when they see the socket's end.
+        self.followed.clear();
         self.open.values().for_each(OpenAction::kill_at_the_end);
+        // Where neither the kernel nor a cgroup does it: a keeper that its action has stopped does not see the socket's end.
+        let open: Vec<ActionNumber> = self.open.keys().copied().collect();
+        open.into_iter().for_each(|number| self.release(number));
     }
 }
 

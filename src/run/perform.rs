@@ -88,6 +88,8 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
     clock: RunClock,
+    /// That of an action that is over, for the next one.
+    spare_output: Option<OutputDirectory>,
 }
 
 impl Performed {
@@ -133,7 +135,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     ) -> Self {
         let queue = course.request.settings.queue;
         let clock = RunClock::new(course.request.plan, clock::monotonic());
-        Self { workspace, lock, course, directory, show, queue, clock }
+        Self { workspace, lock, course, directory, show, queue, clock, spare_output: None }
     }
 
     /// Returns whether the time of the run as a whole is over.

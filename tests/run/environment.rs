@@ -1,6 +1,8 @@
 //! What a check is started with: an allow-list of variables, no input, no descriptors (E12).
 
-use crate::common::Project;
+use proctor::model::IsolationLevel;
+
+use crate::common::{Project, levels, name_of};
 use crate::run::{check, prerequisite, project};
 
 /// Returns the lines `NAME=value` that the first check printed.
@@ -110,4 +112,23 @@ fn secrets_are_in_no_file_of_the_evidence() {
     project.command("/bin/sh".as_ref(), ["-c", script]).directory(state.to_str().unwrap()).success();
     let names = output.report()["environment"]["names"].to_string();
     assert!(names.contains("API_TOKEN") && names.contains("DB_PASSWORD"), "{names}");
+}
+
+#[test]
+fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_has_left() {
+    let look = "basename \"$PROCTOR_OUT\"; ls -A \"$PROCTOR_OUT\"; stat -c %a \"$PROCTOR_OUT\"; ";
+    let nothing = "test -d \"$PROCTOR_OUT\"";
+    let steps = [nothing, "touch \"$PROCTOR_OUT/left\"", "chmod 755 \"$PROCTOR_OUT\"", nothing, nothing];
+    let check = |(number, step): (usize, &&str)| {
+        format!("[[check]]\nname = \"check {number}\"\ncommand = [\"/bin/sh\", \"-c\", '{look}{step}']\n")
+    };
+    let toml: String = steps.iter().enumerate().map(check).collect();
+    let project = Project::new().toml(&toml);
+    for level in levels().into_iter().filter(|level| *level != IsolationLevel::Cgroup) {
+        project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", name_of(level)).success();
+        for number in 1..=steps.len() {
+            let id = format!("STEP.{number}");
+            assert_eq!(printed(&project, &id), [id.as_str(), "700"], "{level:?}");
+        }
+    }
 }

@@ -75,7 +75,8 @@ impl Performer<'_, '_> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
-        let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt);
+        let spare = self.spare_output.take();
+        let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
         let output = output.map_err(RunError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
@@ -200,6 +201,7 @@ impl Performer<'_, '_> {
         } else {
             self.directory.begin_sync();
         }
+        self.spare_output = Some(output);
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
