@@ -32,8 +32,8 @@ impl OutputDirectory {
         Self::create_for_attempt(lock, run_id, action_id, 1, None)
     }
 
-    /// Creates the directory of an attempt of an action, from 1: each finds an empty one. It is made out of that of an action of the run
-    /// of which nothing is alive, where that is as it was when it was made: a thousand actions that leave nothing are one directory.
+    /// Creates the directory of an attempt of an action, from 1: each finds an empty one. It is made out of a spare one, that of an action
+    /// of the run of which nobody is alive, where that is as it was when it was made: a thousand actions that leave nothing are one.
     pub fn create_for_attempt(
         lock: &ProjectLock,
         run_id: &RunId,

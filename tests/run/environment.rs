@@ -116,7 +116,7 @@ fn secrets_are_in_no_file_of_the_evidence() {
 
 #[test]
 fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_has_left() {
-    let look = "basename \"$PROCTOR_OUT\"; ls -A \"$PROCTOR_OUT\"; stat -c %a \"$PROCTOR_OUT\"; ";
+    let look = "basename \"$PROCTOR_OUT\"; ls -A \"$PROCTOR_OUT\"; stat -c %a,%i \"$PROCTOR_OUT\"; ";
     let nothing = "test -d \"$PROCTOR_OUT\"";
     let steps = [nothing, "touch \"$PROCTOR_OUT/left\"", "chmod 755 \"$PROCTOR_OUT\"", nothing, nothing];
     let check = |(number, step): (usize, &&str)| {
@@ -126,9 +126,16 @@ fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_h
     let project = Project::new().toml(&toml);
     for level in levels().into_iter().filter(|level| *level != IsolationLevel::Cgroup) {
         project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", name_of(level)).success();
-        for number in 1..=steps.len() {
+        let inode = |number: usize| {
             let id = format!("STEP.{number}");
-            assert_eq!(printed(&project, &id), [id.as_str(), "700"], "{level:?}");
-        }
+            let [name, stat] = &printed(&project, &id)[..] else { panic!("{level:?}: {id} finds something") };
+            assert_eq!(*name, id, "{level:?}");
+            stat.strip_prefix("700,").unwrap_or_else(|| panic!("{level:?}: {id}: {stat}")).to_owned()
+        };
+        let inodes: Vec<String> = (1..=steps.len()).map(inode).collect();
+        let is_shared: Vec<bool> = inodes.windows(2).map(|pair| pair[0] == pair[1]).collect();
+        // Only a namespace's end is the end of everybody in it.
+        let is_certain = level == IsolationLevel::Namespace;
+        assert_eq!(is_shared, [is_certain, false, false, is_certain], "{level:?}: {inodes:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
-use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, ResultType, SpawnFailure, ToolReport};
+use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, ResultType, SpawnFailure, ToolReport};
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
@@ -201,7 +201,7 @@ impl Performer<'_, '_> {
         } else {
             self.directory.begin_sync();
         }
-        self.spare_output = Some(output);
+        self.spare_output = Some(output).filter(|_| is_nobody_left(&ended));
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
@@ -255,6 +255,11 @@ fn as_one_spelling(path: &Path) -> PathBuf {
 /// environment is merged with what stands there.
 pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
+}
+
+/// Returns whether the kernel itself says that nobody of an action is alive: elsewhere somebody who was not found may hold its directory.
+fn is_nobody_left(ended: &Ended) -> bool {
+    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.level == IsolationLevel::Namespace)
 }
 
 /// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
