@@ -126,7 +126,9 @@ fn a_watch_hands_out_lines_verdicts_and_its_end() {
     let project = Project::new();
     committed(&project, 1);
     let ready = "trap 'echo bye; exit 130' INT; echo ready >&2; while :; do sleep 0.01; done";
-    let mut watch = shell(&project, ready).watch();
+    // Started with `nohup` or `&`, the tests ignore the signal, and what they start would.
+    let heeding = ["--default-signal=INT", "sh", "-c", ready];
+    let mut watch = project.command(Path::new("env"), heeding).watch();
     assert_eq!(watch.wait_for_line("the start", LATE, |line| line.starts_with("rea")), "ready");
     committed(&project, 2);
     assert_eq!(watch.wait_for_verdict()["runId"], "2", "the one from before does not count");
