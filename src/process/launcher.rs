@@ -427,7 +427,7 @@ impl Launcher {
         }
         self.followed.clear();
         self.open.values().for_each(OpenAction::kill_at_the_end);
-        // Where neither the kernel nor a cgroup does it: a keeper that its action has stopped does not see the socket's end.
+        // A keeper that its action has stopped kills nobody, whatever it is told.
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));
     }

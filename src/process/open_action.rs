@@ -153,17 +153,12 @@ impl OpenAction {
         }
     }
 
-    /// Kills it where this process must do it: the other keepers do so when this process has ended.
+    /// Kills everything of the action, and removes its cgroup.
     pub(super) fn kill_at_the_end(&self) {
-        match self.keeper.level {
-            IsolationLevel::Namespace | IsolationLevel::Cgroup => {
-                self.kill();
-                if let Some(group) = &self.group {
-                    group.clear();
-                    let _removed_by_the_next = group.remove();
-                }
-            }
-            IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {}
+        self.kill();
+        if let Some(group) = &self.group {
+            group.clear();
+            let _removed_by_the_next = group.remove();
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
     clock: RunClock,
-    /// That of an action that is over, for the next one.
+    /// That of an action that is over, for one whose report is not taken from it.
     spare_output: Option<OutputDirectory>,
 }
 

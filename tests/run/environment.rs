@@ -139,3 +139,17 @@ fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_h
         assert_eq!(is_shared, [is_certain, false, false, is_certain], "{level:?}: {inodes:?}");
     }
 }
+
+#[test]
+fn a_directory_that_a_report_is_taken_from_was_no_other_actions() {
+    let check = |name: &str, tool: &str| {
+        let look = "stat -c %i \"$PROCTOR_OUT\"";
+        format!("[[check]]\nname = \"{name}\"\n{tool}command = [\"/bin/sh\", \"-c\", '{look}']\n")
+    };
+    let toml = check("first", "") + &check("tests", "tool = \"pytest\"\n") + &check("last", "");
+    let project = Project::new().toml(&toml);
+    project.proctor(["run"]).any_status();
+    let [first, tests, last] = ["STEP.1", "STEP.2", "STEP.3"].map(|id| printed(&project, id));
+    assert_ne!(first, tests);
+    assert!(last == first || last == tests, "what is not taken by the one is the next one's: {first:?} {tests:?} {last:?}");
+}

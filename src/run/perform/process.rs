@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
-use crate::model::{Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, ResultType, SpawnFailure, ToolReport};
+use crate::model::{
+    Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, ResultType, SpawnFailure, Tool, ToolReport,
+};
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
@@ -75,7 +77,8 @@ impl Performer<'_, '_> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
-        let spare = self.spare_output.take();
+        // What a report may be taken from is nothing that another action had: it might have passed it to somebody outside.
+        let spare = if action.tool == Tool::Generic { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
         let output = output.map_err(RunError::Evidence)?;
         let mut environment = self.environment(action, output.path());
@@ -201,7 +204,9 @@ impl Performer<'_, '_> {
         } else {
             self.directory.begin_sync();
         }
-        self.spare_output = Some(output).filter(|_| is_nobody_left(&ended));
+        if is_nobody_left(&ended) {
+            self.spare_output = Some(output);
+        }
         let notes = if outcome.classification.category == ResultType::Success {
             Vec::new()
         } else {
