@@ -7,6 +7,9 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use nix::libc;
+use nix::sys::socket::{setsockopt, sockopt};
+
 use crate::model::HealthUrl;
 use crate::process::clock::{self, Monotonic};
 
@@ -55,12 +58,25 @@ pub(crate) fn look_at_url(url: &HealthUrl, addresses: &[SocketAddr], look: &Look
 fn connect(addresses: &[SocketAddr], begun: Monotonic, look: &Look<'_>) -> Result<TcpStream, String> {
     let mut refusals = Vec::new();
     for address in addresses {
-        match TcpStream::connect_timeout(address, left(begun, look)) {
+        match TcpStream::connect_timeout(address, left(begun, look)).and_then(accepted) {
             Ok(connection) => return Ok(connection),
             Err(error) => refusals.push(format!("{address}: {}", words(&error))),
         }
     }
     Err(refusals.join(", "))
+}
+
+/// Returns a connection that somebody else accepted.
+///
+/// Where nobody listens at a port of the range that the kernel takes the near end from, the two ends may be the same one: the
+/// socket has then been connected to itself (RFC 9293, 3.5: simultaneous open). It is reset at once, so that no remembered
+/// connection keeps the port from who is to listen there.
+fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
+    if connection.local_addr()? != connection.peer_addr()? {
+        return Ok(connection);
+    }
+    setsockopt(&connection, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
+    Err(io::ErrorKind::ConnectionRefused.into())
 }
 
 /// Returns the status of the answer to a GET.
@@ -116,7 +132,10 @@ fn words(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::os::fd::AsRawFd as _;
     use std::thread;
+
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect as connect_to, getsockname, socket};
 
     use super::*;
 
@@ -177,5 +196,17 @@ mod tests {
         drop(listener);
         let health = look_at_port(&[address], &PATIENT);
         assert_eq!(health, Health::Unhealthy(format!("{address}: nobody listens")));
+    }
+    #[test]
+    fn a_socket_that_is_connected_to_itself_is_nobody_who_listens_and_leaves_the_port_free() {
+        let itself = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
+        bind(itself.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).expect("a free port");
+        let address: SockaddrIn = getsockname(itself.as_raw_fd()).expect("it is bound");
+        connect_to(itself.as_raw_fd(), &address).expect("the kernel does that");
+        let refusal = accepted(TcpStream::from(itself)).expect_err("nobody else is there");
+        assert_eq!(words(&refusal), "nobody listens");
+        // Without SO_REUSEADDR, which would not mind a connection that is remembered.
+        let server = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
+        bind(server.as_raw_fd(), &address).expect("the port is free");
     }
 }

@@ -1,5 +1,6 @@
 //! `proctor watch` while it goes on: its lines as they come, its verdicts as they are committed, its end.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,16 @@ impl<'project> Watch<'project> {
                 panic!("waited {bound:?} for {what}; it said:\n{}", self.running.text_of_both());
             }
         }
+    }
+
+    /// Waits until a file is there that something the command started makes.
+    #[track_caller]
+    pub(crate) fn wait_for_file(&mut self, what: &str, bound: Duration, file: &str) {
+        poll(bound, what, || {
+            let (made, ended) = (Path::new(file).exists(), self.running.wait(Duration::ZERO));
+            assert!(made || ended.is_none(), "the command ended with {ended:?} before {what}; it said:\n{}", self.text());
+            if made { Ok(()) } else { Err(format!("it said:\n{}", self.text())) }
+        });
     }
 
     /// Returns the ledger's record of the next committed run, whatever its verdict.

@@ -9,16 +9,12 @@ use proctor::model::{ActionKind, EvidenceCapture, FileCheck, HttpRequest, Script
 use proctor::run::Progress;
 use serde_json::{Value, json};
 
+use crate::common::free_port;
 use crate::run::planned::{carry_out, carry_out_and_tell, evidence, file, http};
 use crate::run::{check, cleanup, prerequisite, project, result};
 use crate::seed_004::assert_like;
 
 const LONG: &str = "600000";
-
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound").port().to_string()
-}
 
 fn server(port: &str, extra: &str) -> String {
     let url = format!("url = \"http://localhost:{port}/health\"");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Project, WRITES_TO_SHARED, poll};
-use crate::run::{beside, check, exists, project};
+use crate::common::{Project, WRITES_TO_SHARED};
+use crate::run::{beside, check, project};
 
 const LATE: Duration = Duration::from_secs(30);
 
@@ -118,8 +118,8 @@ fn a_run_that_may_not_wait_says_that_another_one_is_going_on() {
             + &check("a", &["--touch", &running, "--wait-for", &go_on])
             + "[evidence]\nlock_wait = \"0s\"\n"),
     );
-    let first = project.proctor(["run"]).watch();
-    poll(LATE, "the first to run", || exists(&running).then_some(()));
+    let mut first = project.proctor(["run"]).watch();
+    first.wait_for_file("the first to run", LATE, &running);
     let output = project.proctor(["run"]).status(5);
     assert!(output.stderr.starts_with("error: failed to lock the project's evidence\n"), "{}", output.snapshot());
     assert!(output.stderr.contains("is in use by the proctor process"), "{}", output.snapshot());
@@ -133,8 +133,8 @@ fn a_run_that_waits_for_another_can_be_interrupted() {
     let project = project("");
     let (running, go_on) = (beside(&project, "running"), beside(&project, "go-on"));
     project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &check("a", &["--touch", &running, "--wait-for", &go_on])));
-    let first = project.proctor(["run"]).watch();
-    poll(LATE, "the first to run", || exists(&running).then_some(()));
+    let mut first = project.proctor(["run"]).watch();
+    first.wait_for_file("the first to run", LATE, &running);
     let mut second = project.proctor(["run"]).watch();
     second.wait_for_line("the second to wait", LATE, |line| line.starts_with("waiting for another run"));
     let output = second.interrupt();

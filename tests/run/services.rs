@@ -7,17 +7,11 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{Project, poll, processes_of};
+use crate::common::{Project, free_port, poll, processes_of};
 use crate::run::{check, cleanup, exists, prerequisite, result};
 
 const LATE: Duration = Duration::from_secs(60);
 const LONG: &str = "600000";
-
-/// A port that nobody listens on.
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("it is bound").port().to_string()
-}
 
 /// A project whose commands leave marks in a directory that is no part of its tree.
 fn project(toml: &str) -> Project {
@@ -306,13 +300,14 @@ fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
         let running = mark(&project, "running");
         project.save("proctor.toml", &(serving(&port) + &check("slow", &["--touch", &running, "--sleep", LONG]) + &sandbox));
         let mut run = project.proctor(["run"]).watch();
-        poll(LATE, "the check to run", || exists(&running).then_some(()));
+        run.wait_for_file("the check to run", LATE, &running);
         run.signal(signal);
         let output = run.ended();
         assert_eq!(output.status, status, "{}", output.snapshot());
         let left = || processes_of(project.root());
         poll(LATE, "the end of the service", || if left().is_empty() { Ok(()) } else { Err(format!("{:?}", left())) });
-        TcpListener::bind(format!("127.0.0.1:{port}")).expect("its port is free again");
+        // The kernel closes what a process listened at behind the moment in which its directory and its memory are gone.
+        poll(LATE, "its port to be free again", || TcpListener::bind(format!("127.0.0.1:{port}")));
         if signal != Signal::SIGKILL {
             let last = project.store().committed_runs().pop().unwrap();
             assert_eq!(last["overallStatus"], "INTERRUPTED");
@@ -328,7 +323,7 @@ fn an_interruption_while_it_starts_is_heeded_at_once() {
     let ready = format!("port = {}, timeout = \"10m\", interval = \"1m\"", free_port());
     project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
     let mut run = project.proctor(["run"]).watch();
-    poll(LATE, "the service to start", || exists(&started).then_some(()));
+    run.wait_for_file("the service to start", LATE, &started);
     run.signal(Signal::SIGINT);
     let output = run.ended();
     assert_eq!(output.status, 130, "{}", output.snapshot());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{Output, Project, WRITES_TO_SHARED, poll, processes_of};
+use crate::common::{Output, Project, WRITES_TO_SHARED, processes_of};
 use crate::run::{beside, check, cleanup, exists, project, result, run_directories};
 
 const LATE: Duration = Duration::from_secs(30);
@@ -119,7 +119,7 @@ fn interrupted(project: &Project, signal: Signal) -> (Output, bool) {
         + &cleanup("tidy up", &["--touch", &cleaned]);
     project.save("proctor.toml", &checks);
     let mut run = project.proctor(["run"]).watch();
-    poll(LATE, "the check to run", || exists(&running).then_some(()));
+    run.wait_for_file("the check to run", LATE, &running);
     run.signal(signal);
     (run.ended(), exists(&cleaned))
 }

@@ -1,13 +1,12 @@
 //! A run built to match seed 004's master report, compared with it key by key: files, a compiler, tests, a request nobody answers,
 //! a linter, conditions, required evidence, debt.
 
-use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, jest_modules, node_modules};
+use crate::common::{Project, free_port, jest_modules, node_modules};
 use crate::seed_004::assert_like;
 
 const TYPES: &str = "function total(customer: number): number {\n  return customer;\n}\n\nexport const result = total('C1');\n";
@@ -88,7 +87,7 @@ fn specification(port: u16) -> Value {
 #[test]
 fn a_run_that_is_built_as_the_master_report_has_every_key_of_it() {
     // Nobody listens there: the port was free a moment ago, and whoever takes it now does not answer with quotes.
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port();
+    let port = free_port().parse().expect("it is a number");
     let project = Project::new()
         .file("T030-quote-service-test-specification.json", &specification(port).to_string())
         .file("package.json", "{\"name\": \"x\"}\n")
