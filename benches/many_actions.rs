@@ -1,7 +1,9 @@
 //! What a task of 1,000 actions costs: `proctor plan` from its start to its end, and `proctor run` of 1,000 times `true`, each isolated and
 //! with evidence of its own: `cargo bench --bench many_actions`. Fails above 100 ms for the plan and 4 ms for an action.
 //!
-//! In turn with each run the same program is started 1,000 times by itself, which says how fast the machine is at that moment.
+//! In turn with each run the same program is started 1,000 times by itself, which says how fast the machine is at that moment. On a
+//! virtual machine a run counts only if nearly all of the processors' time was its own: what others took of it (steal, `proc_stat(5)`)
+//! says nothing about proctor. Such a run is done again, and where that does not help nothing is claimed: the bench fails.
 //!
 //! `PROCTOR_BENCH_ROUNDS` says how often each is done.
 
@@ -18,6 +20,18 @@ const ACTIONS: usize = 1000;
 const ROUNDS: usize = 3;
 const MOST_FOR_THE_PLAN: Duration = Duration::from_millis(100);
 const MOST_FOR_AN_ACTION: Duration = Duration::from_millis(4);
+/// Of the processors' time while a run goes on, in hundredths.
+const MOST_STOLEN: u32 = 3;
+/// How often a round is tried that is to count.
+const TRIES: usize = 10;
+
+/// A run, and what is needed to judge it.
+struct Round {
+    bare: Duration,
+    run: Duration,
+    /// What others took of the processors' time during the run.
+    stolen: Duration,
+}
 
 fn main() -> ExitCode {
     let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
@@ -32,17 +46,59 @@ fn main() -> ExitCode {
     // The first run registers the project and fills caches.
     time(&project, &home, &["run", "--task", "T001"]);
     let plan = median((0..rounds).map(|_| time(&project, &home, &["plan", "--task", "T001", "--json"])));
-    let runs: Vec<_> = (0..rounds).map(|_| (time_plain_starts(), time(&project, &home, &["run", "--task", "T001"]))).collect();
+    let mut disturbed = 0;
+    let mut counted = Vec::with_capacity(rounds);
+    for _ in 0..rounds * TRIES {
+        let round = measure(&project, &home);
+        if is_own(&round) {
+            counted.push(round)
+        } else {
+            disturbed += 1
+        }
+        if counted.len() == rounds {
+            break;
+        }
+    }
+    if counted.len() < rounds {
+        println!(
+            "others took more than {MOST_STOLEN} % of the processors' time in {disturbed} of {} runs: measure again",
+            rounds * TRIES
+        );
+        return ExitCode::FAILURE;
+    }
     let of_one = |time: Duration| time / u32::try_from(ACTIONS).expect("it is 1000");
-    let bare = of_one(median(runs.iter().map(|(bare, _)| *bare)));
-    let each = of_one(median(runs.iter().map(|(_, run)| *run)));
+    let bare = of_one(median(counted.iter().map(|round| round.bare)));
+    let each = of_one(median(counted.iter().map(|round| round.run)));
     println!(
-        "{ACTIONS} actions, medians of {rounds}: plan {} ms; {} µs for an action, {} µs for starting its program by itself",
+        "{ACTIONS} actions, medians of {rounds}: plan {} ms; {} µs for an action, {} µs for starting its program by itself; \
+         {disturbed} further runs did not count",
         plan.as_millis(),
         each.as_micros(),
         bare.as_micros()
     );
     if plan <= MOST_FOR_THE_PLAN && each <= MOST_FOR_AN_ACTION { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn measure(project: &Path, home: &Path) -> Round {
+    let bare = time_plain_starts();
+    let before = stolen_so_far();
+    let run = time(project, home, &["run", "--task", "T001"]);
+    Round { bare, run, stolen: stolen_so_far().saturating_sub(before) }
+}
+
+fn is_own(round: &Round) -> bool {
+    let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+    round.stolen * 100 <= round.run * processors * MOST_STOLEN
+}
+
+/// Returns what the host has taken of the processors' time since the start; nothing on a machine that is nobody's guest.
+fn stolen_so_far() -> Duration {
+    // user, nice, system, idle, iowait, irq, softirq, steal; in hundredths of a second (`USER_HZ`).
+    let statistics = fs::read_to_string("/proc/stat").expect("/proc is mounted");
+    let of_all =
+        statistics.lines().next().and_then(|line| line.strip_prefix("cpu ")).expect("its first line is that of all processors");
+    let stolen = of_all.split_ascii_whitespace().nth(7).and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
+    Duration::from_millis(10 * stolen)
 }
 
 fn median(times: impl Iterator<Item = Duration>) -> Duration {

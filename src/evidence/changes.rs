@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use nix::fcntl::{AT_FDCWD, PosixFadviseAdvice, RenameFlags, posix_fadvise, renameat2};
 use nix::libc;
 
 use crate::evidence::error::failed;
@@ -26,6 +26,8 @@ const FILE_MODE: u32 = 0o600;
 const SEALED_MODE: u32 = 0o400;
 /// Concurrent syncs share one commit of the file system's journal; more threads than this gain nothing.
 const SYNC_THREADS: usize = 4;
+/// So many files are open at once while they are sealed: a process may have 1,024.
+const HELD_OPEN: usize = 64;
 
 /// Carries one operation out and names it where it fails.
 fn change<T>(operation: FileOperation, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, EvidenceError> {
@@ -164,29 +166,44 @@ pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), Evidenc
 
 /// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.
 pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    let share = paths.len().div_ceil(SYNC_THREADS).max(1);
+    paths.chunks(HELD_OPEN).map(seal_some).fold(Ok(()), Result::and)
+}
+
+fn seal_some(paths: &[PathBuf]) -> Result<(), EvidenceError> {
+    // The modes of all of them first, so that the syncs cover them: one that changed behind a sync would need the journal once more.
+    let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| protect(path)).partition(Result::is_ok);
+    let protected: Vec<(File, &Path)> = protected.into_iter().flatten().collect();
+    // Then all of them are sent on their way before one is waited for: what a journal must note of them is noted once, too.
+    protected.iter().for_each(|(file, _)| begin_writing(file));
+    refused.into_iter().map(|refused| refused.map(drop)).fold(Ok(()), Result::and).and(sync_files(&protected))
+}
+
+fn protect(path: &Path) -> Result<(File, &Path), EvidenceError> {
+    let file = open_plain(path)?;
+    set_mode(&file, path, SEALED_MODE)?;
+    Ok((file, path))
+}
+
+/// Lets the kernel begin to write what it holds of a file. Only the time of a sync that follows depends on it.
+fn begin_writing(file: &File) {
+    // Linux writes dirty pages out before it would give them up (`mm/fadvise.c`); of evidence nothing is read again soon.
+    let _no_promise = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+}
+
+fn sync_files(files: &[(File, &Path)]) -> Result<(), EvidenceError> {
+    let sync = |share: &[(File, &Path)]| share.iter().map(|(file, path)| sync_file(file, path)).fold(Ok(()), Result::and);
+    let share = files.len().div_ceil(SYNC_THREADS).max(1);
     thread::scope(|scope| {
-        let mut shares = paths.chunks(share);
+        let mut shares = files.chunks(share);
         let own = shares.next().unwrap_or_default();
-        let beside = |share| thread::Builder::new().spawn_scoped(scope, move || seal_share(share)).map_err(|_refused| share);
+        let beside = |share| thread::Builder::new().spawn_scoped(scope, move || sync(share)).map_err(|_refused| share);
         let others: Vec<_> = shares.map(beside).collect();
-        others.into_iter().fold(seal_share(own), |outcome, other| match other {
+        others.into_iter().fold(sync(own), |outcome, other| match other {
             Ok(thread) => outcome.and(thread.join().expect("syncing does not panic")),
             // There is no further thread to be had: one after the other is as good.
-            Err(share) => outcome.and(seal_share(share)),
+            Err(share) => outcome.and(sync(share)),
         })
     })
-}
-
-fn seal_share(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    paths.iter().map(|path| seal_file(path)).fold(Ok(()), Result::and)
-}
-
-fn seal_file(path: &Path) -> Result<(), EvidenceError> {
-    let file = open_plain(path)?;
-    // Before the sync, so that it covers the mode too.
-    set_mode(&file, path, SEALED_MODE)?;
-    sync_file(&file, path)
 }
 
 /// Creates a link.

@@ -27,6 +27,7 @@ mod durable;
 mod error;
 mod export;
 mod file_look;
+mod file_syncs;
 mod files;
 mod find;
 mod git;

@@ -1,7 +1,6 @@
 //! The directory of one run, while it goes on: files are created in it, never overwritten, and hashed while they are written.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use serde::Serialize;
 
 use crate::evidence::changes::{create_directories, seal_files, sync_directory, write_all, write_new};
 use crate::evidence::error::failed;
+use crate::evidence::file_syncs::{FileSyncs, SyncHandle};
 use crate::evidence::keys::find_signer;
 use crate::evidence::lock::RunIsOpen;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
@@ -18,12 +18,6 @@ use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
 /// The name and version of `run.json`'s format.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
-
-/// How many files are worth a sync of their own while short actions follow each other; an action has three or four.
-const MANY: usize = 16;
-
-/// So many syncs are begun before files wait for others: in a run of few actions none does.
-const AT_ONCE: usize = 8;
 
 /// The directory of a run that is begun and not yet sealed. Dropped without being sealed, it is left to recovery.
 #[derive(Debug)]
@@ -37,9 +31,7 @@ pub struct RunDirectory {
     start_record: StartRecord,
     /// Files that are complete and whose sync is not begun.
     complete: Vec<PathBuf>,
-    /// Files whose sync is begun.
-    pub(super) on_their_way: HashSet<OsString>,
-    pub(super) syncs: Vec<SyncHandle>,
+    pub(super) syncs: FileSyncs,
     /// The key that will sign, read beside the run.
     pub(super) signer: Option<Pending<Option<Signer>>>,
     pub(super) is_open: RunIsOpen,
@@ -51,12 +43,6 @@ enum StartRecord {
     None,
     Written(PathBuf),
     Syncing(SyncHandle),
-}
-
-/// A sync that goes on in the background.
-#[derive(Debug)]
-pub(super) struct SyncHandle {
-    sync: Pending<Result<(), EvidenceError>>,
 }
 
 #[derive(Serialize)]
@@ -84,8 +70,7 @@ impl RunDirectory {
             digests: BTreeMap::new(),
             start_record: StartRecord::None,
             complete: Vec::new(),
-            on_their_way: HashSet::new(),
-            syncs: Vec::new(),
+            syncs: FileSyncs::new(lock.store().background().clone()),
             signer: None,
             is_open,
         })
@@ -138,31 +123,29 @@ impl RunDirectory {
     /// `run.json` is among them, so this is to be called before the first process is started: late, because files cannot be created
     /// beside one that is being synced without waiting for the disk.
     pub fn begin_sync(&mut self) {
-        self.begin_sync_from(1);
+        self.begin_sync_of_start_record();
+        self.syncs.begin(std::mem::take(&mut self.complete));
     }
 
-    /// The same in a long row of actions that take no longer than their files' way to the disk: files wait until there are many, which
-    /// go faster together than one after the other. `run.json` does not wait, nor does what comes first.
+    /// The same in a long row of actions that take no longer than their files' way to the disk: files wait about a second for others,
+    /// which go faster together than one after the other. `run.json` does not wait, nor does what comes first.
     pub fn begin_sync_of_many(&mut self) {
-        self.begin_sync_from(if self.syncs.len() < AT_ONCE { 1 } else { MANY });
+        self.begin_sync_of_start_record();
+        self.syncs.begin_with_others(std::mem::take(&mut self.complete));
     }
 
-    fn begin_sync_from(&mut self, least: usize) {
-        if let StartRecord::Written(path) = &self.start_record {
-            let (path, directory) = (path.clone(), self.path.clone());
-            self.start_record = StartRecord::Syncing(SyncHandle::begin(self.background(), move || {
-                seal_files(&[path])?;
-                sync_entries(&directory)
-            }));
-            let store = self.lock.store().clone();
-            // A key that cannot be read is read again when the run is sealed, and said then.
-            self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
-        }
-        if self.complete.len() >= least {
-            let paths = std::mem::take(&mut self.complete);
-            self.on_their_way.extend(paths.iter().map(OsString::from));
-            self.syncs.push(SyncHandle::begin(self.background(), move || seal_files(&paths)));
-        }
+    fn begin_sync_of_start_record(&mut self) {
+        let StartRecord::Written(path) = &self.start_record else {
+            return;
+        };
+        let (path, directory) = (path.clone(), self.path.clone());
+        self.start_record = StartRecord::Syncing(SyncHandle::begin(self.background(), move || {
+            seal_files(&[path])?;
+            sync_entries(&directory)
+        }));
+        let store = self.lock.store().clone();
+        // A key that cannot be read is read again when the run is sealed, and said then.
+        self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
     }
 
     /// Creates a file for somebody else to write to; [`RunDirectory::adopt`] it when it is complete.
@@ -202,17 +185,6 @@ impl RunDirectory {
         check_new_name(name)?;
         write_new(&self.path.join(name), bytes)?;
         self.adopt(name, bytes.len() as u64, Digest::of(bytes), kind, action_id)
-    }
-}
-
-impl SyncHandle {
-    pub(super) fn begin(background: &Background, sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static) -> Self {
-        Self { sync: background.begin(sync) }
-    }
-
-    /// Waits until the sync is over.
-    pub(super) fn join(self) -> Result<(), EvidenceError> {
-        self.sync.wait().expect("syncing does not panic")
     }
 }
 
@@ -281,35 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn files_of_many_short_actions_go_to_the_disk_together_and_the_first_at_once() {
+    fn the_start_record_goes_to_the_disk_before_any_action_and_files_when_they_are_complete() {
         let test = TestStore::new();
         let mut run = test.begin(1);
         run.start_record(&serde_json::json!({})).unwrap();
-        let mut written = 0;
-        let mut write = |run: &mut RunDirectory, count: usize| {
-            for _ in 0..count {
-                written += 1;
-                run.write(&format!("STEP.{written}-x.log"), b"x", EvidenceKind::TerminalOutput, None).unwrap();
-            }
-        };
-        let begun = |run: &RunDirectory| (run.on_their_way.len(), run.syncs.len());
         run.begin_sync_of_many();
         assert!(matches!(run.start_record, StartRecord::Syncing(_)));
-        for first in 1..=AT_ONCE {
-            write(&mut run, 1);
-            run.begin_sync_of_many();
-            assert_eq!(begun(&run), (first, first));
+        for (name, begin) in [
+            ("STEP.1-x.log", RunDirectory::begin_sync as fn(&mut RunDirectory)),
+            ("STEP.2-x.log", RunDirectory::begin_sync_of_many),
+        ] {
+            run.write(name, b"x", EvidenceKind::TerminalOutput, None).unwrap();
+            let path = run.path().join(name);
+            assert!(!run.syncs.has_begun(&path), "{name}");
+            begin(&mut run);
+            assert!(run.syncs.has_begun(&path), "{name}");
         }
-        write(&mut run, MANY - 1);
-        run.begin_sync_of_many();
-        assert_eq!(begun(&run), (AT_ONCE, AT_ONCE));
-        write(&mut run, 1);
-        run.begin_sync_of_many();
-        assert_eq!(begun(&run), (AT_ONCE + MANY, AT_ONCE + 1));
-        write(&mut run, 1);
-        run.begin_sync();
-        run.begin_sync();
-        assert_eq!(begun(&run), (AT_ONCE + MANY + 1, AT_ONCE + 2));
+        run.syncs.join().unwrap();
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{remove_directory, seal_files, sync_directory, write_new};
 use crate::evidence::error::failed;
+use crate::evidence::file_syncs::SyncHandle;
 use crate::evidence::files::{hash_file, list};
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::evidence::output::remove_outputs_of_run;
-use crate::evidence::run_directory::SyncHandle;
 use crate::evidence::signing::{Envelope, RunStatements, Signer, sign_for_ssh};
 use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, Pending, RunDirectory, Store};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
@@ -63,13 +63,13 @@ pub fn seal(
 ) -> Result<SealedRun, EvidenceError> {
     run.begin_sync();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
-    let is_late = |path: &PathBuf| !run.on_their_way.contains(path.as_os_str());
+    let is_late = |path: &PathBuf| !run.syncs.has_begun(path);
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
     let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
     // It has run beside the processes of the run and is nearly always over.
     run.finish_start_record()?;
     observer(DurableStep::RunRecordSynced);
-    run.syncs.drain(..).try_for_each(SyncHandle::join)?;
+    run.syncs.join()?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
     ledger.use_signer(run.signer.take().and_then(Pending::wait).flatten());
@@ -88,7 +88,7 @@ pub fn drop_superseded(
     now: Timestamp,
 ) -> Result<(LedgerLine, u64), EvidenceError> {
     run.finish_start_record()?;
-    run.syncs.drain(..).try_for_each(SyncHandle::join)?;
+    run.syncs.join()?;
     let line = ledger.append(LedgerBody::Superseded(record), asker, now)?;
     remove_outputs_of_run(&run.lock, &run.run_id)?;
     remove_directory(&run.path)?;
