@@ -22,15 +22,17 @@ const MOST_FOR_THE_PLAN: Duration = Duration::from_millis(100);
 const MOST_FOR_AN_ACTION: Duration = Duration::from_millis(4);
 /// Of the processors' time while a run goes on, in hundredths.
 const MOST_STOLEN: u32 = 3;
-/// How often a round is tried that is to count.
+/// How many rounds there may be for each that is to count.
 const TRIES: usize = 10;
 
 /// A run, and what is needed to judge it.
 struct Round {
     bare: Duration,
     run: Duration,
-    /// What others took of the processors' time during the run.
+    /// What others took during the run of the time of all processors.
     stolen: Duration,
+    /// All processors.
+    processors: u32,
 }
 
 fn main() -> ExitCode {
@@ -51,9 +53,9 @@ fn main() -> ExitCode {
     for _ in 0..rounds * TRIES {
         let round = measure(&project, &home);
         if is_own(&round) {
-            counted.push(round)
+            counted.push(round);
         } else {
-            disturbed += 1
+            disturbed += 1;
         }
         if counted.len() == rounds {
             break;
@@ -81,24 +83,25 @@ fn main() -> ExitCode {
 
 fn measure(project: &Path, home: &Path) -> Round {
     let bare = time_plain_starts();
-    let before = stolen_so_far();
+    let (before, processors) = stolen_so_far();
     let run = time(project, home, &["run", "--task", "T001"]);
-    Round { bare, run, stolen: stolen_so_far().saturating_sub(before) }
+    Round { bare, run, stolen: stolen_so_far().0.saturating_sub(before), processors }
 }
 
 fn is_own(round: &Round) -> bool {
-    let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-    round.stolen * 100 <= round.run * processors * MOST_STOLEN
+    round.stolen * 100 <= round.run * round.processors * MOST_STOLEN
 }
 
-/// Returns what the host has taken of the processors' time since the start; nothing on a machine that is nobody's guest.
-fn stolen_so_far() -> Duration {
+/// Returns what the host has taken of the processors' time since the start, nothing on a machine that is nobody's guest; and how many
+/// processors there are.
+fn stolen_so_far() -> (Duration, u32) {
     // user, nice, system, idle, iowait, irq, softirq, steal; in hundredths of a second (`USER_HZ`).
     let statistics = fs::read_to_string("/proc/stat").expect("/proc is mounted");
     let of_all =
         statistics.lines().next().and_then(|line| line.strip_prefix("cpu ")).expect("its first line is that of all processors");
     let stolen = of_all.split_ascii_whitespace().nth(7).and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
-    Duration::from_millis(10 * stolen)
+    let processors = statistics.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+    (Duration::from_millis(10 * stolen), u32::try_from(processors).expect("there are not so many"))
 }
 
 fn median(times: impl Iterator<Item = Duration>) -> Duration {

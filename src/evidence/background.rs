@@ -1,4 +1,4 @@
-//! The one thread for what a run need not wait for at once: syncs, above all.
+//! The one thread for what a run need not wait for at once: syncs, above all (those of many short actions have one of their own).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};

@@ -12,6 +12,7 @@ use std::thread;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, PosixFadviseAdvice, RenameFlags, posix_fadvise, renameat2};
 use nix::libc;
+use nix::sys::resource::{Resource, getrlimit};
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{if_there, open_plain};
@@ -26,8 +27,9 @@ const FILE_MODE: u32 = 0o600;
 const SEALED_MODE: u32 = 0o400;
 /// Concurrent syncs share one commit of the file system's journal; more threads than this gain nothing.
 const SYNC_THREADS: usize = 4;
-/// So many files are open at once while they are sealed: a process may have 1,024.
-const HELD_OPEN: usize = 64;
+/// So much of the descriptors that the process may have (1,024, mostly) is taken while files are sealed, and no more than this.
+const SHARE_OF_DESCRIPTORS: u64 = 16;
+const MOST_HELD: usize = 64;
 
 /// Carries one operation out and names it where it fails.
 fn change<T>(operation: FileOperation, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, EvidenceError> {
@@ -166,15 +168,23 @@ pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), Evidenc
 
 /// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.
 pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    paths.chunks(HELD_OPEN).map(seal_some).fold(Ok(()), Result::and)
+    paths.chunks(held_at_once()).map(seal_some).fold(Ok(()), Result::and)
+}
+
+/// Returns how many files may be open at once while they are sealed.
+fn held_at_once() -> usize {
+    let (soft, _hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or_default();
+    usize::try_from(soft / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_HELD).clamp(SYNC_THREADS, MOST_HELD)
 }
 
 fn seal_some(paths: &[PathBuf]) -> Result<(), EvidenceError> {
     // The modes of all of them first, so that the syncs cover them: one that changed behind a sync would need the journal once more.
     let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| protect(path)).partition(Result::is_ok);
     let protected: Vec<(File, &Path)> = protected.into_iter().flatten().collect();
-    // Then all of them are sent on their way before one is waited for: what a journal must note of them is noted once, too.
-    protected.iter().for_each(|(file, _)| begin_writing(file));
+    // Of more than are synced at a time, all are on their way before one is waited for: what a journal must note of them is noted once, too.
+    if protected.len() > SYNC_THREADS {
+        protected.iter().for_each(|(file, _)| begin_writing(file));
+    }
     refused.into_iter().map(|refused| refused.map(drop)).fold(Ok(()), Result::and).and(sync_files(&protected))
 }
 
@@ -186,7 +196,7 @@ fn protect(path: &Path) -> Result<(File, &Path), EvidenceError> {
 
 /// Lets the kernel begin to write what it holds of a file. Only the time of a sync that follows depends on it.
 fn begin_writing(file: &File) {
-    // Linux writes dirty pages out before it would give them up (`mm/fadvise.c`); of evidence nothing is read again soon.
+    // Linux writes dirty pages out before it would give them up (`mm/fadvise.c`). What it gives up is read from the disk again.
     let _no_promise = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 

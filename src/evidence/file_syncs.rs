@@ -130,19 +130,34 @@ mod tests {
     use super::*;
     use crate::evidence::changes::write_new;
 
-    #[test]
-    fn the_first_files_go_at_once_and_those_of_many_short_actions_together() {
-        let directory = tempfile::tempdir().expect("a directory");
+    fn files(directory: &Path, count: usize) -> Vec<PathBuf> {
         let file = |number: usize| {
-            let path = directory.path().join(number.to_string());
+            let path = directory.join(number.to_string());
             write_new(&path, b"x").expect("the directory is ours");
             path
         };
+        (0..count).map(file).collect()
+    }
+
+    fn is_sealed(file: &PathBuf) -> bool {
+        std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777 == 0o400
+    }
+
+    /// Has begun so often that what comes now goes together.
+    fn in_a_long_row(first: &[PathBuf]) -> FileSyncs {
+        let mut syncs = FileSyncs::new(Background::default());
+        first.iter().for_each(|file| syncs.begin_with_others(vec![file.clone()]));
+        syncs
+    }
+
+    #[test]
+    fn the_first_files_go_at_once_and_those_of_many_short_actions_together() {
+        let directory = tempfile::tempdir().expect("a directory");
         let mut syncs = FileSyncs::new(Background::default());
         syncs.begin(Vec::new());
         syncs.begin_with_others(Vec::new());
         assert_eq!((syncs.alone.len(), syncs.together.is_some()), (0, false), "nothing goes nowhere");
-        let files: Vec<PathBuf> = (0..AT_ONCE + 20).map(file).collect();
+        let files = files(directory.path(), AT_ONCE + 20);
         for (index, file) in files.iter().enumerate() {
             assert!(!syncs.has_begun(file), "{index}");
             syncs.begin_with_others(vec![file.clone()]);
@@ -151,22 +166,52 @@ mod tests {
         }
         assert_eq!(syncs.alone.len(), AT_ONCE);
         syncs.join().expect("they can be sealed");
-        for file in files {
-            let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
-            assert_eq!(mode & 0o777, 0o400, "`{}`", file.display());
-        }
+        assert!(files.iter().all(is_sealed));
+    }
+
+    #[test]
+    fn files_wait_for_others_no_longer_than_a_moment_whatever_the_run_does() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let files = files(directory.path(), AT_ONCE + 3);
+        let (first, others) = files.split_at(AT_ONCE);
+        let mut syncs = in_a_long_row(first);
+        syncs.begin_with_others(others.to_vec());
+        let looks = 0..6000;
+        let are_taken = looks.into_iter().any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            others.iter().all(is_sealed)
+        });
+        assert!(are_taken, "nobody took them");
+        drop(syncs);
+    }
+
+    #[test]
+    fn a_run_that_is_given_up_leaves_no_thread_that_waits() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let files = files(directory.path(), AT_ONCE + 3);
+        let mut syncs = in_a_long_row(&files);
+        let Gathering { files, patience, thread } = syncs.together.take().expect("so many go together");
+        drop((files, patience, syncs));
+        thread.join().expect("it ends").expect("they can be sealed");
     }
 
     #[test]
     fn a_file_that_cannot_be_taken_is_told_and_the_others_are_taken_all_the_same() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (gone, there) = (directory.path().join("gone"), directory.path().join("there"));
-        write_new(&there, b"x").expect("the directory is ours");
-        let gathering = Gathering::start().expect("there are threads");
-        gathering.files.send(vec![gone.clone(), there.clone()]).expect("it takes them");
-        let failure = gathering.join().expect_err("one is missing");
-        assert!(matches!(&failure, EvidenceError::File { path, .. } if *path == gone), "{failure:?}");
-        let mode = std::fs::metadata(&there).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o400);
+        for (missing, is_alone) in [(0, false), (70, false), (199, false), (70, true)] {
+            let directory = tempfile::tempdir().expect("a directory");
+            let files = files(directory.path(), AT_ONCE + 200);
+            let (first, others) = files.split_at(AT_ONCE);
+            let mut named = others.to_vec();
+            named[missing] = directory.path().join("gone");
+            let mut syncs = in_a_long_row(first);
+            if is_alone {
+                syncs.begin(named.clone());
+            } else {
+                syncs.begin_with_others(named.clone());
+            }
+            let failure = syncs.join().expect_err("one is missing");
+            assert!(matches!(&failure, EvidenceError::File { path, .. } if *path == named[missing]), "{failure:?}");
+            assert!(named.iter().enumerate().all(|(index, file)| index == missing || is_sealed(file)), "{missing}");
+        }
     }
 }

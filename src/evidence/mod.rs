@@ -14,7 +14,7 @@
 //! # Where to look
 //!
 //! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
-//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run ·
+//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run, `file_syncs` those of its files ·
 //! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `trail` and `workflow_lock` what a governance workflow keeps in the project · `history` reading back · `archive` runs that are kept in one file each · `find` and `export` · `retention` what is removed · `verification` whether it is what
 //! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere · `changes` every operation that changes something on disk, `mishap` what a test lets go wrong there.
 

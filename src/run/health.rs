@@ -72,7 +72,8 @@ fn connect(addresses: &[SocketAddr], begun: Monotonic, look: &Look<'_>) -> Resul
 /// socket has then been connected to itself (RFC 9293, 3.5: simultaneous open). It is reset at once, so that no remembered
 /// connection keeps the port from who is to listen there.
 fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
-    if connection.local_addr()? != connection.peer_addr()? {
+    // One that was reset since has no far end any more: somebody had accepted it.
+    if !matches!((connection.local_addr(), connection.peer_addr()), (Ok(near), Ok(far)) if near == far) {
         return Ok(connection);
     }
     setsockopt(&connection, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
@@ -197,6 +198,7 @@ mod tests {
         let health = look_at_port(&[address], &PATIENT);
         assert_eq!(health, Health::Unhealthy(format!("{address}: nobody listens")));
     }
+
     #[test]
     fn a_socket_that_is_connected_to_itself_is_nobody_who_listens_and_leaves_the_port_free() {
         let itself = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");

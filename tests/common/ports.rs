@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// Returns a port that is free and stays so until it is served: one of the kernel's choice may be another's in between, as
-/// the end of some connection.
+/// Returns a port that is free and that nobody else is handed before it is served: one of the kernel's choice may be another's by
+/// then, as the end of some connection.
 #[track_caller]
 pub(crate) fn free_port() -> String {
     static NEXT: OnceLock<AtomicU16> = OnceLock::new();

@@ -61,7 +61,8 @@ impl<'project> Watch<'project> {
     #[track_caller]
     pub(crate) fn wait_for_file(&mut self, what: &str, bound: Duration, file: &str) {
         poll(bound, what, || {
-            let (made, ended) = (Path::new(file).exists(), self.running.wait(Duration::ZERO));
+            let ended = self.running.wait(Duration::ZERO);
+            let made = Path::new(file).exists();
             assert!(made || ended.is_none(), "the command ended with {ended:?} before {what}; it said:\n{}", self.text());
             if made { Ok(()) } else { Err(format!("it said:\n{}", self.text())) }
         });
