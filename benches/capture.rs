@@ -1,10 +1,9 @@
-//! How fast much output is captured, hashed and stored: `cargo bench --bench capture`.
+//! Measures how fast large output is captured, hashed and stored: `cargo bench --bench capture`.
 //!
-//! A tool prints 2 GiB into three things that take turns, so that whatever else the machine does falls on all of them: proctor's
-//! capture, a reference that only reads, writes and hashes on a second thread, and `tee f | sha256sum`. The files are beside the
-//! build, and nothing is synced. `PROCTOR_BENCH_ROUNDS` says how often, `PROCTOR_BENCH_BYTES` how much is printed, and
-//! `PROCTOR_BENCH_SHAPIPE` names a program that is called as `PROGRAM thread+write --pipe BYTES --buf BYTES --out FILE -- COMMAND…`
-//! and measured as well.
+//! A tool prints 2 GiB into proctor's capture, into a reference that only reads, writes and hashes on a second thread, and into
+//! `tee f | sha256sum`. They take turns, so that other load on the machine affects all three. The files are beside the build, and nothing is
+//! synced. `PROCTOR_BENCH_ROUNDS` is the number of rounds, `PROCTOR_BENCH_BYTES` the amount of output. `PROCTOR_BENCH_SHAPIPE` names one
+//! more program to measure, which is called as `PROGRAM thread+write --pipe BYTES --buf BYTES --out FILE -- COMMAND…`.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -25,19 +24,19 @@ use tempfile::TempDir;
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
 const ROUNDS: usize = 5;
 const BYTES: u64 = 2 << 30;
-/// What the tool of the reference measurements used, at its best.
+/// The sizes with which the program of the reference measurements was fastest.
 const PIPE_BYTES: usize = 1024 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 const BUFFERS: usize = 16;
 
-/// What is measured: its name, and how often its speed proctor's is to be.
+/// A way of capturing: its name, and the ratio to its speed that proctor must reach.
 struct Contender {
     name: &'static str,
     wanted: Option<f64>,
     seconds: Vec<f64>,
 }
 
-/// One directory, one launcher, one amount of output.
+/// The directory, the launcher and the amount of output of all measurements.
 struct Bench {
     root: TempDir,
     launcher: LauncherHandle,
@@ -76,7 +75,7 @@ fn main() {
 impl Bench {
     fn new(bytes: u64) -> Self {
         Self {
-            // Beside the build, not in the temporary directory, which may be in memory.
+            // The directory is beside the build: the temporary directory may be in memory.
             root: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made"),
             launcher: LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher"),
             bytes,
@@ -92,7 +91,7 @@ impl Bench {
         vec![FAKE_TOOL.to_owned(), "--stdout-bytes".to_owned(), self.bytes.to_string()]
     }
 
-    /// Runs something that leaves a log, which is removed outside the time.
+    /// Measures work that writes a log. Removing the log is not measured.
     fn timed(&mut self, work: impl FnOnce(&mut Self, &Path)) -> f64 {
         let log = self.path("log");
         let begun = Instant::now();
@@ -184,7 +183,7 @@ impl Bench {
     }
 }
 
-/// Reads into buffers, writes them, and has them hashed on a second thread: the least that can be done.
+/// Reads, writes, and hashes on a second thread: the least work that any capture has to do.
 fn thread_and_write(mut reader: io::PipeReader, mut log: File) -> (u64, Digest) {
     let (full, to_hash) = sync_channel::<Vec<u8>>(BUFFERS);
     let (hashed, empty) = channel();
@@ -213,11 +212,11 @@ fn thread_and_write(mut reader: io::PipeReader, mut log: File) -> (u64, Digest) 
     (bytes, hashing.join().expect("hashing does not panic"))
 }
 
-/// The highest memory of this process from some moment on, as the kernel keeps it.
+/// Measures the peak memory of this process from a certain moment on, by the kernel's own record.
 struct Peak;
 
 impl Peak {
-    /// Forgets what was before; where the kernel does not, the highest value since the start counts.
+    /// Resets the kernel's record. If the kernel does not allow that, the peak since the start of the process counts.
     fn begin() -> Self {
         let _refused = fs::write("/proc/self/clear_refs", "5");
         Self

@@ -1,9 +1,10 @@
-//! What it costs to run `true` isolated, supervised and captured, beside other ways to run it: `cargo bench --bench isolation`.
+//! Measures the cost of running `true` isolated, supervised and captured, compared with other ways to run it:
+//! `cargo bench --bench isolation`.
 //!
-//! All ways take turns in one run, so that whatever else the machine does falls on all. `PROCTOR_BENCH_ROUNDS` says how often,
-//! `PROCTOR_BENCH_WAYS=namespace/landlock` which ways (and then nothing is killed).
-//! The launcher is warm and the sandbox is of the usual size. Then: how long killing 200 processes takes, and how long the kernel
-//! takes to end as many that are nobody's but ours: most of it is taking their memory down.
+//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the sandbox has the usual
+//! size. After that it measures how long killing 200 processes of an action takes, and how long the kernel takes to end as many plain
+//! children, for comparison: most of that time it releases their memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds;
+//! `PROCTOR_BENCH_WAYS=namespace/landlock` selects ways, and then nothing is killed.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -46,7 +47,7 @@ fn main() {
     for round in 0..rounds + 5 {
         for ((_, run), times) in &mut ways {
             let took = run(&mut bench);
-            // The first rounds fill caches.
+            // The first rounds only fill caches.
             if round >= 5 {
                 times.push(took);
             }
@@ -69,7 +70,7 @@ fn main() {
     }
 }
 
-/// Whether a keeper is made ready before the clock runs.
+/// Whether a keeper is prepared before the time is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parking {
     Yes,
@@ -85,7 +86,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let launcher = LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher");
-        // Beside the build, not in the temporary directory, which may be in memory.
+        // The directory is beside the build: the temporary directory may be in memory.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         for directory in ["project/.git", "home/.ssh", "home/.cache", "store/out", "scratch"] {
             fs::create_dir_all(root.path().join(directory)).expect("the directory is ours");
@@ -97,7 +98,7 @@ impl Bench {
         let request = self.request(level, "/bin/true", &[]);
         if parking == Parking::Yes {
             self.launcher.park(&request.isolation);
-            // Parked ahead of a save, it has had its time.
+            // In a watch, a keeper is prepared long before the next save. This gives it the time to get ready.
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
@@ -117,7 +118,7 @@ impl Bench {
             while !ready.exists() {
                 thread::sleep(Duration::from_millis(1));
             }
-            // `setsid` has become `sleep` by then.
+            // By then each `setsid` has executed `sleep`.
             thread::sleep(Duration::from_millis(200));
             let begun = Instant::now();
             handle.stop(StopReason::Interrupted);
@@ -141,7 +142,7 @@ impl Bench {
             grace: Duration::from_secs(5),
             ladder: vec![StopStage::Sigterm],
         };
-        // The files are evidence's affair and are there before an action is started.
+        // The files are made before the time is measured: a run makes them before it starts an action.
         let begun = Instant::now();
         let ended = supervise(&mut self.launcher, request, &limits, sinks, control, ALL_REASONS).expect("supervised");
         (ended, begun.elapsed())
@@ -162,7 +163,7 @@ impl Bench {
         }
     }
 
-    /// What an ordinary project's check sees.
+    /// Returns the sandbox of a check in an ordinary project.
     fn sandbox(&self) -> Sandbox {
         let path = |name: &str| self.root.path().join(name);
         let private = |name: &str| Access::Private { source: path("scratch").join(name) };
@@ -193,11 +194,11 @@ fn run_bare(argv: &[&str]) -> Duration {
     took
 }
 
-/// Kills as many children as an isolated action has, each by a signal, and reaps them.
+/// Kills as many plain children as the isolated action has processes, one signal each, and reaps them.
 fn kill_bare() -> Duration {
     let start = |_| Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it is installed");
     let mut children: Vec<Child> = (0..BOMB).map(start).collect();
-    // They have found their libraries by then.
+    // By then the children have loaded their libraries.
     thread::sleep(Duration::from_millis(200));
     let begun = Instant::now();
     children.iter_mut().for_each(|child| child.kill().expect("our own child"));

@@ -1,11 +1,11 @@
-//! What a task of 1,000 actions costs: `proctor plan` from its start to its end, and `proctor run` of 1,000 times `true`, each isolated and
-//! with evidence of its own: `cargo bench --bench many_actions`. Fails above 100 ms for the plan and 4 ms for an action.
+//! Measures a task of 1,000 actions: `proctor plan`, and `proctor run` with 1,000 times `true`, each isolated and with its own evidence:
+//! `cargo bench --bench many_actions`. Fails above 100 ms for the plan or 4 ms for an action.
 //!
-//! In turn with each run the same program is started 1,000 times by itself, which says how fast the machine is at that moment. On a
-//! virtual machine a run counts only if nearly all of the processors' time was its own: what others took of it (steal, `proc_stat(5)`)
-//! says nothing about proctor. Such a run is done again, and where that does not help nothing is claimed: the bench fails.
+//! After each run `true` is started 1,000 times without proctor, to see how fast the machine is at that moment. On a virtual machine the host
+//! may take processor time away (steal, `proc_stat(5)`). A run that lost more than a little of it says nothing about proctor and is repeated;
+//! if too few runs remain, the benchmark fails.
 //!
-//! `PROCTOR_BENCH_ROUNDS` says how often each is done.
+//! `PROCTOR_BENCH_ROUNDS` is the number of rounds.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -20,24 +20,24 @@ const ACTIONS: usize = 1000;
 const ROUNDS: usize = 3;
 const MOST_FOR_THE_PLAN: Duration = Duration::from_millis(100);
 const MOST_FOR_AN_ACTION: Duration = Duration::from_millis(4);
-/// Of the processors' time while a run goes on, in hundredths.
+/// The most processor time that the host may take away during a run that counts, in per cent.
 const MOST_STOLEN: u32 = 3;
-/// How many rounds there may be for each that is to count.
+/// How many rounds may be tried for each round that has to count.
 const TRIES: usize = 10;
 
-/// A run, and what is needed to judge it.
+/// The measurements of a run.
 struct Round {
     bare: Duration,
     run: Duration,
-    /// What others took during the run of the time of all processors.
+    /// The time that the host took away during the run, summed over all processors.
     stolen: Duration,
-    /// All processors.
+    /// The number of processors.
     processors: u32,
 }
 
 fn main() -> ExitCode {
     let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
-    // Beside the build, not in the temporary directory, which may be in memory.
+    // The directory is beside the build: the temporary directory may be in memory.
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
     let (project, home) = (root.path().join("project"), root.path().join("home"));
     for directory in [&project, &home] {
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
     let specification = serde_json::to_string_pretty(&specification(&project)).expect("it is JSON");
     fs::write(project.join("test-specification.json"), specification).expect("the directory is ours");
-    // The first run registers the project and fills caches.
+    // This first run registers the project and fills caches. It does not count.
     time(&project, &home, &["run", "--task", "T001"]);
     let plan = median((0..rounds).map(|_| time(&project, &home, &["plan", "--task", "T001", "--json"])));
     let mut disturbed = 0;
@@ -92,10 +92,10 @@ fn is_own(round: &Round) -> bool {
     round.stolen * 100 <= round.run * round.processors * MOST_STOLEN
 }
 
-/// Returns what the host has taken of the processors' time since the start, nothing on a machine that is nobody's guest; and how many
-/// processors there are.
+/// Returns the processor time that the host has taken away since the machine was started, which is 0 on a physical machine; and the number of
+/// processors.
 fn stolen_so_far() -> (Duration, u32) {
-    // user, nice, system, idle, iowait, irq, softirq, steal; in hundredths of a second (`USER_HZ`).
+    // The fields are user, nice, system, idle, iowait, irq, softirq and steal, in hundredths of a second (`USER_HZ`).
     let statistics = fs::read_to_string("/proc/stat").expect("/proc is mounted");
     let of_all =
         statistics.lines().next().and_then(|line| line.strip_prefix("cpu ")).expect("its first line is that of all processors");
@@ -110,7 +110,7 @@ fn median(times: impl Iterator<Item = Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Starts the program of the actions as often as they do, one after the other.
+/// Starts the actions' program without proctor, as often as the actions do, one after the other.
 fn time_plain_starts() -> Duration {
     let start = Instant::now();
     for _ in 0..ACTIONS {
@@ -120,7 +120,7 @@ fn time_plain_starts() -> Duration {
     start.elapsed()
 }
 
-/// Carries one command out, which must succeed.
+/// Runs one command and returns how long it took. The command must succeed.
 fn time(project: &Path, home: &Path, arguments: &[&str]) -> Duration {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proctor"));
     command.args(arguments).current_dir(project).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home);

@@ -1,8 +1,8 @@
-//! What `proctor run` adds to the command it runs, evidence, report and sealing included: `cargo bench --bench overhead`.
+//! Measures the time that `proctor run` adds to a command, with evidence, report and sealing: `cargo bench --bench overhead`.
 //!
-//! The bare command and the run under proctor take turns, so that whatever else the machine does falls on both.
-//! `PROCTOR_BENCH_ROUNDS` says how often, `PROCTOR_BENCH_PYTHON` which interpreter (one that can import pytest). Without it, the one
-//! the tests installed is used, or one is installed beside the build.
+//! The bare command and the run under proctor take turns, so that other load on the machine affects both. `PROCTOR_BENCH_ROUNDS` is the
+//! number of rounds. `PROCTOR_BENCH_PYTHON` names an interpreter that can import pytest; without it, the interpreter that the tests have
+//! installed is used, or one is installed beside the build.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -16,12 +16,12 @@ use nix::sys::time::{TimeVal, TimeValLike as _};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 40;
-/// The first runs fill caches, hash the interpreter and register the project: they are not what a save costs.
+/// How many runs are not counted. They fill caches, hash the interpreter and register the project, which later runs need not do.
 const WARM_UP: usize = 3;
 const TEST: &str = "def test_sum():\n    assert 1 + 1 == 2\n";
 const PYTEST: &str = "pytest==9.2.0";
 
-/// A command, bare and as the only check of a project.
+/// A command that is measured bare and as the only check of a project.
 struct Case {
     name: &'static str,
     argv: Vec<String>,
@@ -35,7 +35,7 @@ fn main() {
     let with_report: Vec<String> = pytest().into_iter().chain(["--junitxml=/dev/null".to_owned()]).collect();
     let cases = [
         (Case::new("true", vec!["true".to_owned()]), None),
-        // As long as the tests, and the same every time: what is added shows best here.
+        // It takes about as long as the tests, but always the same time: so the added time is seen best here.
         (Case::new("sleep", ["sleep", "0.2"].map(str::to_owned).to_vec()), None),
         (Case::new("pytest", pytest()), Some(with_report)),
     ];
@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// What one command took, in milliseconds.
+/// The times of one command, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Took {
     wall: f64,
@@ -55,14 +55,14 @@ struct Took {
 
 impl Case {
     fn new(name: &'static str, argv: Vec<String>) -> Self {
-        // Beside the build, not in the temporary directory, which may be in memory.
+        // The directory is beside the build: the temporary directory may be in memory.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         let words: Vec<String> = argv.iter().map(|word| format!("{word:?}")).collect();
         let settings = format!("[[check]]\nname = {name:?}\ncommand = [{}]\n", words.join(", "));
         for (file, text) in [
             ("project/proctor.toml", settings.as_str()),
             ("project/test_sum.py", TEST),
-            // pytest follows the link to the evidence that a project has: the bare command gets a project without one.
+            // pytest would follow the project's link to the evidence, so the bare command gets a project without that link.
             ("bare/test_sum.py", TEST),
             ("home/.keep", ""),
         ] {
@@ -105,7 +105,7 @@ impl Case {
         println!("{:<8} {what:<15} {median:>8.2} {lowest:>8.2} {cpu:>8.2}", self.name);
     }
 
-    /// Runs a command in a directory and returns what it and everything it waited for took.
+    /// Runs a command in a directory. Returns its times, including those of the children that it waited for.
     fn time(&self, directory: &str, argv: &[String]) -> Took {
         let path = std::env::var_os("PATH").expect("programs are found by it");
         let mut command = Command::new(&argv[0]);
@@ -125,7 +125,7 @@ fn cpu_of_children() -> f64 {
     millis(usage.user_time()) + millis(usage.system_time())
 }
 
-/// Returns the value below which so many per cent lie.
+/// Returns the percentile of some values: `per_cent` of them are below the result.
 fn at(mut values: Vec<f64>, per_cent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     values[(values.len() * per_cent / 100).min(values.len() - 1)]

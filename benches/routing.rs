@@ -1,4 +1,4 @@
-//! What one routing decision costs with full histories; fails above 1 ms or 1 KiB (seed 000, 8.1).
+//! Measures one routing decision with full histories. Fails above 1 ms or 1 KiB of allocations (seed 000, 8.1).
 
 #![expect(clippy::print_stdout, reason = "a bench reports on its standard output")]
 
@@ -14,14 +14,14 @@ const WARM_UP: u32 = 300;
 const MOST_TIME: Duration = Duration::from_millis(1);
 const MOST_BYTES: u64 = 1024;
 
-/// What a sequence of decisions cost: the mean time, and the dearest decision in bytes.
+/// The cost of a sequence of decisions: their mean time, and the allocations of the most expensive one in bytes.
 struct Cost {
     mean: Duration,
     bytes: u64,
 }
 
 fn main() -> ExitCode {
-    // A lone failure, a scaffold error that never makes a streak, and one that goes to a person and pauses.
+    // A single failure, scaffold errors that never reach the limit, and a code that pauses the task for a person.
     let sequences: [(&str, &[Option<i32>]); 3] =
         [("failing", &[Some(1)]), ("alternating", &[Some(4), Some(1)]), ("to a person", &[Some(4), Some(4), Some(4), None])];
     let mut within = true;
@@ -42,7 +42,7 @@ fn cost_of(codes: &[Option<i32>]) -> Cost {
         .enumerate()
         .map(|(number, code)| {
             let source = if code.is_some() { ExitCodeSource::Process } else { ExitCodeSource::Timeout };
-            TestResult::of(*code, source, Digest::of(&number.to_le_bytes()), RunId::new(start, 1), start)
+            TestResult::new(*code, source, Digest::of(&number.to_le_bytes()), RunId::new(start, 1), start)
         })
         .collect();
     let mut state = TddState { started: true, phase: Phase::Green, ..TddState::default() };
@@ -66,7 +66,7 @@ fn cost_of(codes: &[Option<i32>]) -> Cost {
     Cost { mean: begun.elapsed() / DECISIONS, bytes }
 }
 
-/// Takes one decision; the limits are kept from ending the cycle, so that every decision takes the long way.
+/// Makes one decision. The state is changed so that no limit ends the cycle: every decision does the full work.
 fn decide(result: &TestResult<'_>, mut state: TddState, settings: &RoutingSettings) -> TddState {
     state.attempts = 0;
     state.paused = None;

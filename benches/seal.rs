@@ -1,9 +1,9 @@
-//! How long it takes from the end of a run's last process to its commit: `cargo bench --bench seal`.
+//! Measures the time from the end of a run's last process to the run's commit: `cargo bench --bench seal`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use proctor::evidence::{Ledger, RunDirectory, Sealing, Store, Waiting, publish_latest, recover, seal};
+use proctor::evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
 use proctor::model::{Asker, Digest, EvidenceKind, OverallResult, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
 use proctor::report::AttestedRun;
 
@@ -12,14 +12,14 @@ const FILES: usize = 8;
 const FILE_BYTES: usize = 8 * 1024;
 const REPORT_BYTES: usize = 60 * 1024;
 
-/// Prints how long sealing took in the middle, and for the slowest twentieth.
+/// Prints the median of the times that sealing took, and the 95th percentile.
 #[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
 fn main() {
-    // Beside the build, not in the temporary directory, which may be in memory.
+    // The directory is beside the build: the temporary directory may be in memory.
     let directory = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
     let store = Store::open(directory.path()).expect("a new store opens");
     let project = ProjectId::try_from("bench-00000001").expect("a project id");
-    let lock = store.lock(&project, &mut || Waiting::GiveUp).expect("the lock is free");
+    let lock = store.lock(&project, &mut || WaitDecision::GiveUp).expect("the lock is free");
     let mut ledger = Ledger::open(&lock).expect("a new ledger opens");
     let asker = Asker { pid: 1, uid: 0, executable: None, terminal: None };
     let now = Timestamp::from_millis(0);
@@ -35,7 +35,7 @@ fn main() {
             let name = format!("STEP.{file}-bench.log");
             run.write(&name, &vec![b'x'; FILE_BYTES], EvidenceKind::TerminalOutput, None).expect("a file can be written");
         }
-        // Stands for the processes of a run: the start record's sync is over before the last of them ends.
+        // Takes the place of a run's processes: in a real run the start record is synced before the last of them ends.
         std::thread::sleep(Duration::from_millis(5));
         let attested = AttestedRun {
             project: project.clone(),
@@ -44,13 +44,13 @@ fn main() {
             warned: Vec::new(),
             failed: Vec::new(),
         };
-        let content = Sealing { report: vec![b'r'; REPORT_BYTES], record: record(&run_id, &task), attested };
+        let content = SealInput { report: vec![b'r'; REPORT_BYTES], record: record(&run_id, &task), attested };
         let start = Instant::now();
         seal(run, content, &mut ledger, &asker, now, &|_| {}).expect("the run can be sealed");
         sealing.push(start.elapsed());
         let start = Instant::now();
         publish_latest(&lock, &task, &run_id).expect("the run can be published");
-        lock.note_published();
+        lock.mark_published();
         publishing.push(start.elapsed());
     }
     for (name, mut times) in [("seal", sealing), ("publish_latest", publishing)] {

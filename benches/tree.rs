@@ -1,7 +1,8 @@
-//! What a look at a tree costs: `cargo bench --bench tree`. Prints medians and memory; asserts nothing, for machines differ.
+//! Measures reading a tree, and updating its digest after a save: `cargo bench --bench tree`. Prints medians and memory. It has no limits,
+//! because machines differ.
 //!
-//! `PROCTOR_BENCH_FILES=1000` measures the small tree alone.
-#![expect(clippy::disallowed_methods, reason = "a benchmark writes the tree it looks at, reads the clock and its environment")]
+//! `PROCTOR_BENCH_FILES=1000` measures only the small tree.
+#![expect(clippy::disallowed_methods, reason = "a benchmark writes the tree it reads, and reads the clock and its environment")]
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it prints")]
 
 use std::collections::BTreeSet;
@@ -14,10 +15,10 @@ use proctor::ignore::{Matcher, MatcherSettings, RulesFile};
 use proctor::model::{Timestamp, TreePath};
 use proctor::tree::{Index, compare};
 
-/// What a project's rules file looks like.
+/// The content of a usual `.gitignore`.
 const RULES: &str = "*.py[cod]\n*$py.class\n*.so\nbuild/\ndist/\n*.egg-info/\n.env\n/coverage/\n*.log\n!keep.log\ndocs/_build/\n";
 
-/// A tree to measure: how many files in how many directories, and how often.
+/// A tree to measure: the numbers of its files and directories, and of the measurements.
 struct Shape {
     files: u32,
     directories: u32,
@@ -32,7 +33,7 @@ const SHAPES: [Shape; 2] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    // `cargo test --benches` runs this too; measuring is not its business.
+    // `cargo test --benches` runs this program as well, but is not meant to measure anything.
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
@@ -43,7 +44,7 @@ fn main() {
 fn measure(shape: &Shape) {
     let home = tempfile::TempDir::new().expect("a temporary directory");
     let files = make_tree(home.path(), shape);
-    // Every stamp is settled, as in a tree that was not written this moment.
+    // Files that were written a moment ago are read again, since their times cannot be trusted yet. This waits until they can be.
     std::thread::sleep(Duration::from_millis(100));
     let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let rounds = shape.rounds;
@@ -73,7 +74,7 @@ fn measure(shape: &Shape) {
     }
     print_times("digest after one save", times);
     println!("  resident: {} KiB with the index before and after", resident_kib());
-    // What was saved just now is settled when it is read a little later.
+    // The same for the file that was just saved.
     std::thread::sleep(Duration::from_millis(100));
     let last = last.rescan(&matcher, now()).expect("a readable tree");
     let saved = save(1);
@@ -94,7 +95,7 @@ fn measure(shape: &Shape) {
     });
 }
 
-/// Writes the files, as many into each directory, two levels deep, and a rules file.
+/// Writes the files, equally many into each directory, two levels deep, and a `.gitignore`.
 fn make_tree(root: &Path, shape: &Shape) -> Vec<TreePath> {
     let mut files = Vec::new();
     fs::write(root.join(".gitignore"), RULES).expect("a writable directory");
@@ -118,7 +119,7 @@ fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
 }
 
-/// Returns how much of this process is in memory, shared libraries included.
+/// Returns the memory that this process uses, with shared libraries.
 fn resident_kib() -> String {
     let status = fs::read_to_string("/proc/self/status").expect("`/proc` is mounted");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! How long `proctor verify --all` takes for many runs, beside `sha256sum` over the same files: `cargo bench --bench verify`.
+//! Measures `proctor verify --all` for many runs, compared with `sha256sum` over the same files: `cargo bench --bench verify`.
 //!
-//! `PROCTOR_BENCH_RUNS` says how many runs there are (10,000, about 1 GiB). They are sealed by the code that seals every run, and
-//! nothing of them may be called a fault. The two take turns, with the files in the page cache.
+//! `PROCTOR_BENCH_RUNS` is the number of runs (by default 10,000, about 1 GiB). They are sealed by the code that seals every run, and
+//! `proctor verify` must not find a fault in them. The two commands take turns, with the files in the page cache.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -22,7 +22,7 @@ const ROUNDS: usize = 5;
 
 fn main() {
     let runs = std::env::var("PROCTOR_BENCH_RUNS").map_or(RUNS, |text| text.parse().expect("a number of runs"));
-    // Beside the build, not in the temporary directory, which may be in memory.
+    // The directory is beside the build: the temporary directory may be in memory.
     let root = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
     for folder in ["project", "state", "home"] {
         fs::create_dir(root.path().join(folder)).expect("the root is empty");
@@ -75,7 +75,7 @@ fn proctor(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns how many seconds a command took, which must succeed.
+/// Runs a command, which must succeed, and returns how many seconds it took.
 fn timed(name: &str, command: &mut Command) -> f64 {
     let begun = Instant::now();
     let status = command.stdout(Stdio::null()).status().expect("it can be started");
@@ -83,7 +83,7 @@ fn timed(name: &str, command: &mut Command) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// Returns how many files there are below a directory, and how many bytes they have.
+/// Returns the number of files below a directory, and the sum of their sizes in bytes.
 fn sizes(directory: &Path) -> (u64, u64) {
     let mut total = (0, 0);
     for entry in fs::read_dir(directory).expect("it is ours").flatten() {

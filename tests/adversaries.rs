@@ -1,8 +1,8 @@
-//! What an action leaves behind, and what it does to whoever runs it: adversaries × levels of isolation × ways to end.
+//! Actions that leave processes behind or attack their supervisor: every adversary at every isolation level, with both ways to end.
 //!
-//! Each cell runs one adversary of `fake-tool` under a supervisor of its own, looks who is alive when supervising has returned, and
-//! ends whoever is. The table says what must be seen at which level; a level is switched on in [`levels`] of the harness.
-#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees the whole matrix")]
+//! Each cell of this matrix runs one adversary of `fake-tool` under its own supervisor, looks which processes are alive after the supervision,
+//! and kills them. [`expected`] says what must be seen at which level. [`levels`] says which levels this machine supports.
+#![expect(clippy::print_stdout, reason = "the log of the tests shows the whole matrix")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,57 +18,57 @@ use crate::common::{
     Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,
 };
 
-/// The time-outs of an adversary that stays: the first under which it got ready before it was stopped is the one that counts.
+/// The time-outs that are tried for an adversary that stays. The first one that lets it get ready counts.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
-/// The time-out of an adversary that ends by itself; it is not to be reached.
+/// The time-out of an adversary that ends by itself. It must not be reached.
 const NO_TIMEOUT_MS: u64 = 20_000;
-/// The same where its supervisor may not hear that it has ended.
+/// The time-out of an adversary that ends by itself, but may keep its supervisor from noticing that.
 const DEAF_TIMEOUT_MS: u64 = 1500;
 const GRACE_MS: u64 = 500;
-/// How much longer than time-out and grace a run may take.
+/// How much longer than time-out and grace period together an action may take.
 const SLACK_MS: u64 = 1000;
-/// How much longer it may take where the launcher cannot be heard: nobody waits longer for the end of what was killed.
+/// The same if the launcher does not answer. The supervisor waits no longer than this for the end of killed processes.
 const DEAF_SLACK_MS: u64 = 3000;
-/// How long the launcher may take to carry out the release of an action, with what that kills and the cgroup it removes.
+/// How long the launcher may take to release an action, which includes killing its processes and removing its cgroup.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
-/// How often a leader kills its keeper as soon as it can: it does not always come first.
+/// How often the test of a leader that kills its keeper at once is repeated: the leader is not always fast enough.
 const KILLS_AT_ONCE: usize = 40;
-/// How many cells are run at once.
+/// How many cells run at the same time.
 const WORKERS: usize = 3;
 
-/// How an adversary's processes stand to their supervisor.
+/// What the processes of an adversary do. The leader is the process that the supervisor has started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// They stay in the leader's process group.
     InGroup,
-    /// The same, and who is looked at is another one a moment later: it may be missed when names are taken.
+    /// They stay in the group, but change their process ids all the time, so the supervisor may fail to name them.
     InGroupHopping,
-    /// They leave it.
+    /// They leave the leader's process group.
     Escapes,
-    /// The same, and only root may signal them.
+    /// They leave the group and become root, so that only root may signal them.
     EscapesAsRoot,
-    /// Nobody is left; the leader goes against its supervisor.
+    /// No process is left, but the leader attacks its supervisor.
     Strikes(Strike),
 }
 
-/// What a leader does to its supervisor.
+/// The attack of a leader on its supervisor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strike {
-    /// Nothing: it only makes things difficult.
+    /// It attacks something else, and the supervisor is not harmed.
     Nothing,
-    /// It kills it.
+    /// It kills the supervisor.
     Kills,
-    /// It stops it by a signal.
+    /// It stops the supervisor by a signal.
     Stops,
-    /// It stops it by tracing it, until it ends itself.
+    /// It stops the supervisor by tracing it, until it ends itself.
     Traces,
-    /// It takes what it needs away.
+    /// It lowers the supervisor's resource limits.
     Starves,
 }
 
 struct Adversary {
     name: &'static str,
-    /// How many processes are left when the leader ends by itself.
+    /// How many processes are left when the leader has ended by itself.
     left: usize,
     kind: Kind,
 }
@@ -107,37 +107,37 @@ const ADVERSARIES: &[Adversary] = &[
     strikes("limitparent", Strike::Starves),
 ];
 
-/// How an adversary's leader ends.
+/// The end of an adversary's leader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// It exits with 0.
+    /// It exits with code 0.
     Exits,
-    /// It stays until the time-out.
+    /// It runs until the time-out.
     TimesOut,
 }
 
-/// Who must be alive when supervising has returned.
+/// Whether processes of the adversary may be alive after the supervision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Dead,
-    /// Dead as soon as the launcher has carried the action's release out, which nobody waits for.
+    /// They die when the launcher releases the action. The supervisor does not wait for that, so the test does.
     DeadSoon,
     Alive,
-    /// Either, since it depends on what hit first.
+    /// Both are right: it depends on which part of the attack took effect first.
     Either,
 }
 
-/// What must be said of how the leader ended.
+/// The leader's end that the supervisor must report.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// `Exited` with 0 or `TimedOut` by the wall clock, as its [`Ending`] says.
+    /// The real end: by its [`Ending`], `Exited` with 0 or `TimedOut` by the wall clock.
     AsItEnded,
     Lost,
     TimedOut,
     Any,
 }
 
-/// What must be seen in a cell.
+/// The expected result of a cell.
 struct Expected {
     fate: Fate,
     verdict: Verdict,
@@ -152,13 +152,13 @@ struct Cell {
     user: User,
 }
 
-/// What was seen in a cell.
+/// The result of a cell.
 enum Seen {
     Exercised { text: String, faults: Vec<String> },
     Skipped(String),
 }
 
-/// Where the cells of one user run.
+/// What the cells of one user have in common.
 struct Field {
     supervised: Supervised,
     user: User,
@@ -187,7 +187,7 @@ fn adversaries_in_a_delegated_cgroup_leave_nobody() {
     }
 }
 
-/// Nothing in a mere process group keeps a leader from its keeper, not even before that has said that it started it.
+/// With only a process group, a leader can kill its keeper even before the keeper has reported that it has started the leader.
 #[test]
 fn a_leader_that_kills_its_keeper_at_once_was_started_is_lost_and_dies() {
     let supervised = Supervised::new(User::Own);
@@ -211,21 +211,21 @@ fn a_leader_that_kills_its_keeper_at_once_was_started_is_lost_and_dies() {
     }
 }
 
-/// Returns what must be seen: the one place where levels differ.
+/// Returns the expected result of a cell. All differences between levels are here and in [`expected_in_group`].
 fn expected(cell: &Cell) -> Expected {
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
     match (cell.level, cell.adversary.kind) {
-        // An init cannot be killed, stopped or starved out from within without everybody in its namespace dying with it.
+        // Processes in a namespace cannot kill or stop its init. If they starve it, all of them die with it.
         (IsolationLevel::Namespace, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Namespace, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
-        // Landlock scopes signals and tracing, not prlimit(2); whoever loses its launcher kills the cgroup or the session.
+        // Landlock restricts signals and tracing, but not prlimit(2). If the launcher dies, the keeper kills what it can reach.
         (IsolationLevel::Landlock, Kind::Strikes(Strike::Starves)) => {
             Expected { fate: Fate::Either, verdict: Verdict::Any, slack_ms: DEAF_SLACK_MS }
         }
-        // The same, and the kernel kills the cgroup as a whole.
+        // The same, but here the kernel kills the whole cgroup.
         (IsolationLevel::Cgroup, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
-        // At the other levels `no_new_privs` leaves such a program without its owner's rights.
+        // At the other levels `no_new_privs` keeps a set-user-id program from getting its owner's rights.
         (IsolationLevel::ProcessGroup, Kind::EscapesAsRoot) => {
             Expected { fate: Fate::Alive, verdict: Verdict::AsItEnded, slack_ms: DEAF_SLACK_MS }
         }
@@ -237,25 +237,25 @@ fn expected(cell: &Cell) -> Expected {
     }
 }
 
-/// Returns what a leader in a mere process group can do to its launcher.
+/// Returns the expected result of an attack on the supervisor when there is only a process group.
 fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
     let deaf = |fate, verdict| Expected { fate, verdict, slack_ms: DEAF_SLACK_MS };
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
     match (strike, cell.ending) {
         (Strike::Nothing, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
-        // Nobody hears of the end, and nobody carries out the kill, until the launcher is given up with its supervisor.
+        // The stopped keeper neither reports the leader's end nor kills anything until the supervisor gives it up at the time-out.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        // The keeper carries nothing out any more; with its release it is killed, and then who comes from it to the launcher.
+        // The stopped keeper kills nothing. At the action's release the launcher kills the keeper, then the processes that it inherits from it.
         (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
-        // Only root may trace what is not dumpable, and a tracer that has ended traces nobody.
+        // The supervisor is not dumpable, so only root may trace it; and the tracing ends with the tracer.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Starves, _) => deaf(Fate::Either, Verdict::Any),
     }
 }
 
-/// Says whether the supervisor must have named who was left.
+/// Returns whether the supervisor must have named the processes that were left.
 fn must_name(cell: &Cell) -> bool {
     let is_seen = match cell.adversary.kind {
         Kind::InGroupHopping | Kind::Strikes(_) => false,
@@ -295,7 +295,7 @@ fn run_matrix(user: User) {
     judge(&field, &levels, seen.into_inner().expect("no worker panics"));
 }
 
-/// Prints the matrix and fails when a cell is not what it must be, or too few were exercised.
+/// Prints the matrix. Fails if a result is not the expected one, or if too few cells were exercised.
 #[track_caller]
 fn judge(field: &Field, levels: &[IsolationLevel], seen: Vec<(Cell, Seen)>) {
     let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -320,7 +320,7 @@ fn judge(field: &Field, levels: &[IsolationLevel], seen: Vec<(Cell, Seen)>) {
         cells.sort();
         println!("{:12} {}", adversary.name, cells.join(" | "));
     }
-    // Whoever cannot be set up here is named: without root there is no set-user-id program, without namespaces no nesting.
+    // Adversaries that this machine cannot set up: one needs root for its set-user-id program, one needs user namespaces.
     let impossible = usize::from(field.set_user_id.is_none()) + usize::from(!field.user.has_user_namespaces());
     let wanted = levels.len() * 2 * (ADVERSARIES.len() - impossible);
     let of = format!("{} adversaries × {} levels × 2 endings", ADVERSARIES.len() - impossible, levels.len());
@@ -429,12 +429,13 @@ impl Field {
     }
 }
 
-/// Returns the cgroups that are left; the launcher, which removes them, may be a moment behind.
+/// Returns the cgroups that are left. The launcher removes them, and may need a moment for that.
 fn cgroups_left(returned: &Returned) -> Vec<PathBuf> {
     last_seen(RELEASE_PATIENCE, || returned.cgroups_left(), Vec::is_empty)
 }
 
-/// Returns who is left at the latest after a while, and how many, also where their names cannot be seen.
+/// Returns the processes that are left after at most `patience`, and their number. The adversary's lock shows that a process is alive even if it
+/// is not found by its cookie.
 fn left_after(patience: Duration, cookie: &str, hold: &Path) -> (Vec<Living>, usize) {
     let look = || {
         let living = living_with(cookie);
@@ -444,7 +445,7 @@ fn left_after(patience: Duration, cookie: &str, hold: &Path) -> (Vec<Living>, us
     last_seen(patience, look, |(_, alive)| *alive == 0)
 }
 
-/// Looks until what is seen will do or the time is up, and returns what was seen last.
+/// Calls `look` until its result is accepted or the time is up. Returns the last result.
 fn last_seen<T>(patience: Duration, mut look: impl FnMut() -> T, will_do: impl Fn(&T) -> bool) -> T {
     let begun = Instant::now();
     loop {
@@ -456,7 +457,7 @@ fn last_seen<T>(patience: Duration, mut look: impl FnMut() -> T, will_do: impl F
     }
 }
 
-/// Says whether nobody who was forked by the adversary is alive to hold its lock.
+/// Returns whether the adversary's lock is free: then no process that it has forked is alive.
 fn is_free(hold: &Path) -> bool {
     File::open(hold).expect("our own file").try_lock().is_ok()
 }

@@ -232,7 +232,7 @@ fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
     let verify = |anchor: &Path| kinds(&project, &[&text(&export), "--key", &text(&key), "--anchor", &text(anchor)]);
     assert_eq!(verify(&anchor), [] as [&str; 0]);
     let refused = project.proctor(["export", "4", "--anchor", &text(&anchor), "--to", &text(&project.shared("late"))]).status(2);
-    assert!(refused.stderr.contains("is later than the 3 lines of the checkpoint"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("was added to the ledger after the checkpoint, which covers 3 lines"), "{}", refused.stderr);
     let later = project.shared("later");
     project.proctor(["anchor", "--file", &text(&later)]).success();
     assert_eq!(verify(&later), ["proofElsewhere"]);

@@ -1,8 +1,8 @@
-//! What an action tries: the attacks of `fake-tool __attack` × levels of isolation, against the table of what each must come to.
+//! Runs the attacks of `fake-tool __attack` at each isolation level and compares the results with a table.
 //!
-//! An attack that comes through where the table denies it fails the test and is named; so does a need that is denied, an attack
-//! without a row, and a row without an attack.
-#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees the whole matrix")]
+//! The test fails and names each attack that succeeds although the table denies it, each need that is denied, each attack without a row, and
+//! each row without an attack.
+#![expect(clippy::print_stdout, reason = "the log of the tests shows the whole matrix")]
 
 mod expected;
 mod victim;
@@ -20,10 +20,10 @@ use crate::attacks::expected::{Cell, ROWS};
 use crate::attacks::victim::Victim;
 use crate::common::{Job, LEVELS, Machine, Owner, User, inside, levels};
 
-/// Where a container engine listens.
+/// The socket of a container engine.
 const DOCKER: &str = "/run/docker.sock";
 
-/// One line of the attacks.
+/// One line of the output of `fake-tool __attack`.
 #[derive(Debug, Clone, Deserialize)]
 struct Line {
     group: char,
@@ -53,23 +53,23 @@ fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
     }
 }
 
-/// Puts in place what group J goes for, inside a machine; none outside of one, where that is not ours to do.
+/// Starts the services that group J attacks. Only inside a machine: elsewhere a test must not do that, and this returns none.
 ///
-/// Root gets a service manager of its own, as the other user has one. The socket stands for a container engine's, as whoever is in its
-/// group sees it. At the level of a mere process group the attacks come through, which shows that what they go for is there.
+/// Root gets a user service manager, as the other user has one. The socket plays that of a container engine and can be written by everybody.
+/// With only a process group the attacks succeed, which proves that their targets exist.
 #[track_caller]
 fn stand_in_for_services() -> Option<UnixListener> {
     inside()?;
     let started = Command::new("systemctl").args(["start", "user@0.service"]).status();
     assert!(started.is_ok_and(|status| status.success()), "root's own service manager");
-    // That of the test before is closed.
+    // The socket of an earlier test may still be there; nothing listens on it.
     let _none_before = fs::remove_file(DOCKER);
     let listener = UnixListener::bind(DOCKER).expect("the machine's root may do that");
     fs::set_permissions(DOCKER, Permissions::from_mode(0o666)).expect("it is ours");
     Some(listener)
 }
 
-/// A mere process group has no file system of its own.
+/// Returns whether a level restricts the file system. A mere process group does not.
 fn forces_sandbox(level: IsolationLevel) -> bool {
     match level {
         IsolationLevel::Namespace | IsolationLevel::Cgroup | IsolationLevel::Landlock => true,
@@ -107,7 +107,7 @@ fn run_attacks(user: User, level: IsolationLevel) {
     assert!(faults.is_empty(), "{level:?}, {user}:\n{}", faults.join("\n"));
 }
 
-/// Prints the column and returns what is not as it must be.
+/// Prints the results of one level. Returns those that differ from the table.
 fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
     let mut faults = Vec::new();
     println!("{level:?}, {user}:");
@@ -117,7 +117,7 @@ fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
             continue;
         };
         let (expected, why) = row.expected(level, user);
-        // Beside a real service manager everything that group J goes for is there: what is denied is denied by the isolation.
+        // Inside a machine every target of group J must exist, so that a denial can only come from the isolation.
         if line.group == 'J' && inside().is_some() && row.lack(user).is_some() {
             faults.push(format!("{} {}: {}", line.group, line.attack, row.lack(user).unwrap_or_default()));
         }

@@ -1,6 +1,6 @@
-//! How whoever is graded cheats, row by row of the list of threats, and what proctor says: every test really commits the cheat.
+//! The list of threats: ways in which a programmer or an agent may cheat. Each test really tries a cheat and checks what proctor says.
 //!
-//! A test's name begins with its row's number. [`ROWS`] says where each row stands; a row without its test fails here.
+//! A test's name begins with the number of its row in that list. [`ROWS`] says which rows have tests; a row without its test fails here.
 
 mod changes;
 mod claims;
@@ -16,18 +16,19 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Project, python_plain, repository, source_files};
+use crate::common::{Project, python_plain, source_files};
+use crate::docs::page;
 
-/// What stands against a cheat.
+/// How a row of the list of threats is dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stand {
-    /// It is prevented, or shown where it is committed: a test commits it.
+    /// The cheat is prevented or shown. A test tries it.
     Tried,
-    /// It cannot be prevented from outside, and the README says so.
+    /// proctor cannot notice the cheat, and `docs/explanation/threat-model.md` says so.
     Named,
 }
 
-/// Each row of the list of threats, from 1.
+/// The rows of the list of threats, in order. The first one has the number 1.
 const ROWS: [Stand; 33] = [
     Stand::Tried, // says that tests passed, and never ran them
     Stand::Tried, // edits the report
@@ -73,11 +74,11 @@ fn every_row_that_can_be_prevented_has_its_test_and_every_other_one_its_line() {
         .iter()
         .flat_map(|file| file.text.lines().filter_map(|line| line.strip_prefix("fn t")).map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let readme = fs::read_to_string(repository().join("README.md")).expect("there is one");
+    let threats = page("docs/explanation/threat-model.md").text;
     let mut missing = Vec::new();
     for (row, number) in ROWS.iter().zip(1..) {
         let has_test = names.iter().any(|name| name.starts_with(&format!("{number:02}_")));
-        let is_named = readme.contains(&format!("T-{number:02}"));
+        let is_named = threats.contains(&format!("T-{number:02}"));
         match row {
             Stand::Tried if has_test => {}
             Stand::Named if is_named && !has_test => {}
@@ -87,19 +88,19 @@ fn every_row_that_can_be_prevented_has_its_test_and_every_other_one_its_line() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// A project whose one check is real pytest, with `lines` of its own and `settings` after it.
+/// Returns a project whose only check is real pytest. `lines` are added to the check, `settings` are put after it.
 fn pytest(lines: &str, settings: &str) -> Project {
     let python = python_plain();
     let command = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\"]", python.to_string_lossy());
     Project::new().toml(&format!("[[check]]\nname = \"tests\"\n{command}\n{lines}\n{settings}"))
 }
 
-/// A project whose one check is `command`, as a list of TOML.
+/// Returns a project whose only check is `command`, which is written as a TOML list.
 fn command(command: &str, lines: &str) -> Project {
     Project::new().toml(&format!("[[check]]\nname = \"check\"\ncommand = {command}\n{lines}\n"))
 }
 
-/// Returns the code of a report's first check.
+/// Returns the category code of a report's first check.
 fn code(report: &Value) -> &str {
     report["stepExecution"]["results"][0]["classification"]["code"].as_str().unwrap_or_default()
 }
@@ -122,7 +123,7 @@ fn configuration_changed(report: &Value) -> Vec<&str> {
     changed.into_iter().flatten().filter_map(|change| change["path"].as_str()).collect()
 }
 
-/// Returns what `proctor verify` finds wrong with the project's evidence: each kind with the name of its file.
+/// Returns the faults that `proctor verify` finds in the project's evidence: the kind of each, and the name of its file.
 #[track_caller]
 fn faults(project: &Project) -> Vec<String> {
     let found = project.proctor(["verify", "--json"]).status(6).json();
@@ -131,7 +132,7 @@ fn faults(project: &Project) -> Vec<String> {
     faults.iter().map(|fault| format!("{} {}", fault["kind"].as_str().unwrap_or_default(), name(fault))).collect()
 }
 
-/// Writes a file that proctor has made read-only.
+/// Overwrites a file that proctor has made read-only.
 #[track_caller]
 fn overwrite(path: &Path, text: &str) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("it is ours");

@@ -1,4 +1,5 @@
-//! Something goes wrong at any moment: after it, what was sealed is there and verifies, what was begun is closed, and the next run is green.
+//! Crashes and errors at any moment. Afterwards the sealed runs are all there and verify, the interrupted run is closed, and the next run
+//! succeeds.
 
 mod daemon;
 mod index;

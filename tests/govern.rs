@@ -1,6 +1,7 @@
-//! The 23 scenarios of the governance workflow (seed 002, section 10.1) under their numbers: at a pseudo-terminal, with a real repository,
-//! and with small scripts for drafter, reviewer, editor and tracker. The tracker's is a stub that keeps labels and issues in files and
-//! writes down every call; `real_gh` files with the real one where it is installed.
+//! The 23 scenarios of the governance workflow (seed 002, section 10.1), by their numbers.
+//!
+//! Each runs at a pseudo-terminal with a real repository. Small scripts play drafter, reviewer, editor and tracker. The tracker's script keeps
+//! labels and issues in files and records every call; `real_gh` uses the real `gh` where it is installed.
 
 mod beginning;
 mod filing;

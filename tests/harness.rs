@@ -1,4 +1,4 @@
-//! The harness can fail: a command that ends otherwise, a wait that runs out, a process or file that is left behind.
+//! The tests' own tools fail when they must: at another exit code, after a wait in vain, and when a process is left behind.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,7 +77,7 @@ fn a_process_left_behind_fails_the_test_and_is_killed() {
     let root = project.root().to_owned();
     let script = "setsid sleep 600 </dev/null >/dev/null 2>&1 &\nenv -i HOME=$HOME setsid sleep 600 </dev/null >/dev/null 2>&1 &";
     shell(&project, script).directory("/").success();
-    // Until they are what they will be, they are the shell and `env`.
+    // At first these processes are still the shell and `env`.
     poll(LATE, "both to sleep", || {
         let left = processes_of(&root);
         let sleep = left.iter().filter(|(_, command)| command.ends_with("sleep 600")).count();
@@ -126,7 +126,7 @@ fn a_watch_hands_out_lines_verdicts_and_its_end() {
     let project = Project::new();
     committed(&project, 1);
     let ready = "trap 'echo bye; exit 130' INT; echo ready >&2; while :; do sleep 0.01; done";
-    // Started with `nohup` or `&`, the tests ignore the signal, and what they start would.
+    // Tests that were started with `nohup` or `&` ignore SIGINT, and their children would inherit that.
     let heeding = ["--default-signal=INT", "sh", "-c", ready];
     let mut watch = project.command(Path::new("env"), heeding).watch();
     assert_eq!(watch.wait_for_line("the start", LATE, |line| line.starts_with("rea")), "ready");
@@ -213,7 +213,7 @@ fn shell<'project>(project: &'project Project, script: &str) -> Invocation<'proj
     project.command(Path::new("/bin/sh"), ["-c", script])
 }
 
-/// Writes what proctor writes when it commits run `number`, with only what the harness reads.
+/// Writes the files of a store whose newest committed run is `number`, with only the contents that the tests' tools read.
 fn committed(project: &Project, number: u32) {
     let state = project.root().join("state/proctor");
     let task = state.join("evidence/quotes-0123abcd/default");

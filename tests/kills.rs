@@ -1,10 +1,10 @@
-//! A storm of kills: whatever of proctor is killed, at whatever moment of a run, nothing of the run lives on, nothing half-done can
-//! be reached, and the next run is green.
+//! Kills proctor's processes at random moments of runs. Each time no process of the run may survive, no unfinished run may be listed, and the
+//! next run must succeed.
 //!
-//! Inside a machine with a service manager it is repeated as an unprivileged user, with the cgroup as one more level.
+//! Inside a machine with a service manager this is repeated as an unprivileged user, with the level `cgroup` as well.
 //!
-//! `PROCTOR_KILLS` is the number of rounds (50, and 30 inside the machine), `PROCTOR_KILLS_SEED` repeats a storm; both are printed. By hand, 1,000 kills of the
-//! release build: `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
+//! `PROCTOR_KILLS` is the number of rounds (by default 50, and 30 inside the machine). `PROCTOR_KILLS_SEED` repeats the same kills. Both are
+//! printed. For 1,000 kills of the release build run `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,38 +21,38 @@ use crate::common::{
     family_of, inside, levels, name_of, poll, processes_of,
 };
 
-/// How many kills there are unless `PROCTOR_KILLS` says otherwise.
+/// The number of kills, unless `PROCTOR_KILLS` says otherwise.
 const KILLS: u32 = 50;
-/// How many there are inside a machine.
+/// The number of kills inside a machine.
 const KILLS_INSIDE: u32 = 30;
-/// So many kills hit one project; then another one takes its place, so that its history does not grow without an end.
+/// After so many kills a new project is used, so that the history does not grow too long.
 const KILLS_OF_A_PROJECT: u32 = 25;
-/// Everything of a killed run is gone within this, whatever else the machine does.
+/// How long it may take until no process of a killed run is left, even on a busy machine.
 const BOUND: Duration = Duration::from_secs(20);
-/// What is killed.
+/// The processes that are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
-    /// The process a person started.
+    /// The process that a person has started.
     Proctor,
-    /// Its launcher, then the process itself, a moment later.
+    /// The launcher, and a moment later the process that has started it.
     LauncherFirst,
-    /// The process, then its launcher at once.
+    /// The process that a person has started, and immediately after it its launcher.
     LauncherLast,
-    /// The process group a person started.
+    /// The process group that a person has started.
     Group,
-    /// The launcher alone: the process is to end by itself, or to go on.
+    /// Only the launcher. Afterwards a run must end by itself, and a watch must continue.
     LauncherOnly,
 }
 
-/// What is started.
+/// The command that is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Command {
     Run,
-    /// A watch, killed after a save.
+    /// A watch. In half of the rounds a file is saved before the kill.
     Watch,
 }
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
+/// A pseudo-random generator (splitmix64). The same seed gives the same numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -76,7 +76,7 @@ impl Dice {
     }
 }
 
-/// One project, what was checked of it, and how long its run takes at each level.
+/// The project, the number of its runs that were checked already, and the duration of a run at each level.
 struct Target {
     project: Project,
     lengths: BTreeMap<String, Duration>,
@@ -135,7 +135,7 @@ fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
     }
 }
 
-/// Whoever keeps a command can be stopped by it, where nothing but a process group lies between them: then it kills nothing by itself.
+/// With only a process group, a command can stop its own keeper, which then kills nothing by itself.
 #[test]
 fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keeper_keeps() {
     for level in levels().into_iter().map(name_of) {
@@ -144,14 +144,14 @@ fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keep
     }
 }
 
-/// Who is killed alone.
+/// The one process that is killed.
 #[derive(Clone, Copy)]
 enum Killed {
     Launcher,
     Supervisor,
 }
 
-/// The check starts daemons, does `then`, and goes on for ever.
+/// Runs a check that starts daemons, runs `then` and does not end. Kills one process and expects that all others die.
 #[track_caller]
 fn expect_all_to_go_along(killed: Killed, level: &str, then: &str) {
     let project = Project::new();
@@ -164,7 +164,7 @@ fn expect_all_to_go_along(killed: Killed, level: &str, then: &str) {
     let family = family_of(started.id());
     let (killed, is_awaited) = match killed {
         Killed::Launcher => (children_of(started.id()), true),
-        // Nobody is there to wait for the end of the others.
+        // The command that was started is dead itself, so its end does not mean that the others have ended.
         Killed::Supervisor => (vec![started.id()], false),
     };
     for process in killed {
@@ -204,7 +204,7 @@ impl Target {
         Kept::only(&self.project.root().join("state/proctor"))
     }
 
-    /// Kills one, looks at what is left, and runs again. Returns what became of the run.
+    /// Kills the victim at a random moment, checks what is left, and runs again. Returns what happened to the killed run.
     #[track_caller]
     fn round(&mut self, round: u32, (command, victim, level): (Command, Victim, &str), dice: &mut Dice) -> &'static str {
         let arguments: &[&str] = match command {
@@ -223,7 +223,7 @@ impl Target {
         let family = family_of(started.id());
         strike(victim, &mut started, dice);
         if victim == Victim::LauncherOnly {
-            // What it was doing has failed, or will begin anew with another launcher; then it is killed as well.
+            // Without its launcher the run fails, or is started again with a new launcher. After a while the process itself is killed too.
             thread::sleep(dice.moment(self.lengths[level]));
             let _ended_by_itself = kill(Pid::from_raw(started.id()), Signal::SIGKILL);
         }
@@ -249,7 +249,7 @@ impl Target {
         }
     }
 
-    /// No process of the run is alive, by argument, environment or place; nothing is mounted for it.
+    /// Expects that no process belongs to the project any more, and that nothing is mounted for it.
     #[track_caller]
     fn expect_nothing_alive(&self, what: &str, family: &[i32]) {
         let root = self.project.root();
@@ -269,7 +269,7 @@ impl Target {
         }
     }
 
-    /// People see committed runs and nothing else, also before anybody has dealt with what was left.
+    /// Expects that only committed runs are listed, even before another command has cleaned up after the kill.
     #[track_caller]
     fn expect_no_unsealed_run_is_listed(&self, what: &str, committed: &[Committed]) {
         let log = self.project.proctor(["log", "--limit", "1000"]).success();
@@ -281,7 +281,7 @@ impl Target {
         assert!(committed.iter().any(|run| run.run_id == latest && run.status != "INTERRUPTED"), "{what}: {latest}");
     }
 
-    /// After the next run every run is sealed, `latest` is that one, and nothing lies about.
+    /// Expects that after the next run every run is sealed, `latest` leads to that run, and no temporary file is left.
     #[track_caller]
     fn expect_all_to_be_settled(&self, what: &str, committed: &[Committed]) {
         let last = committed.last().expect("it was just run");
@@ -304,13 +304,13 @@ impl Target {
     }
 }
 
-/// Prepares a command at a level of isolation, with what the level needs.
+/// Prepares a command at an isolation level, in a delegated cgroup if the level needs one.
 fn at_level<'project>(invocation: Invocation<'project>, level: &str) -> Invocation<'project> {
     let invocation = invocation.env("PROCTOR_TEST_ISOLATION", level);
     if level == name_of(IsolationLevel::Cgroup) { invocation.delegated() } else { invocation }
 }
 
-/// Returns the cgroups of actions below one, and below its descendants.
+/// Returns the cgroups of actions below a directory, at any depth.
 fn cgroups_of_actions(below: &Path) -> Vec<PathBuf> {
     let directories = fs::read_dir(below).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
     directories
@@ -321,20 +321,20 @@ fn cgroups_of_actions(below: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Waits until a command has taken the place of what started it: that is not what is to be killed.
+/// Waits until the process executes proctor. Before that it is still the program that was started to execute it.
 #[track_caller]
 fn await_program(id: i32) {
     let is_program = || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim_end() == "proctor");
     poll(BOUND, "the program to begin", || is_program().then_some(()));
 }
 
-/// Kills the victim. What it is to hit may have ended by itself, or not be there yet.
+/// Kills the victim. A process may have ended by itself already, or may not have been started yet.
 fn strike(victim: Victim, started: &mut Watch<'_>, dice: &mut Dice) {
     let id = started.id();
     let send = |id: i32| {
         let _gone = kill(Pid::from_raw(id), Signal::SIGKILL);
     };
-    // A child that was not reaped keeps its number, and nobody but the process itself reaps its launcher.
+    // These ids cannot belong to other processes: only the process itself reaps its launcher, and a child keeps its id until it is reaped.
     let launchers = children_of(id);
     match victim {
         Victim::Proctor => send(id),
@@ -352,8 +352,9 @@ fn strike(victim: Victim, started: &mut Watch<'_>, dice: &mut Dice) {
     }
 }
 
-/// A check that leaves one process of every kind behind: in its group, in a session of its own, a daemon that heeds no signal and
-/// whose parent is gone, one without environment and place. All but the last hold its output; each has the cookie somewhere.
+/// A check that leaves four processes: one in its process group, one in a new session, a daemon that ignores signals and whose parent has
+/// ended, and one with an empty environment in another directory. All but the last keep the check's output open. The cookie is in each one's
+/// arguments.
 const CHECK: &str = r#"#!/bin/sh
 cookie=$1
 sh -c 'sleep 600; :' "$cookie" &

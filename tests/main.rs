@@ -20,6 +20,7 @@ mod cheats;
 mod common;
 mod crash;
 mod daemon;
+mod docs;
 mod doctor;
 mod faults;
 
@@ -30,6 +31,7 @@ mod govern;
 mod harness;
 mod house;
 mod isolated_tools;
+mod kept_stores;
 mod kills;
 mod limits;
 mod output;

@@ -1,4 +1,4 @@
-//! The supervisor, its launcher and real processes: everything here runs `fake-tool`, waits with a bound and leaves nothing.
+//! The supervisor and its launcher with real processes. Every test runs `fake-tool`, waits a bounded time and leaves no process behind.
 #![expect(clippy::disallowed_methods, reason = "these tests signal, start and time processes from outside")]
 
 mod endings;
@@ -23,10 +23,10 @@ use tempfile::TempDir;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
 
-/// Far more than anything here needs; reached only when something is wrong.
+/// The longest wait in these tests. It is reached only when something is wrong.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// One launcher, one directory, and limits that a test changes where they matter.
+/// A launcher, a directory, and the settings of the actions. A test changes the settings that it is about.
 #[must_use]
 struct Bench {
     root: TempDir,
@@ -127,7 +127,7 @@ impl Bench {
         fs::read(self.path(&format!("{}.log", self.actions))).expect("a log")
     }
 
-    /// Asks for stops from another thread, each as soon as its file exists.
+    /// Requests stops from another thread, each as soon as its file exists.
     fn stop_when(&self, requests: &[(&str, StopReason)]) -> thread::JoinHandle<()> {
         let handle = self.handle.clone();
         let requests: Vec<(PathBuf, StopReason)> = requests.iter().map(|(name, reason)| (self.path(name), *reason)).collect();
@@ -140,7 +140,7 @@ impl Bench {
     }
 }
 
-/// Polls until something holds.
+/// Waits until `holds` is true. Panics with `what` after a while.
 #[track_caller]
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -150,10 +150,10 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Who is alive and was started with this word among its arguments, whatever namespace it is in.
+/// Returns the processes with this word among their arguments, in any namespace.
 fn alive_with(word: &str) -> Vec<i32> {
     let pids = fs::read_dir("/proc").expect("a list").flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    // A zombie has no arguments any more.
+    // Zombies are not found: they have no arguments any more.
     let has_word = |pid: &i32| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|text| text.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
     };
@@ -175,7 +175,7 @@ fn stdout_text(ended: &Ended) -> String {
     String::from_utf8(ended.captured.stdout.head.clone()).expect("text")
 }
 
-/// Runs a supervisor of its own through a shell that prepares what it inherits, and returns its JSON line.
+/// Runs `fake-tool` as a supervisor from a shell, which first changes what the supervisor inherits. Returns the supervisor's JSON line.
 fn supervised_from_shell(preparation: &str, arguments: &[&str]) -> serde_json::Value {
     let script = format!("{preparation} exec \"$0\" __supervise \"$@\"");
     let output = Command::new("/bin/sh").arg("-c").arg(script).arg(FAKE_TOOL).args(arguments).output().expect("run");

@@ -1,4 +1,4 @@
-//! `proctor review` and reviews within a run, through the command line, with reviewers that are small scripts (seed 003).
+//! `proctor review`, and reviews within a run, with small scripts as reviewers (seed 003).
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const REJECTION: &str = "### Assessment\n\nReady to merge? No\n\nThe queue loses
 const PRAISE: &str = "The implementation is solid. No blocking issues found.\n";
 const MORE_PRAISE: &str = "Great work! The code quality is high and meets all standards.\n";
 
-/// Notes what it was given, and answers with the file of this attempt.
+/// A reviewer. It records its prompt and arguments, and prints the file `answers/N` at its N-th call.
 const REVIEWER: &str = r#"#!/bin/sh
 n=$(($(cat ../shared/count 2>/dev/null || echo 0) + 1))
 echo "$n" > ../shared/count
@@ -202,7 +202,7 @@ fn emphasis_around_the_label_alone_can_be_refused() {
     assert!(document["reason"].as_str().expect("a text").contains("identical output"), "{document}");
 }
 
-/// A review between two checks, the last of which leaves a file.
+/// Settings with a review between two checks. The check after it makes a file, which shows that it was started.
 const GATED: &str = r#"
 [[check]]
 name = "before"

@@ -97,6 +97,11 @@ const ROWS: &[(&str, Standing)] = &[
 /// The numbers that the decisions leave unused.
 const UNUSED: &[std::ops::RangeInclusive<u32>] = &[18..=19, 35..=39, 54..=59];
 
+/// Returns the numbers of all rows, as the page of decisions has them.
+pub(crate) fn numbers() -> impl Iterator<Item = String> {
+    ROWS.iter().map(|(row, _)| row.to_uppercase())
+}
+
 /// Returns the rows a test carries: `c61_c62_sums` carries two.
 fn carried(name: &str) -> Vec<&str> {
     let is_row = |part: &&str| match part.split_at_checked(1) {

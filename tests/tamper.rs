@@ -1,7 +1,7 @@
-//! Evidence of real runs, made once and manipulated in every way we know: `proctor verify` names each, by file and kind of fault.
+//! The evidence of real runs is manipulated in every way we know. `proctor verify` must name each manipulation by file and kind of fault.
 //!
-//! `rows` are manipulations with a thought behind them, one row each, `archived` those of runs that are kept in one file; `fields` are made from the evidence itself: every value of every
-//! document and of the index, changed one at a time.
+//! `rows` lists deliberate manipulations, `archived` those of archived runs. `fields` changes every single value of every document and of the
+//! index, one at a time. `leftovers` and `unsigned` are about stores that look manipulated, but are not.
 
 mod archived;
 mod fields;
@@ -54,16 +54,16 @@ fn there_are_sixty_manipulations_and_no_two_of_a_name() {
 fn every_kind_of_fault_is_some_manipulation_s() {
     let of_archives = archived::ROWS.iter().map(|row| row.kind);
     let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).chain(of_archives).collect();
-    // A copy that is not signed at all, or has no ledger, is an export's: `signatures` and `verify` have those.
+    // These faults occur in exports and in stores without signatures. The tests of `signatures` and `verify` cover them.
     let elsewhere = [FaultKind::SignatureMissing, FaultKind::RunSuperseded];
     let of_pruning = [FaultKind::RunPruned, FaultKind::PruneWrong];
-    // Faults of what is compared with checkpoints that were kept elsewhere.
+    // The tests of `anchor` cover the faults that are found by comparing with checkpoints outside of the store.
     let elsewhere = [elsewhere.as_slice(), crate::anchor::KINDS, &of_pruning].concat();
     let missing: Vec<_> = FaultKind::ALL.iter().filter(|kind| !shown.contains(kind) && !elsewhere.contains(kind)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Expects a fault in every copy; each comes with what was changed in it.
+/// Expects that `proctor verify` finds a fault in every copy. Each copy comes with a description of its change.
 #[track_caller]
 fn all_are_named(changes: Vec<(String, Victim)>) {
     assert!(!changes.is_empty());

@@ -1,4 +1,4 @@
-//! `proctor tdd` and the runs of a red, green, refactor cycle, with real pytest.
+//! `proctor tdd`, and runs of a cycle of red, green and refactor with real pytest.
 
 mod cycle;
 mod limits;
@@ -14,7 +14,7 @@ const FAILING: &str = "def test_it():\n    assert 1 == 2\n";
 
 const EMPTY: &str = "# no tests yet\n";
 
-/// A project whose one check is pytest, with `settings` after it.
+/// Returns a project whose only check is pytest, with `settings` after it in `proctor.toml`.
 fn project(settings: &str) -> Project {
     let python = python_plain();
     let check = format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
@@ -33,7 +33,7 @@ fn tdd(project: &Project, arguments: &[&str]) -> Output {
     project.proctor(["tdd"]).arguments(arguments).success()
 }
 
-/// Returns the last line without the path of the report, which is the same in every run.
+/// Returns the last line of the output without the report's path, which is the same in every run.
 #[track_caller]
 fn last_line(output: &Output) -> String {
     let line = output.stdout.lines().last().expect("a run says something");
@@ -42,7 +42,7 @@ fn last_line(output: &Output) -> String {
     line.to_owned()
 }
 
-/// Returns where the newest run was routed, by what rule, and how the task stands after it.
+/// Returns the newest run's route with its rule, the phase before and after it, and the number of attempts.
 #[track_caller]
 fn routed(output: &Output) -> Value {
     let report = output.report();

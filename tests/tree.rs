@@ -1,4 +1,4 @@
-//! The digest of a tree, against the independent implementation in Python that the README shows.
+//! The digest of a tree, compared with the independent implementation in Python that docs/reference/tree-digest.md shows.
 
 mod command;
 mod model;
@@ -17,12 +17,12 @@ use proctor::tree::Index;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::readme;
+use crate::docs;
 
-/// The name of the script in the README.
+/// The name of the script on the page of the tree's digest.
 const SCRIPT: &str = "tree digest";
 
-/// What stands at a path of a generated tree.
+/// What there is at a path of a generated tree.
 #[derive(Debug, Clone)]
 enum Thing {
     File(Vec<u8>, u32),
@@ -45,16 +45,16 @@ fn digest(root: &Path) -> String {
     scan(root, &[]).digest().to_string()
 }
 
-/// Runs the script of the README on a tree, with the patterns of `watch.ignore`.
+/// Runs that script on a tree, with the patterns of `watch.ignore`.
 pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     let mut command = Command::new("python3");
-    let output = command.args(["-I", "-S", "-c", &readme::script(SCRIPT)]).arg(root).args(ignore).output();
+    let output = command.args(["-I", "-S", "-c", &docs::script(SCRIPT)]).arg(root).args(ignore).output();
     let output = output.expect("python3 is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
 }
 
-/// Builds a thing where nothing stands in its way.
+/// Makes a thing at a path, unless something else is there.
 fn build(root: &Path, path: &[u8], thing: &Thing) {
     let path = root.join(OsStr::from_bytes(path));
     let _ = fs::create_dir_all(path.parent().expect("a path below the root"));
@@ -70,7 +70,7 @@ fn build(root: &Path, path: &[u8], thing: &Thing) {
     };
 }
 
-/// Things whose names, kinds or contents might be taken for something else.
+/// Returns things that a careless digest would confuse with others: by their names, kinds or contents.
 fn hostile_things() -> Vec<(Vec<u8>, Thing)> {
     let deep = ["deep"; 120].join("/");
     let long = "n".repeat(255);
@@ -195,7 +195,7 @@ fn a_thing() -> impl Strategy<Value = Thing> {
     ]
 }
 
-/// A rules file in one of the directories that [`a_path`] makes.
+/// Generates an ignore file in one of the directories that [`a_path`] generates.
 fn some_rules() -> impl Strategy<Value = (Vec<u8>, Thing)> {
     const PATTERNS: [&str; 12] =
         ["a*", "!a*", "/b*", "b*/", "*\n!c*", "c?", "**/b?", "a*/**", "a*/**/b*", "[!ab]*", "!*/", "*\u{e9}"];
@@ -208,7 +208,8 @@ fn some_rules() -> impl Strategy<Value = (Vec<u8>, Thing)> {
 }
 
 fn a_path() -> impl Strategy<Value = Vec<u8>> {
-    // A letter in front keeps names away from `.`, `..` and what is always out; the other bytes are any that a name may hold.
+    // Each name begins with a letter, so it is neither `.` nor `..` nor a name that is always ignored. Its other bytes are any that a name may
+    // have.
     let byte = (1..=255_u8).prop_map(|byte| if byte == b'/' || byte == b'~' { b' ' } else { byte });
     let name = ("[a-c]", proptest::collection::vec(byte, 0..3)).prop_map(|(letter, rest)| [letter.into_bytes(), rest].concat());
     proptest::collection::vec(name, 1..4).prop_map(|names| names.join(&b'/'))

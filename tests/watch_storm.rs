@@ -284,7 +284,7 @@ fn storm(seed: u64) {
         }
     }
     let verdict = stage.verdict.as_ref().map(|index| index.digest().to_string());
-    assert_eq!(verdict, Some(digest_in_python(&root, &[])), "seed {seed}: the README's script sees another tree");
+    assert_eq!(verdict, Some(digest_in_python(&root, &[])), "seed {seed}: the script of the pages sees another tree");
 }
 
 /// Lets everything happen until there is a verdict for the tree as it is.

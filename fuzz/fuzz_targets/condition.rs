@@ -1,4 +1,4 @@
-//! Texts of conditions with what became of the actions they ask.
+//! Input: the text of a condition, and the results of the actions that it asks about.
 
 #![no_main]
 

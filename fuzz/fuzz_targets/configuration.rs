@@ -1,4 +1,4 @@
-//! Texts of `proctor.toml` with the files that checks are found from.
+//! Input: the text of a `proctor.toml`, and the project's files by which checks are found.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What eslint printed and left behind.
+//! Input: the output and the report of eslint.
 
 #![no_main]
 

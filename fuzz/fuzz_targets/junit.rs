@@ -1,4 +1,4 @@
-//! Reports of pytest under each of its exit codes.
+//! Input: a report of pytest. It is read under each exit code of pytest.
 
 #![no_main]
 

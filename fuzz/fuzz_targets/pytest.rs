@@ -1,4 +1,4 @@
-//! What pytest printed and left behind.
+//! Input: the output and the report of pytest.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Texts of test specifications, from the scan to the plans of their tasks.
+//! Input: the text of a test specification. It is read, and the plans of its tasks are made.
 
 #![no_main]
 

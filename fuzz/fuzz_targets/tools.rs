@@ -1,4 +1,4 @@
-//! What any tool printed and left behind, recognised by its command.
+//! Input: the output and the report of any tool, which is recognised by its command.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What tsc printed and left behind.
+//! Input: the output of tsc.
 
 #![no_main]
 

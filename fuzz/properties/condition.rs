@@ -1,4 +1,4 @@
-//! A condition is printed as what it is read from, and what is called constant is.
+//! A condition that is printed and read again is the same condition, and a condition that is reported as constant always has the same answer.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use proctor::condition::{
 use proctor::model::{ActionId, ActionType};
 use serde_json::Value;
 
-/// Stands between the condition and the text that is the body, the output and the seed of the numbers.
+/// The line between the condition and the text that is used as an action's body and output and as the seed of its numbers.
 const SEEN: &str = "\n<<< seen >>>\n";
 
-/// Longer conditions are refused, and printing may make one longer.
+/// The most bytes of a condition; a longer one is refused. Printing may make a condition longer, and then it cannot be read again.
 const LONGEST: usize = 1024;
 
-/// Holds an input, a condition and what was seen behind it, to the rules.
+/// Checks the rules for one input: a condition, then the line, then the text of the results.
 ///
 /// # Panics
 ///
-/// A rule does not hold.
+/// When a rule does not hold.
 pub(crate) fn hold(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (text, seen) = text.split_once(SEEN).unwrap_or((text, "{}"));
@@ -46,13 +46,13 @@ pub(crate) fn hold(bytes: &[u8]) {
     assert_eq!(evaluation, evaluate(&condition, &seen), "equal inputs are equal answers");
 }
 
-/// Every number of a step is one type of action, so that a condition can reach all of them.
+/// Returns the type of the action `STEP.n`. Each number stands for one type, so that a condition can ask about every type.
 fn type_of(action: &ActionId) -> Option<ActionType> {
     let number: usize = action.as_str().strip_prefix("STEP.")?.parse().ok()?;
     ActionType::ALL.get(number.checked_sub(1)?).copied()
 }
 
-/// What became of the actions: for each field a value that it can have.
+/// The results of the actions. Each field has a value that is possible for it.
 struct Seen {
     body: Value,
     text: String,
@@ -77,7 +77,7 @@ impl Context for Seen {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         let action_type = type_of(action)?;
         let row = FIELDS.iter().find(|row| row.field == field && row.action_types.contains(&action_type))?;
-        // Fields of one action have values of their own.
+        // The seed is mixed with the field and the action, so that the fields of an action have different values.
         let seed =
             action.as_str().bytes().fold(self.seed.rotate_left(field as u32), |seed, byte| seed.rotate_left(7) ^ u64::from(byte));
         Some(match row.kind {

@@ -1,4 +1,4 @@
-//! Every text of settings is read or says what is wrong with it, and what is read is a plan or says why it is none.
+//! Every text of settings is read or refused with a reason, and settings that were read give a plan or a reason why there is none.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use proctor::tools::prepare;
 
 use super::project::Parts;
 
-/// Holds an input, settings and the project's files behind them, to the rules.
+/// Checks the rules for one input: settings, then the project's files.
 ///
 /// # Panics
 ///
-/// A rule does not hold.
+/// When a rule does not hold.
 pub(crate) fn hold(bytes: &[u8]) {
     let parts = Parts::of(bytes);
     let Ok(text) = std::str::from_utf8(parts.head()) else { return };

@@ -1,4 +1,4 @@
-//! Whatever a tool printed has an interpretation, and none is a success without its proof (E3).
+//! Every output of a tool has an interpretation, and no interpretation is a success without the proof that it requires (E3).
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use proctor::tools::{Input, interpret, prepare};
 
 use super::project::Parts;
 
-/// Holds an input, in the form of the captured outputs, to the rules. Beside `command` and `exit` its head may say `cut`: how many
-/// bytes of each stream were kept of its beginning, and of its end.
+/// Checks the rules for one input, which has the form of the captured outputs. Besides the lines `command` and `exit` its head may have a line
+/// `cut`: then only so many bytes of each stream's beginning and end were kept.
 ///
 /// # Panics
 ///
-/// A rule does not hold.
+/// When a rule does not hold.
 pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
     let parts = Parts::of(bytes);
     let head = String::from_utf8_lossy(parts.head()).into_owned();
@@ -27,7 +27,7 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
     let excerpt = |name: &str| excerpt(parts.get(name).unwrap_or_default(), cut);
     let report = |name: &str| parts.get(name).map_or(ToolReport::Missing, |bytes| ToolReport::Fresh(bytes.to_vec()));
     let (stdout, stderr) = (excerpt("stdout"), excerpt("stderr"));
-    // tsc names its findings on standard output alone: nothing of its standard error is read, however much there is.
+    // tsc prints its findings only on standard output. Its standard error is not read, so it need not be complete.
     let is_complete = stdout.is_complete() && (stderr.is_complete() || action.tool == Tool::Tsc);
     let requested = action.tool.class() == ToolClass::Test;
     let given = Given { report: if requested { report("report") } else { ToolReport::NotRequested }, code, is_complete };
@@ -49,7 +49,7 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
     assert_eq!(interpretation, interpret(&input), "equal inputs are equal interpretations");
 }
 
-/// What the process gave, beside its text.
+/// What the process has left besides its output.
 struct Given {
     report: ToolReport,
     code: i32,
@@ -69,7 +69,7 @@ fn is_proved(action: &Action, given: &Given, interpretation: &Interpretation) {
         assert!(given.code == 0 && given.is_complete, "{}", interpretation.reason);
         assert!(interpretation.diagnostics.is_empty(), "{:?}", interpretation.diagnostics);
     }
-    // A compilation is judged by how it ended, so what was not read of its output could only add warnings.
+    // A compilation is judged by its exit code: the part of its output that was not kept could only add warnings.
     assert!(said != CategoryCode::Clean || given.code == 0, "{}", interpretation.reason);
     assert!(said != CategoryCode::Findings || class == ToolClass::Validation);
     assert!(said != CategoryCode::ExpectedExit || (action.tool == Tool::Generic && given.code == 0));
@@ -85,12 +85,12 @@ fn adds_up(tool: Tool, interpretation: &Interpretation) {
     let Some(results) = &interpretation.test_results else { return };
     let counts = results.counts;
     let sum = counts.passed.checked_add(counts.failed).and_then(|sum| sum.checked_add(counts.skipped)).expect("counts are small");
-    // pytest's total has what was listed and not executed, too; a file that Jest cannot load failed and is no test.
+    // pytest's total counts tests that were listed but not executed as well. A file that Jest cannot load counts as failed, though it is no test.
     assert!(tool != Tool::Pytest || sum <= results.total, "{counts:?} of {}", results.total);
     assert!(results.failures.len() as u64 <= sum.saturating_mul(2), "{counts:?}");
 }
 
-/// Returns the action that a command line comes to; where the tool is given, it is that, whatever the command says.
+/// Returns the action for a command line. If a tool is given, the action is for that tool, whatever the command line says.
 fn action(tool: Option<Tool>, command: &str, has_coverage: bool) -> Option<Action> {
     let argv: Vec<String> = command.split_ascii_whitespace().map(str::to_owned).collect();
     let argv = if argv.is_empty() { vec!["run".to_owned()] } else { argv };

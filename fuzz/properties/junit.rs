@@ -1,17 +1,17 @@
-//! A report of pytest by itself, under each exit code that can come with one.
+//! A report of pytest alone, under each exit code that can come with a report.
 
 use proctor::model::Tool;
 
 use super::interpretation;
 
-/// The longest report of a captured output begins after a line of this.
+/// The line before the report in a captured output.
 const REPORT: &[u8] = b"<<< report >>>\n";
 
-/// Holds an input, a report or a captured output that has one, to the rules.
+/// Checks the rules for one input: a report, or a captured output that has one.
 ///
 /// # Panics
 ///
-/// A rule does not hold.
+/// When a rule does not hold.
 pub(crate) fn hold(bytes: &[u8]) {
     let start = bytes.windows(REPORT.len()).position(|window| window == REPORT).map_or(0, |start| start + REPORT.len());
     for code in 0..7 {

@@ -1,22 +1,22 @@
-//! A project for the targets: a few files that are only said to be there, and inputs in parts.
+//! Splits an input into parts, which serve as the files of a project that does not exist on disk.
 
 use std::collections::BTreeMap;
 
 use proctor::spec::ProjectFiles;
 
-/// An input in parts: what stands before the first line `<<< NAME >>>`, and what stands behind each of them. This is the form of the
-/// captured outputs under `fixtures/tools/`, so that these are inputs as they are.
+/// An input in parts: the text before the first line `<<< NAME >>>`, and the text after each such line. The captured outputs under
+/// `fixtures/tools/` have this form, so they can be used as inputs.
 pub(crate) struct Parts(BTreeMap<String, Vec<u8>>);
 
 impl Parts {
-    /// Takes an input apart. A name that comes twice is one part.
+    /// Splits an input. Parts with the same name are joined.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut name = String::new();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let said = std::str::from_utf8(line).ok().and_then(|line| line.trim_end().strip_prefix("<<< ")?.strip_suffix(" >>>"));
             match said {
-                // The form's way to say that the line end before it is not of the part.
+                // In this form, the line `<<< no line end >>>` means that the part before it does not end with a newline.
                 Some("no line end") => drop(parts.entry(name.clone()).or_default().pop()),
                 Some(next) => {
                     name = next.to_owned();
@@ -28,12 +28,12 @@ impl Parts {
         Self(parts)
     }
 
-    /// Returns a part; none where the input has no such part.
+    /// Returns the part with this name; none if the input has no such part.
     pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
         self.0.get(name).map(Vec::as_slice)
     }
 
-    /// Returns what stands before the first name.
+    /// Returns the text before the first name.
     pub(crate) fn head(&self) -> &[u8] {
         self.get("").unwrap_or_default()
     }

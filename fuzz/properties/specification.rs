@@ -1,4 +1,4 @@
-//! Every text is a specification or has a hard fault, and every task of a specification has a plan.
+//! Every text is a specification or has a hard fault, and every task of a specification has a plan with all of its actions.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use proctor::spec::{TaskSurroundings, plan_digest, resolve_task};
 
 use super::project::Parts;
 
-/// Holds an input, a text and the project's files behind it, to the rules.
+/// Checks the rules for one input: the text of a specification, then the project's files.
 ///
 /// # Panics
 ///
-/// A rule does not hold.
+/// When a rule does not hold.
 pub(crate) fn hold(bytes: &[u8]) {
     let parts = Parts::of(bytes);
     let Ok(text) = std::str::from_utf8(parts.head()) else { return };

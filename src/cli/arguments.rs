@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::govern_arguments::GovernOptions;
+use crate::cli::help::group_commands;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
@@ -27,6 +28,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The commands; `help.rs` says in which group each is listed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunOptions),
@@ -234,7 +236,7 @@ pub(crate) enum TddVerb {
     },
 }
 
-/// Try how well checks are kept apart on this machine, look at limits, disks and tools, and name what mends what stands in the way
+/// Test how well commands can be isolated here, check limits, disks and tools, and say how to mend what is wrong
 ///
 /// Every level of isolation is tried by starting a command at it, with the project's `[sandbox]`. For every registered project the
 /// file system, the watches it needs, the times of its files and the tools of its checks are looked at; beside that limits of the
@@ -261,8 +263,8 @@ pub(crate) struct DoctorOptions {
 
 /// Print the digest of the tree as it is now
 ///
-/// Every file that belongs to the tree is read; the README shows how the same digest is computed without proctor. What cannot be
-/// read, and sockets, pipes and devices, are named on standard error. Nothing is recorded.
+/// Every file that belongs to the tree is read. `docs/reference/tree-digest.md` has a script that computes the same digest without
+/// proctor. Sockets, pipes, devices and what cannot be read are named on standard error. Nothing is recorded.
 ///
 /// Examples:
 ///   proctor tree
@@ -392,7 +394,8 @@ impl Command {
 impl Arguments {
     /// Reads the process's arguments.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::try_parse()
+        let matches = group_commands(Self::command()).try_get_matches()?;
+        Self::from_arg_matches(&matches)
     }
 }
 
@@ -419,8 +422,6 @@ impl From<NodeArgument> for NextNode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

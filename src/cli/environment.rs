@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
 #[cfg(feature = "test-fakes")]
-use crate::evidence::Mishaps;
+use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::run::StepObserver;
 use crate::workflow::PointObserver;
@@ -72,18 +72,18 @@ impl Environment {
         })?;
         let environment = Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") };
         #[cfg(feature = "test-fakes")]
-        environment.begin_mishaps();
+        environment.install_failure_injection();
         Ok(environment)
     }
 
-    /// Lets go wrong what a test wants to: operations on files, and the clock (`READING:MILLISECONDS`).
+    /// Installs the failures that a test asks for: of an operation on a file, and of the clock (`READING:MILLISECONDS`).
     #[cfg(feature = "test-fakes")]
-    fn begin_mishaps(&self) {
+    fn install_failure_injection(&self) {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
         let (fail_at, die_at) = (text("PROCTOR_TEST_FAIL_AT"), text("PROCTOR_TEST_DIE_AT"));
         let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
-        if let Some(mishaps) = Mishaps::parse(fail_at, die_at, passed, crate::process::die) {
-            mishaps.begin();
+        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, crate::process::die) {
+            injection.install();
         }
         let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
         if let Some((reading, millis)) = set_back
@@ -146,7 +146,7 @@ impl Environment {
     pub(crate) fn observer(&self) -> StepObserver {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
         Arc::new(move |step| {
-            Mishaps::pass_step(step);
+            FailureInjection::log_step(step);
             if fatal.as_deref() == Some(step.name()) {
                 crate::process::die();
             }

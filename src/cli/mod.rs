@@ -13,6 +13,7 @@ mod environment;
 mod error;
 mod evidence_arguments;
 mod govern_arguments;
+mod help;
 mod installation;
 mod live_line;
 mod logging;

@@ -1,7 +1,10 @@
-//! The few operations by which anything on disk changes. Files of ours are created, never overwritten.
+//! Every operation that changes something on disk. Files of the store are created, never overwritten.
 //!
-//! Nothing else in this folder changes a file, a link or a directory (`tests/faults.rs` looks for it): each operation asks
-//! [`mishap`](crate::evidence::mishap) first, so that a test can let every one of them fail, and none can be forgotten.
+//! Nothing else in this folder changes a file, a link or a directory; `tests/faults.rs` checks that. Each operation asks
+//! [`failure_injection`](crate::evidence::failure_injection) first, so that a test can make any of them fail.
+//!
+//! "Private" files and directories belong to the store: only the user may read them. "Shared" ones lie outside of it, in a
+//! project or where anchors are kept: they get the permissions that the user's mask (`umask`) gives to any new file.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -15,107 +18,108 @@ use nix::libc;
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, open_plain};
-use crate::evidence::mishap::{before, before_write};
+use crate::evidence::failure_injection::{fail_if_planned, write_unless_planned_to_fail};
+use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// Directories of ours.
+/// The mode of directories of the store.
 const DIRECTORY_MODE: u32 = 0o700;
-/// Files of ours while they are written.
+/// The mode of a store's file while it is written.
 const FILE_MODE: u32 = 0o600;
-/// Files of ours once they are sealed.
+/// The mode of a sealed file.
 const SEALED_MODE: u32 = 0o400;
-/// Concurrent syncs share one commit of the file system's journal; more threads than this gain nothing.
+/// Concurrent syncs share one commit of the file system's journal. More threads than this were not faster.
 const SYNC_THREADS: usize = 4;
-/// So much of the descriptors that the process may have (1,024, mostly) is taken while files are sealed, and no more than this.
+/// Sealing keeps at most one in this many of the process's file descriptors open (the limit is mostly 1,024), and never more
+/// than `MOST_OPEN_FILES`.
 const SHARE_OF_DESCRIPTORS: u64 = 16;
-const MOST_HELD: usize = 64;
+const MOST_OPEN_FILES: usize = 64;
 
-/// Carries one operation out and names it where it fails.
+/// Carries out one operation. On failure the error names the operation and the path.
 fn change<T>(operation: FileOperation, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, EvidenceError> {
-    before(operation, path).and_then(|()| act()).map_err(failed(operation, path))
+    fail_if_planned(operation, path).and_then(|()| act()).map_err(failed(operation, path))
 }
 
-/// Creates a directory and its parents, where they are missing, for the user alone.
+/// Creates a private directory, and its parents where they are missing.
 pub(super) fn create_directories(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path))
 }
 
-/// Creates a directory that must not exist yet.
+/// Creates a private directory. It is an error if it exists.
 pub(super) fn create_directory(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().mode(DIRECTORY_MODE).create(path))
 }
 
-/// Creates a directory with the mode that the user gives to new ones.
-pub(super) fn create_plain_directory(path: &Path) -> Result<(), EvidenceError> {
+/// Creates a shared directory. It is an error if it exists.
+pub(super) fn create_shared_directory(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().create(path))
 }
 
-/// Takes group's and others' permissions from a directory that has any.
-pub(super) fn keep_private(path: &Path) -> Result<(), EvidenceError> {
+/// Takes all permissions of group and others from a directory, if they have any.
+pub(super) fn make_private(path: &Path) -> Result<(), EvidenceError> {
     let mode = std::fs::metadata(path).map_err(failed(FileOperation::Open, path))?.mode();
-    if mode & 0o077 == 0 { Ok(()) } else { open_directory_to_owner(path) }
+    if mode & 0o077 == 0 { Ok(()) } else { set_private_directory_mode(path) }
 }
 
-/// Gives the user, and nobody else, every permission of a directory.
-pub(super) fn open_directory_to_owner(path: &Path) -> Result<(), EvidenceError> {
+/// Gives the user every permission of a directory, and nobody else any.
+pub(super) fn set_private_directory_mode(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Protect, path, || std::fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)))
 }
 
-/// Creates a file that must not exist yet, for reading and writing by the user alone. Descriptors close on exec.
+/// Creates a private file for reading and writing. It is an error if it exists. The descriptor closes on exec.
 pub(super) fn create_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(path))
 }
 
-/// Creates a file that must not exist yet with the mode that the user gives to new ones.
-pub(super) fn create_plain_file(path: &Path) -> Result<File, EvidenceError> {
+/// Creates a shared file. It is an error if anything has its name, also a symbolic link.
+pub(super) fn create_shared_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || {
         OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(path)
     })
 }
 
-/// Creates a file outside the store that must not exist yet, with a mode of which the user's mask is taken.
-pub(super) fn create_open_file(path: &Path, mode: u32) -> Result<File, EvidenceError> {
+/// Creates a shared file with this mode, from which the user's mask is taken. It is an error if it exists.
+pub(super) fn create_shared_file_with_mode(path: &Path, mode: u32) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().write(true).create_new(true).mode(mode).open(path))
 }
 
-/// Opens a file of ours that stays for reading and writing; one that is missing is created. A link in its place is refused.
-pub(super) fn open_lasting(path: &Path) -> Result<File, EvidenceError> {
+/// Opens a private file for reading and writing and creates it if it is missing. A symbolic link in its place is refused.
+pub(super) fn open_or_create(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Open, path, || {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).custom_flags(libc::O_NOFOLLOW).open(path)
     })
 }
 
-/// Opens a file for reading and for writing at its end; one that is missing is created with the mode that the user gives to new ones. A
-/// link in its place is refused, and a pipe is not waited for.
-pub(super) fn open_plain_to_append(path: &Path) -> Result<File, EvidenceError> {
+/// Opens a shared file for reading and appending and creates it if it is missing. A symbolic link in its place is refused, and
+/// a pipe is not waited for.
+pub(super) fn open_shared_to_append(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Open, path, || {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         OpenOptions::new().read(true).append(true).create(true).mode(0o666).custom_flags(flags).open(path)
     })
 }
 
-/// Creates a file that must not exist yet, with these bytes.
+/// Creates a private file with this content. It is an error if it exists.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<File, EvidenceError> {
     let mut file = create_file(path)?;
     write_all(&mut file, path, bytes)?;
     Ok(file)
 }
 
-/// Writes bytes where the file's last write ended.
+/// Writes bytes behind the file's last write.
 pub(super) fn write_all(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
-    before_write(path, bytes, |bytes| file.write_all(bytes)).map_err(failed(FileOperation::Write, path))
+    write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes)).map_err(failed(FileOperation::Write, path))
 }
 
-/// Writes bytes where the file's last write ended, for whoever names the failure themselves.
-pub(super) fn write_part(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    before_write(path, bytes, |bytes| file.write_all(bytes))
+/// Writes bytes behind the file's last write and returns the plain I/O error, for callers that name the file themselves.
+pub(super) fn write_raw(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes))
 }
 
-/// Writes bytes at an offset.
 pub(super) fn write_at(file: &File, path: &Path, bytes: &[u8], offset: u64) -> Result<(), EvidenceError> {
-    before_write(path, bytes, |bytes| file.write_all_at(bytes, offset)).map_err(failed(FileOperation::Write, path))
+    write_unless_planned_to_fail(path, bytes, |bytes| file.write_all_at(bytes, offset))
+        .map_err(failed(FileOperation::Write, path))
 }
 
 /// Copies a file with its mode.
@@ -123,23 +127,21 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Write, to, || std::fs::copy(from, to)).map(drop)
 }
 
-/// Cuts a file off.
-pub(super) fn cut(file: &File, path: &Path, length: u64) -> Result<(), EvidenceError> {
+pub(super) fn truncate(file: &File, path: &Path, length: u64) -> Result<(), EvidenceError> {
     change(FileOperation::Write, path, || file.set_len(length))
 }
 
-/// Sets the permissions of a file.
 pub(super) fn set_mode(file: &File, path: &Path, mode: u32) -> Result<(), EvidenceError> {
     change(FileOperation::Protect, path, || file.set_permissions(Permissions::from_mode(mode)))
 }
 
-/// Waits until a file is on disk with everything that is known of it.
+/// Waits until a file's content and metadata are on disk.
 pub(super) fn sync_file(file: &File, path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Sync, path, || file.sync_all())
 }
 
-/// Waits until the content of a file is on disk, and its length.
-pub(super) fn sync_content(file: &File, path: &Path) -> Result<(), EvidenceError> {
+/// Waits until a file's content and length are on disk; its times need not be.
+pub(super) fn sync_data(file: &File, path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Sync, path, || file.sync_data())
 }
 
@@ -149,18 +151,18 @@ pub(super) fn sync_directory(path: &Path) -> Result<(), EvidenceError> {
     sync_file(&directory, path)
 }
 
-/// Creates a directory outside the store, and its parents, where they are missing; the user's mask applies.
-pub(super) fn create_open_directories(path: &Path) -> Result<(), EvidenceError> {
+/// Creates a shared directory, and its parents where they are missing.
+pub(super) fn create_shared_directories(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().recursive(true).create(path))
 }
 
-/// Puts a file that others may read outside the store, in the place of the one there: whoever reads it sees the one or the other, whole.
-pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
+/// Replaces a shared file atomically: a reader sees the old content or the new one, never a part.
+pub(super) fn replace_shared_file(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let name = format!(".{}.{}.new", path.file_name().unwrap_or_default().to_string_lossy(), std::process::id());
     let new = path.with_file_name(name);
-    // What a dead process of the same id left.
+    // A process with the same id may have died and left this file.
     remove_file(&new)?;
-    let mut file = create_plain_file(&new)?;
+    let mut file = create_shared_file(&new)?;
     write_all(&mut file, &new, bytes)?;
     sync_file(&file, &new)?;
     rename(&new, path)
@@ -168,35 +170,38 @@ pub(super) fn replace_open_file(path: &Path, bytes: &[u8]) -> Result<(), Evidenc
 
 /// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.
 pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    paths.chunks(held_at_once()).map(seal_some).fold(Ok(()), Result::and)
+    paths.chunks(files_open_at_once()).map(seal_batch).fold(Ok(()), Result::and)
 }
 
-/// Returns how many files may be open at once while they are sealed.
-fn held_at_once() -> usize {
+/// Returns how many files are open at once while files are sealed.
+fn files_open_at_once() -> usize {
     let (soft, _hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or_default();
-    usize::try_from(soft / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_HELD).clamp(SYNC_THREADS, MOST_HELD)
+    usize::try_from(soft / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_OPEN_FILES).clamp(SYNC_THREADS, MOST_OPEN_FILES)
 }
 
-fn seal_some(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    // The modes of all of them first, so that the syncs cover them: one that changed behind a sync would need the journal once more.
-    let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| protect(path)).partition(Result::is_ok);
+fn seal_batch(paths: &[PathBuf]) -> Result<(), EvidenceError> {
+    // All modes first, so that the syncs cover them: a mode that changes after its file's sync would need another commit of the
+    // journal.
+    let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| make_read_only(path)).partition(Result::is_ok);
     let protected: Vec<(File, &Path)> = protected.into_iter().flatten().collect();
-    // Of more than are synced at a time, all are on their way before one is waited for: what a journal must note of them is noted once, too.
+    // With more files than sync threads, the kernel starts to write all of them before one is waited for, so that one commit of
+    // the journal covers many.
     if protected.len() > SYNC_THREADS {
         protected.iter().for_each(|(file, _)| begin_writing(file));
     }
     refused.into_iter().map(|refused| refused.map(drop)).fold(Ok(()), Result::and).and(sync_files(&protected))
 }
 
-fn protect(path: &Path) -> Result<(File, &Path), EvidenceError> {
-    let file = open_plain(path)?;
+fn make_read_only(path: &Path) -> Result<(File, &Path), EvidenceError> {
+    let file = open_no_follow(path)?;
     set_mode(&file, path, SEALED_MODE)?;
     Ok((file, path))
 }
 
-/// Lets the kernel begin to write what it holds of a file. Only the time of a sync that follows depends on it.
+/// Tells the kernel to begin writing a file's data. This only makes the sync that follows faster.
 fn begin_writing(file: &File) {
-    // Linux writes dirty pages out before it would give them up (`mm/fadvise.c`). What it gives up is read from the disk again.
+    // Linux writes dirty pages before it drops them from its cache (`mm/fadvise.c`). Dropped pages are read from the disk again
+    // when needed.
     let _no_promise = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
@@ -206,34 +211,33 @@ fn sync_files(files: &[(File, &Path)]) -> Result<(), EvidenceError> {
     thread::scope(|scope| {
         let mut shares = files.chunks(share);
         let own = shares.next().unwrap_or_default();
-        let beside = |share| thread::Builder::new().spawn_scoped(scope, move || sync(share)).map_err(|_refused| share);
-        let others: Vec<_> = shares.map(beside).collect();
+        let spawn = |share| thread::Builder::new().spawn_scoped(scope, move || sync(share)).map_err(|_refused| share);
+        let others: Vec<_> = shares.map(spawn).collect();
         others.into_iter().fold(sync(own), |outcome, other| match other {
             Ok(thread) => outcome.and(thread.join().expect("syncing does not panic")),
-            // There is no further thread to be had: one after the other is as good.
+            // The system refuses another thread: these files are synced on this one.
             Err(share) => outcome.and(sync(share)),
         })
     })
 }
 
-/// Creates a link.
 pub(super) fn make_link(target: &Path, link: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Link, link, || symlink(target, link))
 }
 
-/// Gives a file a second name, which nobody may have yet.
-pub(super) fn give_second_name(path: &Path, name: &Path) -> Result<(), EvidenceError> {
+/// Gives a file a second name (hard link). It is an error if the name is taken.
+pub(super) fn hard_link(path: &Path, name: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Link, name, || std::fs::hard_link(path, name))
 }
 
-/// Renames within one directory of ours; what has the name is replaced.
+/// Renames a file; an existing file of the new name is replaced.
 #[expect(clippy::disallowed_methods, reason = "the one rename: links that are switched and files that are recovered")]
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Rename, from, || std::fs::rename(from, to))
 }
 
-/// Renames where nobody has the name yet; returns whether that was so.
-pub(super) fn rename_to_free(from: &Path, to: &Path) -> Result<bool, EvidenceError> {
+/// Renames a file unless the new name is taken; returns whether it was renamed.
+pub(super) fn rename_if_free(from: &Path, to: &Path) -> Result<bool, EvidenceError> {
     let outcome =
         change(FileOperation::Rename, to, || Ok(renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?));
     match outcome {
@@ -243,19 +247,19 @@ pub(super) fn rename_to_free(from: &Path, to: &Path) -> Result<bool, EvidenceErr
     }
 }
 
-/// Exchanges two files of one directory in one step.
+/// Exchanges two files of one directory atomically.
 pub(super) fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
     let to_errno = |error: io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
-    before(FileOperation::Rename, other).map_err(to_errno)?;
+    fail_if_planned(FileOperation::Rename, other).map_err(to_errno)?;
     renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE)
 }
 
-/// Removes a file or link; that it is not there is no error.
+/// Removes a file or link. It is no error if it does not exist.
 pub(super) fn remove_file(path: &Path) -> Result<(), EvidenceError> {
-    if_there(change(FileOperation::Remove, path, || std::fs::remove_file(path))).map(drop)
+    if_exists(change(FileOperation::Remove, path, || std::fs::remove_file(path))).map(drop)
 }
 
-/// Removes a directory with everything in it; that it is not there is no error.
+/// Removes a directory with everything in it. It is no error if it does not exist.
 pub(super) fn remove_directory(path: &Path) -> Result<(), EvidenceError> {
-    if_there(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
+    if_exists(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with evidence, and what to do about it.
+//! The errors of this folder, each with a hint that says what to do next.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::evidence::{ArchiveProblem, KeyProblem};
 use crate::model::{ProjectId, RunId, Sequence};
 
-/// What to do about causes that the operating system names.
+/// Hints for causes that the operating system names.
 const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
     (io::ErrorKind::StorageFull, "free some space there and run the command again"),
     (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
@@ -15,184 +15,115 @@ const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
     (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
 ];
 
-/// What was being done to a file or directory.
+/// What was being done to a file or directory when it failed. Its `Display` fits after "cannot".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOperation {
-    /// Creating it.
     Create,
-    /// Opening it.
     Open,
-    /// Reading it.
     Read,
-    /// Writing to it.
     Write,
-    /// Waiting until it is on disk.
+    /// Waiting until it is on disk (`fsync`).
     Sync,
-    /// Setting its mode.
     Protect,
-    /// Listing what lies in it.
     List,
-    /// Renaming it.
     Rename,
-    /// Removing it.
     Remove,
-    /// Linking to it.
     Link,
-    /// Locking it.
     Lock,
 }
 
-/// Says why evidence could not be written or read.
+/// Why evidence could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// A file operation failed.
     #[error("cannot {operation} `{}`", path.display())]
-    File {
-        /// What was being done.
-        operation: FileOperation,
-        /// To what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A name cannot be the name of a file in a run directory, or of the project's link.
+    File { operation: FileOperation, path: PathBuf, source: io::Error },
+    /// A name that is not allowed for a file in a run directory, or for the link in the project.
     #[error(
         "`{name}` cannot be the name of an evidence file or link: one component without `/`, a leading `.` or control characters is expected, and none of proctor's own names"
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// Something could not be written as a JSON object.
+    Name { name: String },
     #[error("cannot write `{name}` as JSON")]
     Encode {
-        /// The file it was meant for.
+        /// The file that the value was meant for.
         name: String,
-        /// Why not.
         source: serde_json::Error,
     },
-    /// A line of a ledger is not what it must be.
     #[error("`{}`, line {line}: {problem}", path.display())]
     LedgerLine {
-        /// The ledger.
         path: PathBuf,
-        /// The number of the line, counted from 1.
+        /// Counted from 1.
         line: u64,
-        /// What is wrong with it.
         problem: LineProblem,
     },
-    /// No line of the ledger ends where a reader wants to go on.
+    /// A reader asked to continue at an offset at which no line ends.
     #[error("`{}` has no line that ends at byte {offset}", path.display())]
-    LedgerOffset {
-        /// The ledger.
-        path: PathBuf,
-        /// Where a line should end.
-        offset: u64,
-    },
-    /// The ledger has another length than its one writer left it with.
-    #[error("`{}` was changed by something else than the holder of its lock", path.display())]
-    LedgerChanged {
-        /// The ledger.
-        path: PathBuf,
-    },
-    /// An earlier line could not be synced, so what is on disk is unknown.
+    LedgerOffset { path: PathBuf, offset: u64 },
+    /// The ledger's length is not the one that its only writer left, so another program wrote to it.
+    #[error("`{}` was changed by a program that does not hold its lock", path.display())]
+    LedgerChanged { path: PathBuf },
+    /// An earlier line could not be synced. What is on disk is unknown, so no further line may be appended.
     #[error("`{}` takes no more lines because an earlier one could not be written", path.display())]
-    LedgerFailed {
-        /// The ledger.
-        path: PathBuf,
-    },
-    /// A run was to be created before unsealed runs of the project were recovered.
-    #[error("runs of project `{project}` that a dead process left have not been recovered")]
-    NotRecovered {
-        /// The project.
-        project: ProjectId,
-    },
-    /// A run of the project is still open in this process.
+    LedgerFailed { path: PathBuf },
+    /// A run was to be created before the project's unsealed runs were recovered.
+    #[error("project `{project}` has runs of a process that died, and they have not been recovered")]
+    NotRecovered { project: ProjectId },
+    /// This process has another run of the project open.
     #[error("a run of project `{project}` is still open")]
-    RunIsOpen {
-        /// The project.
-        project: ProjectId,
-    },
-    /// A key cannot be used.
+    RunIsOpen { project: ProjectId },
     #[error("`{}` cannot be used: {problem}", path.display())]
-    Key {
-        /// The file of it.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: KeyProblem,
-    },
-    /// A run was made before there was a key.
-    #[error("run {run_id} is not signed: it was made before signatures")]
-    NotSigned {
-        /// The run.
-        run_id: RunId,
-    },
-    /// No line of the ledger is about a run.
+    Key { path: PathBuf, problem: KeyProblem },
+    /// The run is older than the store's first key, so nothing of it is signed.
+    #[error("run {run_id} is not signed: it is older than the first key of the store")]
+    NotSigned { run_id: RunId },
     #[error("no line of the ledger is about run {run_id}")]
-    NotInLedger {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The ledger does not begin with what a checkpoint was made of.
+    NotInLedger { run_id: RunId },
+    /// The ledger does not begin with the lines that a checkpoint was made from.
     #[error("the ledger of project `{project}` does not begin with the {size} lines that were anchored")]
     NotAnchored {
-        /// The project.
         project: ProjectId,
-        /// How many lines the checkpoint is of.
+        /// How many lines the checkpoint covers.
         size: u64,
     },
-    /// A run is later than a checkpoint.
-    #[error("run {run_id} is later than the {size} lines of the checkpoint")]
+    /// The run's line was written after the checkpoint, so the checkpoint proves nothing about it.
+    #[error("run {run_id} was added to the ledger after the checkpoint, which covers {size} lines")]
     AnchoredEarlier {
-        /// The run.
         run_id: RunId,
-        /// How many lines the checkpoint is of.
+        /// How many lines the checkpoint covers.
         size: u64,
     },
-    /// An archive cannot be read.
     #[error("`{}` is no archive as proctor writes it", path.display())]
     Archive {
-        /// The archive.
         path: PathBuf,
-        /// What is wrong with it.
         #[source]
         problem: ArchiveProblem,
     },
-    /// Something in a run directory is no regular file.
+    /// A run directory contains an entry that is not a regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
-    Foreign {
-        /// What it is.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
 }
 
-/// What is wrong with a line of a ledger.
+/// What is wrong with one line of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
-    /// It is no ledger line.
+    /// The text is not the JSON of a ledger line.
     #[error("it is not a ledger line ({0})")]
     Unreadable(String),
-    /// It was written by another version.
+    /// The line was written by another version of proctor.
     #[error("its schema is `{0}`, which this version does not know")]
     UnknownSchema(String),
     /// Lines are missing or were moved.
     #[error("its sequence is {}, {} is expected", found.0, expected.0)]
-    WrongSequence {
-        /// The sequence that is due.
-        expected: Sequence,
-        /// The one it has.
-        found: Sequence,
-    },
-    /// The line before it is not the one it was written after.
+    WrongSequence { expected: Sequence, found: Sequence },
+    /// The hash of the line before differs from the one that this line recorded.
     #[error("the line before it was changed: its hash is not the one this line names")]
     BrokenChain,
-    /// It is longer than any line proctor writes.
+    /// Longer than any line that proctor writes, in bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
 }
 
 impl EvidenceError {
-    /// Returns the sentence that says what to do next.
+    /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::File { source, .. } => {
@@ -240,7 +171,7 @@ impl fmt::Display for FileOperation {
     }
 }
 
-/// Returns the function that puts an operation and a path around an I/O error.
+/// Returns a function that wraps an I/O error with the operation and the path.
 pub(super) fn failed<E: Into<io::Error>>(operation: FileOperation, path: &Path) -> impl FnOnce(E) -> EvidenceError {
     move |source| EvidenceError::File { operation, path: path.to_owned(), source: source.into() }
 }

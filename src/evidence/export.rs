@@ -1,44 +1,46 @@
-//! A run written out for somebody else: everything that is needed to check it, and how.
+//! Exporting a run for somebody else: its files, and everything that is needed to check them.
 
 use std::path::Path;
 
-use crate::evidence::archive::{Packer, Place, Shelf, copy_into, each_of_run};
+use crate::evidence::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
 use crate::evidence::changes::{copy_file, create_directories, create_directory, create_file, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, list, read_plain};
+use crate::evidence::files::{if_exists, list_directory, read_no_follow};
 use crate::evidence::keys::{read_key_ring, read_signer};
 use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
-use crate::evidence::{Checkpoint, EvidenceError, FileOperation, KnownKey, LogProof, Store, read_log};
+use crate::evidence::{EvidenceError, FileOperation, InclusionProof, KnownKey, LogCheckpoint, Store, read_log};
 use crate::model::{LedgerBody, ProjectId, RunId, TaskId};
 
-/// Where an export has the public key, for OpenSSL and libraries.
+/// The file of an export with the public key in PEM, for OpenSSL and libraries.
 pub const EXPORTED_KEY: &str = "proctor.pub";
-/// Where an export has it for OpenSSH.
+/// The file of an export with the public key in OpenSSH's form.
 pub const EXPORTED_SIGNERS: &str = "allowed_signers";
 const README: &str = include_str!("export.md");
 
-/// Returns the file that `ssh-keygen -Y verify -f` takes, and git's `gpg.ssh.allowedSignersFile`.
+/// Returns the text of an allowed-signers file, for `ssh-keygen -Y verify -f` and git's `gpg.ssh.allowedSignersFile`.
 pub fn allowed_signers(key: &PublicKey) -> String {
     format!("{SSH_IDENTITY} namespaces=\"{SSH_NAMESPACE}\" {}\n", key.to_ssh_line())
 }
 
-/// Writes a sealed run to a directory, or to a file whose name ends in `.tar.zst`; it must not exist yet. Returns the key that signed it.
+/// Exports a sealed run to a new directory, or to a new file if the name ends in `.tar.zst`. Returns the key that signed the
+/// run.
 ///
-/// The proof that comes with it is about the ledger as it was anchored, or as it is now.
+/// The export contains a proof that the run is in the log of the checkpoint `anchored`, or in the present log if that is
+/// `None`.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,
     (task, run_id): (&TaskId, &RunId),
     to: &Path,
-    anchored: Option<&Checkpoint>,
+    anchored: Option<&LogCheckpoint>,
 ) -> Result<PublicKey, EvidenceError> {
     let (line, sequence) = find_line(store, project, run_id)?;
     let ring = read_key_ring(store)?;
-    let known = ring.key_of(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
+    let known = ring.key_for_line(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
     let key = known.public().clone();
-    let proof = prove(store, project, (run_id, known), anchored)?;
+    let proof = prove_inclusion_of_run(store, project, (run_id, known), anchored)?;
     let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
     let mut files = vec![
         (EXPORTED_LEDGER, line),
@@ -59,7 +61,7 @@ pub fn export_run(
     Ok(key)
 }
 
-/// Returns whether an export to this path is one file.
+/// Returns whether an export to this path is a single file.
 pub fn is_archive_name(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ARCHIVE_SUFFIX))
 }
@@ -72,14 +74,14 @@ fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Re
         write_new(&to.join(name), bytes)?;
     }
     if !directory.is_dir() {
-        return each_of_run(directory, &mut |name, _, content| {
+        return for_each_stored_file(directory, &mut |name, _, content| {
             let path = run.join(name);
             copy_into(&mut create_file(&path)?, &path, content)
         });
     }
-    for entry in list(directory)? {
+    for entry in list_directory(directory)? {
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
-        // Whatever is no regular file was not sealed, and verification would name it here as it does there.
+        // Other entries were not sealed, so they are not copied. Verification reports them in the store.
         if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
             copy_file(&from, &copy)?;
         }
@@ -87,43 +89,44 @@ fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Re
     Ok(())
 }
 
-/// Writes an export as one file, in which everything lies in a directory that is called by the run's id.
+/// Writes an export as one archive, whose files are all in a directory named like the run.
 fn write_archive(to: &Path, run_id: &RunId, files: &[(&str, Vec<u8>)], directory: &Path) -> Result<(), EvidenceError> {
     let mut file = create_file(to)?;
-    let mut packer = Packer::begin(&mut file, to, run_id)?;
+    let mut writer = ArchiveWriter::begin(&mut file, to, run_id)?;
     let mut files: Vec<_> = files.iter().collect();
     files.sort();
     for (name, bytes) in files {
-        let place = Place { shelf: Shelf::Top, name: (*name).to_owned() };
-        packer.add(&place, bytes.len() as u64, &mut bytes.as_slice())?;
+        let member = ArchiveMember { folder: ArchiveFolder::Top, name: (*name).to_owned() };
+        writer.add(&member, bytes.len() as u64, &mut bytes.as_slice())?;
     }
-    each_of_run(directory, &mut |name, bytes, content| {
-        packer.add(&Place { shelf: Shelf::Run, name: name.to_owned() }, bytes, content)
+    for_each_stored_file(directory, &mut |name, bytes, content| {
+        writer.add(&ArchiveMember { folder: ArchiveFolder::Run, name: name.to_owned() }, bytes, content)
     })?;
-    packer.end()
+    writer.finish()
 }
 
-/// Shows that a run's line is in the log, signed with the key that signed the run; none where that key's private half is gone.
-fn prove(
+/// Proves that the run's line is in the log, with a checkpoint signed by the key that signed the run. Returns `None` if that
+/// key's private half is gone.
+fn prove_inclusion_of_run(
     store: &Store,
     project: &ProjectId,
     (run_id, key): (&RunId, &KnownKey),
-    anchored: Option<&Checkpoint>,
-) -> Result<Option<LogProof>, EvidenceError> {
+    anchored: Option<&LogCheckpoint>,
+) -> Result<Option<InclusionProof>, EvidenceError> {
     let log = read_log(store, project)?;
-    if let Some(anchored) = anchored.filter(|anchored| !log.goes_on_from(anchored)) {
+    if let Some(anchored) = anchored.filter(|anchored| !log.extends(anchored)) {
         return Err(EvidenceError::NotAnchored { project: project.clone(), size: anchored.size });
     }
-    let Some(signer) = if_there(read_signer(store, key))? else { return Ok(None) };
+    let Some(signer) = if_exists(read_signer(store, key))? else { return Ok(None) };
     let checkpoint = anchored.cloned().unwrap_or_else(|| log.head()).sign(&signer);
-    let proof = log.index_of(run_id).and_then(|index| log.prove_line(index, &checkpoint));
+    let proof = log.index_of(run_id).and_then(|index| log.prove_inclusion(index, &checkpoint));
     let too_early = || EvidenceError::AnchoredEarlier { run_id: run_id.clone(), size: checkpoint.checkpoint().size };
     proof.ok_or_else(too_early).map(Some)
 }
 
-/// Finds the line about a run, as it stands in the ledger.
+/// Finds the ledger line of a run, byte for byte.
 fn find_line(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(Vec<u8>, crate::model::Sequence), EvidenceError> {
-    let bytes = read_plain(&store.ledger_path(project))?;
+    let bytes = read_no_follow(&store.ledger_path(project))?;
     let found = bytes.split_inclusive(|byte| *byte == b'\n').find_map(|line| {
         let parsed = parse_line(line.strip_suffix(b"\n")?).ok()?;
         matches!(&parsed.body, LedgerBody::Run(record) if record.run_id == *run_id).then(|| (line.to_vec(), parsed.sequence))

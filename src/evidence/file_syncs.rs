@@ -1,4 +1,4 @@
-//! The way of a run's complete files to the disk, while the run goes on.
+//! Syncing the complete files of a run while the run goes on.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -8,71 +8,74 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::evidence::changes::seal_files;
-use crate::evidence::{Background, EvidenceError, Pending};
+use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError};
 
-/// So many times files go to the disk by themselves before some wait for others: in a run of few actions none does.
-const AT_ONCE: usize = 8;
+/// This many sync requests of a run are carried out at once; later ones may wait and share a sync. So a run of few actions
+/// never waits.
+const SYNCS_BEFORE_BATCHING: usize = 8;
 
-/// How long files wait for others that go with them. A file system's journal takes many at the cost of one, and whoever creates a
-/// file meanwhile waits for it.
-const TOGETHER: Duration = Duration::from_secs(1);
+/// How long files wait for others to be synced with them. A file system's journal commits many files at the cost of one, and
+/// creating a file waits while a commit goes on.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// Something that goes to the disk in the background.
+/// A sync that goes on in the background.
 #[derive(Debug)]
 pub(super) struct SyncHandle {
-    sync: Pending<Result<(), EvidenceError>>,
+    sync: BackgroundJob<Result<(), EvidenceError>>,
 }
 
-/// The files of one run that are on their way to the disk, or there.
+/// The files of one run that are being synced, or are on disk.
 #[derive(Debug)]
 pub(super) struct FileSyncs {
-    background: Background,
+    background: BackgroundThread,
     begun: HashSet<PathBuf>,
-    alone: Vec<SyncHandle>,
-    together: Option<Gathering>,
+    single: Vec<SyncHandle>,
+    batched: Option<SyncBatcher>,
 }
 
-/// A thread that takes files to the disk together.
+/// A thread that collects files and syncs them together.
 #[derive(Debug)]
-struct Gathering {
+struct SyncBatcher {
     files: Sender<Vec<PathBuf>>,
-    /// Dropped, it ends the waiting for others.
-    patience: Sender<Infallible>,
+    /// Dropping it ends the wait for further files.
+    wait_for_more: Sender<Infallible>,
     thread: JoinHandle<Result<(), EvidenceError>>,
 }
 
 impl SyncHandle {
-    pub(super) fn begin(background: &Background, sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static) -> Self {
+    pub(super) fn begin(
+        background: &BackgroundThread,
+        sync: impl FnOnce() -> Result<(), EvidenceError> + Send + 'static,
+    ) -> Self {
         Self { sync: background.begin(sync) }
     }
 
-    /// Waits until the sync is over.
+    /// Waits until the sync is done.
     pub(super) fn join(self) -> Result<(), EvidenceError> {
         self.sync.wait().expect("syncing does not panic")
     }
 }
 
 impl FileSyncs {
-    /// Nothing is on its way.
-    pub(super) fn new(background: Background) -> Self {
-        Self { background, begun: HashSet::new(), alone: Vec::new(), together: None }
+    pub(super) fn new(background: BackgroundThread) -> Self {
+        Self { background, begun: HashSet::new(), single: Vec::new(), batched: None }
     }
 
-    /// Begins the way of some complete files.
+    /// Begins to sync some complete files at once.
     pub(super) fn begin(&mut self, files: Vec<PathBuf>) {
         if !files.is_empty() {
             self.begun.extend(files.iter().cloned());
-            self.alone.push(SyncHandle::begin(&self.background, move || seal_files(&files)));
+            self.single.push(SyncHandle::begin(&self.background, move || seal_files(&files)));
         }
     }
 
-    /// Begins it in a long row of actions that take no longer than their files' way to the disk: those of about a second go together,
-    /// whatever the run does meanwhile. What comes first goes at once.
-    pub(super) fn begin_with_others(&mut self, files: Vec<PathBuf>) {
-        if self.alone.len() >= AT_ONCE && self.together.is_none() {
-            self.together = Gathering::start();
+    /// Begins to sync files, for runs with many actions that each take less time than syncing their files. The first requests
+    /// are carried out at once; later files are collected for about a second and synced together.
+    pub(super) fn begin_batched(&mut self, files: Vec<PathBuf>) {
+        if self.single.len() >= SYNCS_BEFORE_BATCHING && self.batched.is_none() {
+            self.batched = SyncBatcher::start();
         }
-        match &self.together {
+        match &self.batched {
             Some(gathering) if !files.is_empty() => {
                 self.begun.extend(files.iter().cloned());
                 gathering.files.send(files).expect("the thread takes files until nobody sends any");
@@ -82,38 +85,38 @@ impl FileSyncs {
         }
     }
 
-    /// Returns whether a file is on its way.
+    /// Returns whether the sync of this file has been begun.
     pub(super) fn has_begun(&self, file: &Path) -> bool {
         self.begun.contains(file)
     }
 
-    /// Waits until everything that is on its way has arrived, and returns the first failure.
+    /// Waits until all files are on disk; returns the first failure.
     pub(super) fn join(&mut self) -> Result<(), EvidenceError> {
-        let together = self.together.take().map_or(Ok(()), Gathering::join);
-        self.alone.drain(..).map(SyncHandle::join).fold(Ok(()), Result::and).and(together)
+        let together = self.batched.take().map_or(Ok(()), SyncBatcher::join);
+        self.single.drain(..).map(SyncHandle::join).fold(Ok(()), Result::and).and(together)
     }
 }
 
-impl Gathering {
-    /// None where the system refuses a thread.
+impl SyncBatcher {
+    /// Returns `None` if the system refuses a thread.
     fn start() -> Option<Self> {
         let (files, arriving) = channel();
         let (patience, hurry) = channel();
-        let started = thread::Builder::new().name("syncs".to_owned()).spawn(move || take_together(&arriving, &hurry));
-        started.ok().map(|thread| Self { files, patience, thread })
+        let started = thread::Builder::new().name("syncs".to_owned()).spawn(move || sync_batches(&arriving, &hurry));
+        started.ok().map(|thread| Self { files, wait_for_more: patience, thread })
     }
 
     fn join(self) -> Result<(), EvidenceError> {
-        drop((self.files, self.patience));
+        drop((self.files, self.wait_for_more));
         self.thread.join().expect("syncing does not panic")
     }
 }
 
-/// Takes files to the disk until nobody sends any more. All are tried; the first failure is returned.
-fn take_together(arriving: &Receiver<Vec<PathBuf>>, hurry: &Receiver<Infallible>) -> Result<(), EvidenceError> {
+/// Collects and syncs files until the sender is dropped. All files are tried; the first failure is returned.
+fn sync_batches(arriving: &Receiver<Vec<PathBuf>>, hurry: &Receiver<Infallible>) -> Result<(), EvidenceError> {
     let mut outcome = Ok(());
     while let Ok(mut files) = arriving.recv() {
-        match hurry.recv_timeout(TOGETHER) {
+        match hurry.recv_timeout(BATCH_DELAY) {
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             Ok(never) => match never {},
         }
@@ -143,39 +146,39 @@ mod tests {
         std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777 == 0o400
     }
 
-    /// Has begun so often that what comes now goes together.
+    /// Makes so many requests that the next ones are collected.
     fn in_a_long_row(first: &[PathBuf]) -> FileSyncs {
-        let mut syncs = FileSyncs::new(Background::default());
-        first.iter().for_each(|file| syncs.begin_with_others(vec![file.clone()]));
+        let mut syncs = FileSyncs::new(BackgroundThread::default());
+        first.iter().for_each(|file| syncs.begin_batched(vec![file.clone()]));
         syncs
     }
 
     #[test]
-    fn the_first_files_go_at_once_and_those_of_many_short_actions_together() {
+    fn the_first_files_are_synced_at_once_and_later_ones_in_batches() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut syncs = FileSyncs::new(Background::default());
+        let mut syncs = FileSyncs::new(BackgroundThread::default());
         syncs.begin(Vec::new());
-        syncs.begin_with_others(Vec::new());
-        assert_eq!((syncs.alone.len(), syncs.together.is_some()), (0, false), "nothing goes nowhere");
-        let files = files(directory.path(), AT_ONCE + 20);
+        syncs.begin_batched(Vec::new());
+        assert_eq!((syncs.single.len(), syncs.batched.is_some()), (0, false), "nothing goes nowhere");
+        let files = files(directory.path(), SYNCS_BEFORE_BATCHING + 20);
         for (index, file) in files.iter().enumerate() {
             assert!(!syncs.has_begun(file), "{index}");
-            syncs.begin_with_others(vec![file.clone()]);
+            syncs.begin_batched(vec![file.clone()]);
             assert!(syncs.has_begun(file), "{index}");
-            assert_eq!(syncs.together.is_some(), index >= AT_ONCE, "{index}");
+            assert_eq!(syncs.batched.is_some(), index >= SYNCS_BEFORE_BATCHING, "{index}");
         }
-        assert_eq!(syncs.alone.len(), AT_ONCE);
+        assert_eq!(syncs.single.len(), SYNCS_BEFORE_BATCHING);
         syncs.join().expect("they can be sealed");
         assert!(files.iter().all(is_sealed));
     }
 
     #[test]
-    fn files_wait_for_others_no_longer_than_a_moment_whatever_the_run_does() {
+    fn a_batch_is_synced_soon_even_if_the_run_makes_no_further_call() {
         let directory = tempfile::tempdir().expect("a directory");
-        let files = files(directory.path(), AT_ONCE + 3);
-        let (first, others) = files.split_at(AT_ONCE);
+        let files = files(directory.path(), SYNCS_BEFORE_BATCHING + 3);
+        let (first, others) = files.split_at(SYNCS_BEFORE_BATCHING);
         let mut syncs = in_a_long_row(first);
-        syncs.begin_with_others(others.to_vec());
+        syncs.begin_batched(others.to_vec());
         let looks = 0..6000;
         let are_taken = looks.into_iter().any(|_| {
             thread::sleep(Duration::from_millis(10));
@@ -186,28 +189,28 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_given_up_leaves_no_thread_that_waits() {
+    fn the_thread_ends_when_a_run_is_dropped_unsealed() {
         let directory = tempfile::tempdir().expect("a directory");
-        let files = files(directory.path(), AT_ONCE + 3);
+        let files = files(directory.path(), SYNCS_BEFORE_BATCHING + 3);
         let mut syncs = in_a_long_row(&files);
-        let Gathering { files, patience, thread } = syncs.together.take().expect("so many go together");
+        let SyncBatcher { files, wait_for_more: patience, thread } = syncs.batched.take().expect("so many go together");
         drop((files, patience, syncs));
         thread.join().expect("it ends").expect("they can be sealed");
     }
 
     #[test]
-    fn a_file_that_cannot_be_taken_is_told_and_the_others_are_taken_all_the_same() {
+    fn a_missing_file_is_reported_and_the_others_are_synced_all_the_same() {
         for (missing, is_alone) in [(0, false), (70, false), (199, false), (70, true)] {
             let directory = tempfile::tempdir().expect("a directory");
-            let files = files(directory.path(), AT_ONCE + 200);
-            let (first, others) = files.split_at(AT_ONCE);
+            let files = files(directory.path(), SYNCS_BEFORE_BATCHING + 200);
+            let (first, others) = files.split_at(SYNCS_BEFORE_BATCHING);
             let mut named = others.to_vec();
             named[missing] = directory.path().join("gone");
             let mut syncs = in_a_long_row(first);
             if is_alone {
                 syncs.begin(named.clone());
             } else {
-                syncs.begin_with_others(named.clone());
+                syncs.begin_batched(named.clone());
             }
             let failure = syncs.join().expect_err("one is missing");
             assert!(matches!(&failure, EvidenceError::File { path, .. } if *path == named[missing]), "{failure:?}");

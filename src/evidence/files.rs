@@ -1,4 +1,4 @@
-//! Reading: files of ours, their digests, what lies in a directory. What changes something is in `changes`.
+//! Reading from the store: files, their digests, the entries of a directory. Everything that changes the disk is in `changes`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -12,8 +12,8 @@ use crate::evidence::error::failed;
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::Digest;
 
-/// Opens a file for reading; a link in its last component is refused.
-pub(super) fn open_plain(path: &Path) -> Result<File, EvidenceError> {
+/// Opens a file for reading. A symbolic link in the last component is refused, and a pipe is not waited for.
+pub(super) fn open_no_follow(path: &Path) -> Result<File, EvidenceError> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
@@ -21,30 +21,31 @@ pub(super) fn open_plain(path: &Path) -> Result<File, EvidenceError> {
         .map_err(failed(FileOperation::Open, path))
 }
 
-/// Reads a whole file of ours; a link in its last component is refused.
-pub(super) fn read_plain(path: &Path) -> Result<Vec<u8>, EvidenceError> {
+/// Reads a whole file. A symbolic link in the last component is refused.
+pub(super) fn read_no_follow(path: &Path) -> Result<Vec<u8>, EvidenceError> {
     let mut bytes = Vec::new();
-    open_plain(path)?.read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
+    open_no_follow(path)?.read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
     Ok(bytes)
 }
 
-/// Computes size and digest of a file without holding it in memory.
+/// Computes size and SHA-256 of a file without holding it in memory.
 pub(super) fn hash_file(path: &Path) -> Result<(u64, Digest), EvidenceError> {
-    hash_reader(&mut open_plain(path)?).map_err(failed(FileOperation::Read, path))
+    hash_reader(&mut open_no_follow(path)?).map_err(failed(FileOperation::Read, path))
 }
 
-/// Computes size and digest of what is read.
+/// Computes size and SHA-256 of everything that a reader yields.
 pub(super) fn hash_reader(reader: &mut dyn Read) -> io::Result<(u64, Digest)> {
     let (mut hasher, mut total) = (Sha256::new(), 0_u64);
-    read_pieces(reader, &mut |piece| {
+    read_chunks(reader, &mut |piece| {
         hasher.update(piece);
         total += piece.len() as u64;
     })?;
     Ok((total, Digest::from_hasher(hasher)))
 }
 
-/// Reads to the end, and hands on each piece. Small ones, so that what was read is hashed while it is in the processor's cache.
-pub(super) fn read_pieces(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+/// Reads to the end and passes each chunk to `take`. Chunks are small, so that a chunk is still in the processor's cache when
+/// it is hashed.
+pub(super) fn read_chunks(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
         match reader.read(&mut buffer) {
@@ -56,8 +57,8 @@ pub(super) fn read_pieces(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) ->
     }
 }
 
-/// Returns the value, or none where the file or directory is not there.
-pub(super) fn if_there<T>(result: Result<T, EvidenceError>) -> Result<Option<T>, EvidenceError> {
+/// Turns the error "no such file or directory" into `None`.
+pub(super) fn if_exists<T>(result: Result<T, EvidenceError>) -> Result<Option<T>, EvidenceError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -65,9 +66,9 @@ pub(super) fn if_there<T>(result: Result<T, EvidenceError>) -> Result<Option<T>,
     }
 }
 
-/// Lists a directory; one that is not there has no entries. The order is the directory's own.
-pub(super) fn list(path: &Path) -> Result<Vec<std::fs::DirEntry>, EvidenceError> {
-    let entries = if_there(std::fs::read_dir(path).map_err(failed(FileOperation::List, path)))?;
+/// Lists a directory in no particular order. A directory that does not exist has no entries.
+pub(super) fn list_directory(path: &Path) -> Result<Vec<std::fs::DirEntry>, EvidenceError> {
+    let entries = if_exists(std::fs::read_dir(path).map_err(failed(FileOperation::List, path)))?;
     let Some(entries) = entries else { return Ok(Vec::new()) };
     entries.collect::<io::Result<Vec<_>>>().map_err(failed(FileOperation::List, path))
 }

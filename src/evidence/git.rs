@@ -1,79 +1,79 @@
-//! Git's state, read from its files: where a project's repository is, and its private list of ignored paths.
+//! Git's state, read from its files: where a project's repository is, and the repository's private list of ignored paths.
 //!
-//! Git is never run: a repository's own configuration can make it run anything.
+//! Git is never run, because a repository's own configuration can make it run any program.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::changes::{create_plain_directory, open_plain_to_append, write_all};
+use crate::evidence::changes::{create_shared_directory, open_shared_to_append, write_all};
 use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// Git's pointer files hold one path.
+/// How many bytes are read of a file that contains a path, such as `.git` of a worktree.
 const LONGEST_POINTER: u64 = 8 * 1024;
-/// An exclude file that is larger is left alone.
+/// The largest exclude file, in bytes, to which an entry is added.
 const LARGEST_EXCLUDE: u64 = 4 * 1024 * 1024;
 
-/// Where a project lies in git's eyes.
+/// Where a project is in its git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitPlace {
-    /// The top of the working tree the project is in or is.
+pub struct GitLocation {
+    /// The root of the working tree that contains the project.
     pub work_tree: PathBuf,
-    /// The directory all worktrees of the repository share: it has `info/exclude`.
+    /// The directory that all worktrees of the repository share. It contains `info/exclude`.
     pub common_directory: PathBuf,
 }
 
-/// What became of the entry in `.git/info/exclude`.
+/// What happened to the entry in `.git/info/exclude`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExcludeOutcome {
-    /// It was added.
     Added,
-    /// It was there.
     AlreadyThere,
-    /// `info` or `exclude` is a link, no regular file, or too large: it was left alone.
+    /// Nothing was written: `info` or `exclude` is a link, not a regular file, or too large, or the project is not in the
+    /// working tree.
     LeftAlone,
 }
 
-/// Finds the repository a project is in, by looking for `.git` in its root and the directories above it.
-pub fn find_git_place(project_root: &Path) -> Option<GitPlace> {
-    find(project_root).map(|(place, _)| place)
+/// Finds the repository of a project by looking for `.git` in the project's root and the directories above it.
+pub fn find_git_location(project_root: &Path) -> Option<GitLocation> {
+    find_location_and_git_directory(project_root).map(|(location, _)| location)
 }
 
-/// Returns the git directory of the working tree that a project is in, which has its `HEAD`, and the common one.
+/// Returns the git directory of the project's working tree, which contains its `HEAD`, and the directory that all worktrees
+/// share.
 pub(super) fn find_git_directories(project_root: &Path) -> Option<(PathBuf, PathBuf)> {
-    find(project_root).map(|(place, git_directory)| (git_directory, place.common_directory))
+    find_location_and_git_directory(project_root).map(|(location, git_directory)| (git_directory, location.common_directory))
 }
 
-fn find(project_root: &Path) -> Option<(GitPlace, PathBuf)> {
+fn find_location_and_git_directory(project_root: &Path) -> Option<(GitLocation, PathBuf)> {
     project_root.ancestors().find_map(|directory| {
         let git_directory = read_git_entry(directory)?;
         let common_directory = read_common_directory(&git_directory);
         common_directory.join("HEAD").symlink_metadata().ok()?;
         let common_directory = common_directory.canonicalize().ok()?;
-        Some((GitPlace { work_tree: directory.to_owned(), common_directory }, git_directory))
+        Some((GitLocation { work_tree: directory.to_owned(), common_directory }, git_directory))
     })
 }
 
-/// Returns the common directory of the repository a project is in.
+/// Returns the directory that all worktrees of the project's repository share.
 pub fn git_common_directory(project_root: &Path) -> Option<PathBuf> {
-    find_git_place(project_root).map(|place| place.common_directory)
+    find_git_location(project_root).map(|location| location.common_directory)
 }
 
-/// Adds the project's link to `.git/info/exclude` once, so that the repository does not show it as new.
+/// Adds the project's link to `.git/info/exclude` unless it is there, so that git does not show it as a new file.
 ///
-/// The entry is anchored to the top of the working tree: a directory of the same name elsewhere is not touched.
-pub fn exclude_link(place: &GitPlace, project_root: &Path, link_name: &str) -> Result<ExcludeOutcome, EvidenceError> {
+/// The entry starts at the root of the working tree, so it does not match an entry of the same name elsewhere.
+pub fn exclude_link(location: &GitLocation, project_root: &Path, link_name: &str) -> Result<ExcludeOutcome, EvidenceError> {
     check_component(link_name)?;
-    let Ok(below) = project_root.strip_prefix(&place.work_tree) else { return Ok(ExcludeOutcome::LeftAlone) };
+    let Ok(below) = project_root.strip_prefix(&location.work_tree) else { return Ok(ExcludeOutcome::LeftAlone) };
     let entry = exclude_entry(below.join(link_name).as_os_str().as_bytes());
-    let info = place.common_directory.join("info");
+    let info = location.common_directory.join("info");
     match info.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Ok(ExcludeOutcome::LeftAlone),
-        Err(_) => create_plain_directory(&info)?,
+        Err(_) => create_shared_directory(&info)?,
     }
     let exclude = info.join("exclude");
     if exclude.symlink_metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() > LARGEST_EXCLUDE) {
@@ -83,8 +83,8 @@ pub fn exclude_link(place: &GitPlace, project_root: &Path, link_name: &str) -> R
 }
 
 fn append_once(exclude: &Path, entry: &[u8]) -> Result<ExcludeOutcome, EvidenceError> {
-    // The mode is git's own for this file; the user's mask applies.
-    let mut file = open_plain_to_append(exclude)?;
+    // Git creates this file with the same mode, 0666 minus the user's mask.
+    let mut file = open_shared_to_append(exclude)?;
     let mut present = Vec::new();
     file.read_to_end(&mut present).map_err(failed(FileOperation::Read, exclude))?;
     if present.split(|byte| *byte == b'\n').any(|line| line.strip_suffix(b"\r").unwrap_or(line) == entry) {
@@ -100,7 +100,8 @@ fn append_once(exclude: &Path, entry: &[u8]) -> Result<ExcludeOutcome, EvidenceE
     Ok(ExcludeOutcome::Added)
 }
 
-/// Returns the pattern that matches exactly this path (gitignore(5)): anchored, its special characters escaped.
+/// Returns the pattern that matches exactly this path (gitignore(5)): it starts at the root, and special characters are
+/// escaped.
 fn exclude_entry(path: &[u8]) -> Vec<u8> {
     let mut entry = vec![b'/'];
     for byte in path {
@@ -112,7 +113,7 @@ fn exclude_entry(path: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// Returns the git directory that `.git` of a directory is or names.
+/// Returns the git directory of a directory: its `.git`, or the path that the file `.git` contains.
 fn read_git_entry(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
     let metadata = git.metadata().ok()?;
@@ -126,7 +127,8 @@ fn read_git_entry(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns the common directory of a git directory: a linked worktree's `commondir` names it (gitrepository-layout(5)).
+/// Returns the directory that all worktrees share: the file `commondir` of a linked worktree names it
+/// (gitrepository-layout(5)).
 fn read_common_directory(git_directory: &Path) -> PathBuf {
     match read_pointer(&git_directory.join("commondir")) {
         Some(text) => git_directory.join(text.trim_end_matches('\n')),
@@ -161,9 +163,9 @@ mod tests {
         let root = directory.path().canonicalize().unwrap();
         assert_eq!(git_common_directory(&root), None);
         repository(&root);
-        let expected = Some(GitPlace { work_tree: root.clone(), common_directory: root.join(".git") });
-        assert_eq!(find_git_place(&root), expected);
-        assert_eq!(find_git_place(&root.join("a/b")), expected);
+        let expected = Some(GitLocation { work_tree: root.clone(), common_directory: root.join(".git") });
+        assert_eq!(find_git_location(&root), expected);
+        assert_eq!(find_git_location(&root.join("a/b")), expected);
     }
 
     #[test]
@@ -180,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn a_git_entry_that_is_none_is_passed_over() {
+    fn an_invalid_git_entry_is_skipped() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         repository(&root);
         put(&root.join("a/.git"), b"not a pointer");
         std::fs::create_dir_all(root.join("b/.git")).unwrap();
         for name in ["a", "b"] {
-            assert_eq!(find_git_place(&root.join(name)).unwrap().work_tree, root, "{name}");
+            assert_eq!(find_git_location(&root.join(name)).unwrap().work_tree, root, "{name}");
         }
     }
 
@@ -196,16 +198,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         repository(&root);
-        let place = find_git_place(&root).unwrap();
-        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::Added);
-        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::AlreadyThere);
+        let location = find_git_location(&root).unwrap();
+        assert_eq!(exclude_link(&location, &root, "evidence").unwrap(), ExcludeOutcome::Added);
+        assert_eq!(exclude_link(&location, &root, "evidence").unwrap(), ExcludeOutcome::AlreadyThere);
         assert_eq!(exclude_text(&root), "/evidence\n");
         std::fs::remove_file(root.join(".git/info/exclude")).unwrap();
         put(&root.join(".git/info/exclude"), b"*.tmp");
-        assert_eq!(exclude_link(&place, &root.join("sub dir"), "[e]").unwrap(), ExcludeOutcome::Added);
+        assert_eq!(exclude_link(&location, &root.join("sub dir"), "[e]").unwrap(), ExcludeOutcome::Added);
         assert_eq!(exclude_text(&root), "*.tmp\n/sub\\ dir/\\[e\\]\n");
-        assert!(exclude_link(&place, &root, "a/b").is_err());
-        assert_eq!(exclude_link(&place, Path::new("/elsewhere"), "evidence").unwrap(), ExcludeOutcome::LeftAlone);
+        assert!(exclude_link(&location, &root, "a/b").is_err());
+        assert_eq!(exclude_link(&location, Path::new("/elsewhere"), "evidence").unwrap(), ExcludeOutcome::LeftAlone);
     }
 
     #[test]
@@ -216,8 +218,8 @@ mod tests {
         put(&root.join("precious"), b"mine");
         std::fs::create_dir(root.join(".git/info")).unwrap();
         symlink(root.join("precious"), root.join(".git/info/exclude")).unwrap();
-        let place = find_git_place(&root).unwrap();
-        assert_eq!(exclude_link(&place, &root, "evidence").unwrap(), ExcludeOutcome::LeftAlone);
+        let location = find_git_location(&root).unwrap();
+        assert_eq!(exclude_link(&location, &root, "evidence").unwrap(), ExcludeOutcome::LeftAlone);
         assert_eq!(std::fs::read(root.join("precious")).unwrap(), b"mine");
     }
 }

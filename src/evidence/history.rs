@@ -1,24 +1,21 @@
-//! Reading back: from the store itself, never through the project's link. A run's files are read from its archive where its directory is
-//! gone.
+//! Reading runs back from the store, never through the link in the project. If a run's directory is gone, its files are read
+//! from its archive.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
-use crate::evidence::archive::{hash_of_run, read_of_run, show_of_run};
+use crate::evidence::archive::{hash_stored_file, read_stored_file, stream_stored_file};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, list};
+use crate::evidence::files::{if_exists, list_directory};
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
 
-/// A run that has a directory. Whether it is committed, only the ledger says.
+/// A run that has a directory. Only the ledger tells whether it is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
-    /// Its task.
     pub task: TaskId,
-    /// Its id.
     pub run_id: RunId,
-    /// Where it lies.
     pub directory: PathBuf,
 }
 
@@ -30,7 +27,7 @@ pub fn list_tasks(store: &Store, project: &ProjectId) -> Result<Vec<TaskId>, Evi
     Ok(tasks)
 }
 
-/// Lists the runs of a project, or of one of its tasks, newest first. What is not named like a run is passed over.
+/// Lists the runs of a project, or of one of its tasks, newest first. Entries that are not named like a run are skipped.
 pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> Result<Vec<StoredRun>, EvidenceError> {
     let tasks = match task {
         Some(task) => vec![task.clone()],
@@ -51,15 +48,15 @@ pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> R
 
 /// Reads a run's `execution-report.json`.
 pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_of_run(&store.run_directory(project, task, run_id), REPORT_NAME)
+    read_stored_file(&store.run_directory(project, task, run_id), REPORT_NAME)
 }
 
 /// Reads a run's `run.json`.
 pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_of_run(&store.run_directory(project, task, run_id), START_RECORD_NAME)
+    read_stored_file(&store.run_directory(project, task, run_id), START_RECORD_NAME)
 }
 
-/// Reads a file of a run by its name; none where the run has none of that name.
+/// Reads a file of a run by its name, or returns `None` if the run has no such file.
 pub fn read_file(
     store: &Store,
     project: &ProjectId,
@@ -68,11 +65,11 @@ pub fn read_file(
     name: &str,
 ) -> Result<Option<Vec<u8>>, EvidenceError> {
     check_component(name)?;
-    if_there(read_of_run(&store.run_directory(project, task, run_id), name))
+    if_exists(read_stored_file(&store.run_directory(project, task, run_id), name))
 }
 
-/// Hands the bytes of a file of a run on, piece by piece.
-pub fn show_file(
+/// Passes the bytes of a file of a run to `take`, chunk by chunk.
+pub fn stream_file(
     store: &Store,
     project: &ProjectId,
     (task, run_id): (&TaskId, &RunId),
@@ -80,20 +77,20 @@ pub fn show_file(
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<(), EvidenceError> {
     check_component(name)?;
-    show_of_run(&store.run_directory(project, task, run_id), name, take)
+    stream_stored_file(&store.run_directory(project, task, run_id), name, take)
 }
 
-/// Returns whether a file of a run has the bytes its report says it has; one that cannot be read has not.
+/// Returns whether a file of a run has the size and digest that the report gives. A file that cannot be read does not.
 pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
     let directory = store.run_directory(project, task, run_id);
     check_component(&file.name).is_ok()
-        && hash_of_run(&directory, &file.name).is_ok_and(|found| found == (file.bytes, file.sha256))
+        && hash_stored_file(&directory, &file.name).is_ok_and(|found| found == (file.bytes, file.sha256))
 }
 
 /// Returns every project that has a ledger, sorted by id.
 pub fn list_projects(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
     let mut projects = Vec::new();
-    for entry in list(&store.ledger_directory())? {
+    for entry in list_directory(&store.ledger_directory())? {
         let name = entry.file_name();
         let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).map(ProjectId::try_from);
         projects.extend(id.into_iter().flatten());
@@ -102,10 +99,10 @@ pub fn list_projects(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
     Ok(projects)
 }
 
-/// Returns the names of real directories in a directory; links are not followed.
+/// Returns the names of the directories in a directory. Links to directories are left out.
 fn directories_in(path: PathBuf) -> Result<Vec<String>, EvidenceError> {
     let mut names = Vec::new();
-    for entry in list(&path)? {
+    for entry in list_directory(&path)? {
         if entry.file_type().map_err(failed(FileOperation::List, &path))?.is_dir() {
             names.extend(entry.file_name().into_string().ok());
         }
@@ -135,7 +132,7 @@ mod tests {
         assert!(!read_start_record(&test.store, &test.project, &test.task, &run_id(2)).unwrap().is_empty());
         let mut log = Vec::new();
         let run = (&test.task, &run_id(2));
-        show_file(&test.store, &test.project, run, "STEP.1-a.log", &mut |bytes| log.extend_from_slice(bytes)).unwrap();
+        stream_file(&test.store, &test.project, run, "STEP.1-a.log", &mut |bytes| log.extend_from_slice(bytes)).unwrap();
         assert_eq!(log, b"STEP.1-a.log");
     }
 
@@ -149,7 +146,7 @@ mod tests {
         assert_eq!(list_runs(&test.store, &test.project, None).unwrap().len(), 1);
         for bad in ["../run.json", "", "/etc/passwd"] {
             assert!(read_file(&test.store, &test.project, &test.task, &run_id(1), bad).is_err(), "{bad}");
-            assert!(show_file(&test.store, &test.project, (&test.task, &run_id(1)), bad, &mut |_| ()).is_err(), "{bad}");
+            assert!(stream_file(&test.store, &test.project, (&test.task, &run_id(1)), bad, &mut |_| ()).is_err(), "{bad}");
         }
     }
 }

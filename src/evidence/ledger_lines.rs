@@ -1,16 +1,16 @@
-//! Reading a ledger: strict, in order, without the lock.
+//! Reading a ledger from front to back: strict, in order, and without the lock.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, open_plain};
+use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, end_at, parse_line};
 use crate::evidence::{EvidenceError, FileOperation, LineProblem, Store};
 use crate::model::{Digest, LedgerLine, ProjectId};
 
-/// The lines of a ledger from some offset on, each with the offset after it. It ends at the first error.
+/// The lines of a ledger from an offset on, each with the offset after it. The iterator ends after the first error.
 #[derive(Debug)]
 pub struct LedgerLines {
     path: PathBuf,
@@ -18,12 +18,12 @@ pub struct LedgerLines {
     end: ChainEnd,
 }
 
-/// Reads a project's ledger from `offset` on, where a line must have ended; 0 is the beginning.
+/// Reads a project's ledger from `offset` on. A line must end at this offset; 0 is the beginning.
 ///
-/// A ledger that does not exist has no lines. A torn last line is not yielded: it was never committed.
+/// A ledger that does not exist has no lines. A torn last line is not returned, because it was never committed.
 pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<LedgerLines, EvidenceError> {
     let path = store.ledger_path(project);
-    let Some(mut file) = if_there(open_plain(&path))? else {
+    let Some(mut file) = if_exists(open_no_follow(&path))? else {
         if offset > 0 {
             return Err(EvidenceError::LedgerOffset { path, offset });
         }
@@ -35,7 +35,7 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
 }
 
 impl LedgerLines {
-    /// Returns the hash of the line that was yielded last; of nothing before the first.
+    /// Returns the hash of the last line that was returned; before the first, the hash of no bytes.
     pub(super) fn last_hash(&self) -> Digest {
         self.end.hash
     }

@@ -1,4 +1,5 @@
-//! Reading a ledger backwards: its last whole line, the line that ends at a known offset, and what lies behind the last one.
+//! Reading a ledger from its end: its last whole line, the line that ends at a known offset, and the torn bytes behind the last
+//! line.
 
 use std::fs::File;
 use std::io;
@@ -11,29 +12,28 @@ use crate::evidence::error::failed;
 use crate::evidence::{EvidenceError, FileOperation, LineProblem};
 use crate::model::{Digest, LEDGER_SCHEMA, LedgerLine, Sequence};
 
-/// No line proctor writes is longer; a longer one is damage, not data.
+/// The longest line that proctor writes, in bytes. A longer line is damage.
 pub(super) const LONGEST_LINE: u64 = 16 * 1024 * 1024;
-/// How much is read at a time when going backwards; most lines fit.
+/// How many bytes are read at a time when going backwards. Most lines fit.
 const CHUNK: u64 = 16 * 1024;
 
-/// Where a chain goes on: after this many whole bytes, with this sequence and hash of the last line.
+/// The state after some line, from which the hash chain continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChainEnd {
-    /// Length of the whole lines in bytes.
+    /// Length of all whole lines in bytes.
     pub(super) length: u64,
-    /// The last line's sequence; 0 where there is no line.
+    /// The sequence of the last line; 0 if there is no line.
     pub(super) sequence: Sequence,
-    /// The last line's hash; of nothing where there is no line.
+    /// The hash of the last line; if there is no line, the hash of no bytes.
     pub(super) hash: Digest,
 }
 
 impl ChainEnd {
-    /// Returns the end of an empty ledger.
     pub(super) fn empty() -> Self {
         Self { length: 0, sequence: Sequence(0), hash: Digest::of(b"") }
     }
 
-    /// Returns the sequence of the line that is due.
+    /// Returns the sequence that the next line must have.
     pub(super) fn next_sequence(&self) -> Sequence {
         Sequence(self.sequence.0 + 1)
     }
@@ -44,22 +44,22 @@ struct SchemaOnly {
     schema: String,
 }
 
-/// Parses a line without its newline. Its place in the chain is not looked at.
+/// Parses a line without its newline. Sequence and previous hash are not checked.
 pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
     let unreadable = |error: serde_json::Error| LineProblem::Unreadable(error.to_string());
     match serde_json::from_slice::<LedgerLine>(bytes) {
         Ok(line) if line.schema == LEDGER_SCHEMA => Ok(line),
         Ok(line) => Err(LineProblem::UnknownSchema(line.schema)),
         Err(error) => {
-            // A line of another schema is refused for that, not for the first field this version does not know.
+            // If the line has another schema, that is the error, and not the first field that this version does not know.
             let schema = serde_json::from_slice::<SchemaOnly>(bytes).map_err(unreadable)?.schema;
             Err(if schema == LEDGER_SCHEMA { unreadable(error) } else { LineProblem::UnknownSchema(schema) })
         }
     }
 }
 
-/// Finds the end of the whole lines, and the last of them. What lies behind it is torn: a line without its newline, or, where the
-/// file system kept the length of the last write but not all of its bytes, a last line with zero bytes in it.
+/// Finds the end of the whole lines, and the last of them. Bytes behind it are torn: a line without its newline, or a last line
+/// with zero bytes in it, which results if the file system kept the length of the last write but lost some of its bytes.
 pub(super) fn find_end(file: &File, path: &Path) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
     let after_newline = find_line_start(file, path, total)?;
@@ -68,12 +68,12 @@ pub(super) fn find_end(file: &File, path: &Path) -> Result<(ChainEnd, Option<Led
     }
     let last = read_line_before(file, path, after_newline)?;
     if after_newline == total && last.contains(&0) {
-        return last_before(file, path, after_newline - last.len() as u64 - 1);
+        return end_and_line_at(file, path, after_newline - last.len() as u64 - 1);
     }
-    end_of(&last, path, after_newline).map(|(end, line)| (end, Some(line)))
+    end_after(&last, path, after_newline).map(|(end, line)| (end, Some(line)))
 }
 
-/// Returns how many bytes of a ledger are whole lines, as [`find_end`] has it.
+/// Returns how many bytes of a ledger are whole lines, by the rules of [`find_end`].
 pub(super) fn whole_length(bytes: &[u8]) -> usize {
     let behind_newline = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     let whole = behind_newline(bytes);
@@ -84,35 +84,35 @@ pub(super) fn whole_length(bytes: &[u8]) -> usize {
     if bytes[start..].contains(&0) { start } else { whole }
 }
 
-/// Returns whether what is torn is what a process of ours leaves that dies while it writes the line that is due behind `end`: the
-/// beginning of that line, or that with zero bytes where the file system lost some.
+/// Returns whether torn bytes are what a proctor process leaves if it dies while it writes the line that follows `end`: the
+/// beginning of that line, possibly with zero bytes where the file system lost some.
 ///
-/// # Why nothing can be hidden behind this
+/// # Why this cannot hide a removed line
 ///
-/// Torn bytes count for nobody: no reader yields them, and the next writer cuts them off. Somebody who makes some of a line that was
-/// sealed has thus taken that line away, and for that nothing need be left: a ledger that is cut behind a whole line has no torn bytes
-/// at all. What shows that a line is gone is judged by the whole lines alone, and is the same in both cases: a run that no line is
-/// about, the index that knows more lines, a key that took over behind a line that is not there, an anchor that was ahead. A line
-/// that was committed ended in its newline, and it was on disk with it before anything was published or a further line could name it;
-/// so bytes without that newline were never a verdict, an approval or a signature of anybody.
+/// Torn bytes count for nothing: no reader returns them, and the next writer cuts them off. Somebody could turn a committed
+/// line into torn bytes, but that is the same as removing the line, and a ledger that is cut after a whole line has no torn
+/// bytes at all. That a line is gone is detected by the whole lines alone, in both cases: a run has no line, the index knows
+/// more lines, a key took over after a line that is missing, or an anchor covers more lines. A committed line ended in its
+/// newline, and was on disk with it before the run was published or another line named it. So bytes without that newline never
+/// were a verdict, an approval or a signature.
 pub(super) fn is_write_cut_short(torn: &[u8], end: &ChainEnd) -> bool {
     let (sequence, previous) = (end.next_sequence().0, end.hash.hex());
     let head = format!("{{\"schema\":\"{LEDGER_SCHEMA}\",\"sequence\":{sequence},\"previous\":\"{previous}\",\"time\":");
     let has_its_head = torn.iter().zip(head.as_bytes()).all(|(found, due)| found == due || *found == 0);
     let goes_on = || match serde_json::from_slice::<LedgerLine>(torn) {
-        // All of it but the newline.
+        // The whole line except its newline.
         Ok(_) => !torn.contains(&b'\n'),
         Err(error) => error.is_eof(),
     };
     torn.len() as u64 <= LONGEST_LINE && has_its_head && (torn.contains(&0) || goes_on())
 }
 
-/// Returns the chain's state after the line that ends at `offset`.
+/// Returns the state of the hash chain after the line that ends at `offset`.
 pub(super) fn end_at(file: &File, path: &Path, offset: u64) -> Result<ChainEnd, EvidenceError> {
-    last_before(file, path, offset).map(|(end, _)| end)
+    end_and_line_at(file, path, offset).map(|(end, _)| end)
 }
 
-fn last_before(file: &File, path: &Path, offset: u64) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
+fn end_and_line_at(file: &File, path: &Path, offset: u64) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     if offset == 0 {
         return Ok((ChainEnd::empty(), None));
     }
@@ -124,10 +124,10 @@ fn last_before(file: &File, path: &Path, offset: u64) -> Result<(ChainEnd, Optio
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(no_such_offset()),
         Err(error) => return Err(failed(FileOperation::Read, path)(error)),
     }
-    end_of(&read_line_before(file, path, offset)?, path, offset).map(|(end, line)| (end, Some(line)))
+    end_after(&read_line_before(file, path, offset)?, path, offset).map(|(end, line)| (end, Some(line)))
 }
 
-fn end_of(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerLine), EvidenceError> {
+fn end_after(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerLine), EvidenceError> {
     match parse_line(line) {
         Ok(parsed) => Ok((ChainEnd { length, sequence: parsed.sequence, hash: Digest::of(line) }, parsed)),
         Err(problem) => {
@@ -137,7 +137,7 @@ fn end_of(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerLine
     }
 }
 
-/// Counts the lines of the first `length` bytes; only for messages, because it reads all of them.
+/// Counts the lines in the first `length` bytes. It reads all of them, so it is used for error messages only.
 fn count_lines(path: &Path, length: u64) -> Result<u64, EvidenceError> {
     let bytes = std::fs::read(path).map_err(failed(FileOperation::Read, path))?;
     let length = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
@@ -153,7 +153,7 @@ fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, Evide
     Ok(line)
 }
 
-/// Returns where the line starts that the byte before `end` belongs to: behind the last newline before `end`.
+/// Returns the start of the line that contains the byte before `end`, which is the offset behind the last newline before `end`.
 fn find_line_start(file: &File, path: &Path, end: u64) -> Result<u64, EvidenceError> {
     let mut chunk = Vec::new();
     let mut cursor = end;

@@ -1,7 +1,8 @@
-//! The signature of a ledger line: the last key of the line, over the bytes the line would have without it.
+//! The signature of a ledger line. It is the last key of the line's JSON, and signs the bytes that the line would have without
+//! it.
 //!
-//! The bytes are taken as they stand in the file, so that a line verifies in every version of proctor, and with a text editor and
-//! OpenSSL.
+//! The bytes are used as they are in the file, so that a line can be verified by every version of proctor, and by hand with a
+//! text editor and OpenSSL.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,18 +13,18 @@ const PAYLOAD: &str = "application/vnd.proctor.ledger-line+json";
 const KEY: &str = ",\"signature\":\"";
 const END: &str = "\"}";
 
-/// Signs a line that has no signature.
+/// Signs a line that does not yet have a signature.
 pub(super) fn sign_line(unsigned: &[u8], signer: &Signer) -> String {
     STANDARD.encode(signer.sign(&encode_pre_authentication(PAYLOAD, unsigned)))
 }
 
-/// Returns whether the signature with which a line ends was made of it by the key's owner.
+/// Returns whether the line ends with a signature of the line by this key.
 pub(super) fn is_line_signed(line: &[u8], key: &PublicKey) -> bool {
     let text = std::str::from_utf8(line).ok().and_then(|text| text.strip_suffix(END));
     let parts = text.and_then(|text| text.rsplit_once(KEY));
     let decoded = parts.and_then(|(rest, signature)| Some((rest, STANDARD.decode(signature).ok()?)));
     decoded.is_some_and(|(rest, signature)| {
-        key.is_signed(&encode_pre_authentication(PAYLOAD, format!("{rest}}}").as_bytes()), &signature)
+        key.verifies(&encode_pre_authentication(PAYLOAD, format!("{rest}}}").as_bytes()), &signature)
     })
 }
 
@@ -33,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_line_is_signed_as_it_stands() {
-        let signer = Signer::of_seed(&[5; 32]);
+        let signer = Signer::from_seed(&[5; 32]);
         let unsigned = br#"{"sequence":1,"body":{"kind":"x","signature":null}}"#;
         let signature = sign_line(unsigned, &signer);
         let line = format!("{},\"signature\":\"{signature}\"}}", std::str::from_utf8(&unsigned[..unsigned.len() - 1]).unwrap());
@@ -41,6 +42,6 @@ mod tests {
         assert!(!is_line_signed(line.replace(":1,", ":2,").as_bytes(), signer.public()));
         assert!(!is_line_signed(line.replace(",\"body", ", \"body").as_bytes(), signer.public()));
         assert!(!is_line_signed(unsigned, signer.public()));
-        assert!(!is_line_signed(line.as_bytes(), Signer::of_seed(&[6; 32]).public()));
+        assert!(!is_line_signed(line.as_bytes(), Signer::from_seed(&[6; 32]).public()));
     }
 }

@@ -1,6 +1,6 @@
-//! One writer per project: an open-file-description lock on `locks/<project-id>`, never on evidence.
+//! One writer per project: a lock on the file `locks/<project-id>`, never on evidence itself.
 //!
-//! The whole of the file is locked; `lock_file` says why such a lock is never stale.
+//! The lock covers the whole file. `lock_file` says why such a lock never outlives its holder.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,25 +10,23 @@ use std::thread;
 use std::time::Duration;
 
 use crate::evidence::changes::{create_directories, create_directory, create_file};
-use crate::evidence::lock_file::{ALL_BYTES, LockFile, Waiting};
+use crate::evidence::lock_file::{ALL_BYTES, LockFile, WaitDecision};
 use crate::evidence::lock_record::LockRecord;
-use crate::evidence::ready::Ready;
+use crate::evidence::prepared_files::PreparedFiles;
 use crate::evidence::{EvidenceError, LOCK_SCHEMA, OpenRun, Store};
 use crate::model::ProjectId;
 
-/// How long to wait between two attempts at a busy lock.
+/// The pause between two attempts at a lock that is taken.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const BOOT_ID_PATH: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Says why a project's lock was not given.
+/// Why a project's lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process holds it.
     #[error("project `{project}` is in use by {}", holder.map_or("another proctor process".to_owned(), |pid| format!("the proctor process {pid}")))]
     Busy {
-        /// The project.
         project: ProjectId,
-        /// The process that holds it, where its lock file says so.
+        /// The process that holds it, if the lock file says so.
         holder: Option<u32>,
     },
     /// The lock file could not be used.
@@ -36,179 +34,180 @@ pub enum LockError {
     Evidence(#[from] EvidenceError),
 }
 
-/// The right to write a project's evidence. Clones share it; the lock is given back when the last of them is dropped.
+/// The right to write a project's evidence. Clones share it; the lock is released when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct ProjectLock {
-    held: Arc<Held>,
+    state: Arc<ProjectLockState>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct ProjectLockState {
     store: Store,
     project: ProjectId,
     file: LockFile,
     boot_id: String,
     recovered: AtomicBool,
     run_is_open: AtomicBool,
-    ready: Mutex<Ready>,
+    prepared: Mutex<PreparedFiles>,
 }
 
-/// What the last holder left behind, as far as the lock file tells.
+/// What the lock file says about the runs of the last holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LeftBehind {
     /// Every run was sealed.
     Nothing,
     /// This run was begun and not sealed.
     Run(OpenRun),
-    /// Nothing is known: the run directories must be compared with the ledger.
+    /// Nothing is known: the run directories have to be compared with the ledger.
     Unknown,
 }
 
-/// The one run of a project that is open in this process; dropping it says that it no longer is.
+/// Exists while a run of the project is open in this process. Dropping it allows the next run.
 #[derive(Debug)]
-pub(super) struct RunIsOpen {
+pub(super) struct OpenRunGuard {
     lock: ProjectLock,
 }
 
 impl Store {
-    /// Takes a project's lock, asking `waiting` after each failed attempt whether to go on.
-    pub fn lock(&self, project: &ProjectId, waiting: &mut dyn FnMut() -> Waiting) -> Result<ProjectLock, LockError> {
+    /// Takes a project's lock. After each failed attempt it calls `waiting`, which decides whether to try again.
+    pub fn lock(&self, project: &ProjectId, waiting: &mut dyn FnMut() -> WaitDecision) -> Result<ProjectLock, LockError> {
         let path = self.lock_path(project);
         let file = LockFile::open(&path)?;
         while !file.try_lock(&ALL_BYTES)? {
             match waiting() {
-                Waiting::GoOn => thread::sleep(POLL_INTERVAL),
-                Waiting::GiveUp => {
+                WaitDecision::GoOn => thread::sleep(POLL_INTERVAL),
+                WaitDecision::GiveUp => {
                     let holder = LockRecord::read(file.file()).map(|record| record.pid);
                     return Err(LockError::Busy { project: project.clone(), holder });
                 }
             }
         }
-        // The record of the last holder stays but for the process id: if this process dies before it has recovered what the
-        // last holder left, the next one must still find it.
+        // Only the process id is replaced. If this process dies before it has recovered the last holder's runs, the next holder
+        // must still find them in the record.
         let pid = std::process::id();
         let record =
             LockRecord::read(file.file()).map_or_else(|| LockRecord::unknown(pid), |record| LockRecord { pid, ..record });
         record.write(file.file(), &path)?;
-        let held = Held {
+        let state = ProjectLockState {
             store: self.clone(),
             project: project.clone(),
             file,
             boot_id: read_boot_id(),
             recovered: AtomicBool::new(false),
             run_is_open: AtomicBool::new(false),
-            ready: Mutex::default(),
+            prepared: Mutex::default(),
         };
-        Ok(ProjectLock { held: Arc::new(held) })
+        Ok(ProjectLock { state: Arc::new(state) })
     }
 }
 
 impl ProjectLock {
-    /// Returns the store the project lies in.
+    /// Returns the store that contains the project.
     pub fn store(&self) -> &Store {
-        &self.held.store
+        &self.state.store
     }
 
-    /// Returns the project.
+    /// Returns the project whose evidence may be written.
     pub fn project(&self) -> &ProjectId {
-        &self.held.project
+        &self.state.project
     }
 
-    /// Takes over what was made ready for the run that begins.
-    pub(super) fn use_ready(&self, ready: Ready) {
-        *self.ready() = ready;
+    /// Takes over files and directories that were prepared for the next run.
+    pub(super) fn use_prepared_files(&self, prepared: PreparedFiles) {
+        *self.prepared() = prepared;
     }
 
-    /// Creates a file that must not exist yet, out of what is ready where there is something.
+    /// Creates a private file, which must not exist, out of a prepared one if there is one.
     pub(super) fn create_file(&self, path: &Path) -> Result<File, EvidenceError> {
-        let ready = self.ready().file(path);
-        ready.map_or_else(|| create_file(path), Ok)
+        let prepared = self.prepared().take_file(path);
+        prepared.map_or_else(|| create_file(path), Ok)
     }
 
-    /// Creates a directory that must not exist yet, out of what is ready where there is something.
+    /// Creates a private directory, which must not exist, out of a prepared one if there is one.
     pub(super) fn create_directory(&self, path: &Path) -> Result<(), EvidenceError> {
-        if self.ready().directory(path) { Ok(()) } else { create_directory(path) }
+        if self.prepared().take_directory(path) { Ok(()) } else { create_directory(path) }
     }
 
-    /// Creates a directory and its parents, where they are missing, out of what is ready where there is something.
+    /// Creates a private directory and its missing parents, out of a prepared one if there is one.
     pub(super) fn create_directories(&self, path: &Path) -> Result<(), EvidenceError> {
-        if self.ready().directory(path) { Ok(()) } else { create_directories(path) }
+        if self.prepared().take_directory(path) { Ok(()) } else { create_directories(path) }
     }
 
-    fn ready(&self) -> std::sync::MutexGuard<'_, Ready> {
-        self.held.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    fn prepared(&self) -> std::sync::MutexGuard<'_, PreparedFiles> {
+        self.state.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what the lock file says about runs that are begun and not sealed.
+    /// Reads from the lock file which run was begun and not sealed.
     pub(super) fn left_behind(&self) -> LeftBehind {
-        match LockRecord::read(self.held.file.file()) {
-            Some(record) if !record.boot_id.is_empty() && record.boot_id == self.held.boot_id => {
+        match LockRecord::read(self.state.file.file()) {
+            Some(record) if !record.boot_id.is_empty() && record.boot_id == self.state.boot_id => {
                 record.open_run.map_or(LeftBehind::Nothing, LeftBehind::Run)
             }
             Some(_) | None => LeftBehind::Unknown,
         }
     }
 
-    /// Writes down that everything a dead process left has been dealt with.
-    pub(super) fn note_recovered(&self) -> Result<(), EvidenceError> {
+    /// Records that no run of a dead process is left to be recovered.
+    pub(super) fn mark_recovered(&self) -> Result<(), EvidenceError> {
         self.note(None)?;
-        self.held.recovered.store(true, Ordering::Relaxed);
+        self.state.recovered.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Writes down that a run is begun, before anything of it exists.
-    pub(super) fn begin_run(&self, run: OpenRun) -> Result<RunIsOpen, EvidenceError> {
-        if !self.held.recovered.load(Ordering::Relaxed) {
-            return Err(EvidenceError::NotRecovered { project: self.held.project.clone() });
+    /// Records that a run is begun, before its directory exists.
+    pub(super) fn begin_run(&self, run: OpenRun) -> Result<OpenRunGuard, EvidenceError> {
+        if !self.state.recovered.load(Ordering::Relaxed) {
+            return Err(EvidenceError::NotRecovered { project: self.state.project.clone() });
         }
-        if self.held.run_is_open.swap(true, Ordering::Relaxed) {
-            return Err(EvidenceError::RunIsOpen { project: self.held.project.clone() });
+        if self.state.run_is_open.swap(true, Ordering::Relaxed) {
+            return Err(EvidenceError::RunIsOpen { project: self.state.project.clone() });
         }
-        let open = RunIsOpen { lock: self.clone() };
+        let open = OpenRunGuard { lock: self.clone() };
         if self.left_behind() != LeftBehind::Nothing {
-            // An earlier run of this process failed before its commit: noting another would forget it.
-            return Err(EvidenceError::NotRecovered { project: self.held.project.clone() });
+            // An earlier run of this process failed before its commit. Recording a new run would overwrite it, and nobody would
+            // recover it.
+            return Err(EvidenceError::NotRecovered { project: self.state.project.clone() });
         }
         self.note(Some(run))?;
         Ok(open)
     }
 
-    /// Writes down that a sealed run is published, so that nobody has to look for it any more.
+    /// Records that a sealed run is published, so that recovery need not look for it.
     ///
-    /// The run stands whether or not this succeeds, so that a failure is not reported: the next run is then refused until
-    /// [`crate::evidence::recover`] has found this one in the ledger and linked it.
-    pub fn note_published(&self) {
+    /// The run is valid even if this fails, so the error is dropped. The next run is then refused until
+    /// [`crate::evidence::recover`] has found this run in the ledger and linked it.
+    pub fn mark_published(&self) {
         let _found_by_recovery = self.end_run();
     }
 
-    /// Writes down that the open run is dropped.
+    /// Records that no run is open any more.
     pub(super) fn end_run(&self) -> Result<(), EvidenceError> {
         self.note(None)
     }
 
-    /// Refuses to go on while a run is open in this process.
+    /// Fails while a run of the project is open in this process.
     pub(super) fn check_no_run_is_open(&self) -> Result<(), EvidenceError> {
-        if self.held.run_is_open.load(Ordering::Relaxed) {
-            return Err(EvidenceError::RunIsOpen { project: self.held.project.clone() });
+        if self.state.run_is_open.load(Ordering::Relaxed) {
+            return Err(EvidenceError::RunIsOpen { project: self.state.project.clone() });
         }
         Ok(())
     }
 
     fn note(&self, open_run: Option<OpenRun>) -> Result<(), EvidenceError> {
         let record =
-            LockRecord { schema: LOCK_SCHEMA.to_owned(), pid: std::process::id(), boot_id: self.held.boot_id.clone(), open_run };
-        record.write(self.held.file.file(), &self.held.store.lock_path(&self.held.project))
+            LockRecord { schema: LOCK_SCHEMA.to_owned(), pid: std::process::id(), boot_id: self.state.boot_id.clone(), open_run };
+        record.write(self.state.file.file(), &self.state.store.lock_path(&self.state.project))
     }
 }
 
-impl Drop for RunIsOpen {
+impl Drop for OpenRunGuard {
     fn drop(&mut self) {
-        self.lock.held.run_is_open.store(false, Ordering::Relaxed);
+        self.lock.state.run_is_open.store(false, Ordering::Relaxed);
     }
 }
 
 impl LockError {
-    /// Returns the sentence that says what to do next.
+    /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Busy { .. } => "wait until it is done, or stop it; one process at a time runs the checks of a project",
@@ -217,7 +216,7 @@ impl LockError {
     }
 }
 
-/// Returns the kernel's id of this boot, empty where it cannot be read: then recovery always scans.
+/// Returns the kernel's id of this boot. If it cannot be read it is empty, and recovery then scans all runs every time.
 fn read_boot_id() -> String {
     std::fs::read_to_string(BOOT_ID_PATH).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
@@ -239,7 +238,7 @@ mod tests {
         let mut attempts = 0;
         let refused = test.store.lock(&test.project, &mut || {
             attempts += 1;
-            if attempts < 3 { Waiting::GoOn } else { Waiting::GiveUp }
+            if attempts < 3 { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         assert_eq!(attempts, 3);
         match refused {
@@ -256,7 +255,7 @@ mod tests {
         let first = test.lock();
         let clone = first.clone();
         drop(first);
-        assert!(matches!(test.store.lock(&test.project, &mut || Waiting::GiveUp), Err(LockError::Busy { .. })));
+        assert!(matches!(test.store.lock(&test.project, &mut || WaitDecision::GiveUp), Err(LockError::Busy { .. })));
         drop(clone);
         test.lock();
         assert_eq!(mode(&test.store.lock_path(&test.project)), 0o600);
@@ -270,7 +269,7 @@ mod tests {
         let second = test.store.lock(&test.project, &mut || {
             attempts += 1;
             first = None;
-            if attempts < 500 { Waiting::GoOn } else { Waiting::GiveUp }
+            if attempts < 500 { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         assert!(second.is_ok());
     }
@@ -281,7 +280,7 @@ mod tests {
         let lock = test.lock();
         assert_eq!(lock.left_behind(), LeftBehind::Unknown);
         assert!(matches!(lock.begin_run(open_run()), Err(EvidenceError::NotRecovered { .. })));
-        lock.note_recovered().unwrap();
+        lock.mark_recovered().unwrap();
         let open = lock.begin_run(open_run()).unwrap();
         assert!(matches!(lock.begin_run(open_run()), Err(EvidenceError::RunIsOpen { .. })));
         drop(open);
@@ -292,7 +291,7 @@ mod tests {
     fn what_the_last_holder_left_is_still_known_after_a_holder_that_did_nothing() {
         let test = TestStore::new();
         let lock = test.lock();
-        lock.note_recovered().unwrap();
+        lock.mark_recovered().unwrap();
         drop(lock.begin_run(open_run()).unwrap());
         drop(lock);
         drop(test.lock());
@@ -303,10 +302,10 @@ mod tests {
     fn a_record_of_another_boot_is_not_believed() {
         let test = TestStore::new();
         let lock = test.lock();
-        lock.note_recovered().unwrap();
+        lock.mark_recovered().unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Nothing);
         let record = LockRecord { boot_id: "another".to_owned(), ..LockRecord::unknown(1) };
-        record.write(lock.held.file.file(), &test.store.lock_path(&test.project)).unwrap();
+        record.write(lock.state.file.file(), &test.store.lock_path(&test.project)).unwrap();
         assert_eq!(lock.left_behind(), LeftBehind::Unknown);
     }
 }

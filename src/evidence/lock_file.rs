@@ -1,8 +1,8 @@
-//! Files that are there to be locked: open-file-description locks on ranges of their bytes.
+//! Locks on ranges of a file's bytes (open-file-description locks).
 //!
-//! The kernel gives a lock back when the last descriptor of its holder closes, however the holder ends (fcntl(2),
-//! "Open file description locks"), so a lock is never stale. Descriptors close on exec. A range need not lie within the file.
-//! `lock` and `slot` say what the bytes of their files stand for.
+//! The kernel releases such a lock when the last descriptor of its holder closes, however the holder ends (fcntl(2), "Open file
+//! description locks"), so a lock never outlives its holder. Descriptors close on exec. A range may lie beyond the end of the
+//! file. The meaning of the bytes is defined by `lock` and `slot`.
 
 use std::fs::File;
 use std::ops::Range;
@@ -12,24 +12,24 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use crate::evidence::changes::open_lasting;
+use crate::evidence::changes::open_or_create;
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, open_plain};
+use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// Every byte there can be.
+/// Locks the whole file, however long it is.
 pub(super) const ALL_BYTES: Range<i64> = 0..i64::MAX;
 
-/// Whether whoever waits for a lock goes on waiting.
+/// Whether to try again for a lock that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// Another attempt is made after a short pause.
+pub enum WaitDecision {
     GoOn,
-    /// The lock is reported as busy.
+    /// Return without the lock.
     GiveUp,
 }
 
-/// An open lock file. Each is a holder of its own: two of the same path in one process exclude each other.
+/// An open lock file. Each value is a holder of its own: two values for the same path exclude each other, also within one
+/// process.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
@@ -37,38 +37,38 @@ pub(super) struct LockFile {
 }
 
 impl LockFile {
-    /// Opens a lock file; one that is missing is created. Nothing is locked by that.
+    /// Opens a lock file and creates it if it is missing. This locks nothing.
     pub(super) fn open(path: &Path) -> Result<Self, EvidenceError> {
-        Ok(Self { file: open_lasting(path)?, path: path.to_owned() })
+        Ok(Self { file: open_or_create(path)?, path: path.to_owned() })
     }
 
-    /// Opens a lock file to see what is locked; none where there is none. Nothing can be locked with it.
-    pub(super) fn look_at(path: &Path) -> Result<Option<Self>, EvidenceError> {
-        let file = if_there(open_plain(path))?;
+    /// Opens a lock file to see what is locked, or returns `None` if there is no such file. It cannot be used to lock.
+    pub(super) fn open_to_inspect(path: &Path) -> Result<Option<Self>, EvidenceError> {
+        let file = if_exists(open_no_follow(path))?;
         Ok(file.map(|file| Self { file, path: path.to_owned() }))
     }
 
-    /// Returns the file itself, for what stands in it.
+    /// Returns the file, to read or write its content.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Locks a range for this holder alone; false when another one has any of it.
+    /// Locks a range for this holder alone; returns `false` if another holder has locked a part of it.
     pub(super) fn try_lock(&self, range: &Range<i64>) -> Result<bool, EvidenceError> {
         self.set(range, libc::F_WRLCK)
     }
 
-    /// Gives a range back, also where a process that was just forked has a copy of the descriptor.
+    /// Releases a range. This works even while a process that was just forked has a copy of the descriptor.
     pub(super) fn unlock(&self, range: &Range<i64>) -> Result<(), EvidenceError> {
         self.set(range, libc::F_UNLCK).map(drop)
     }
 
-    /// Returns what other holders have locked within a range, from front to back.
+    /// Returns the ranges that other holders have locked within a range, in ascending order.
     ///
-    /// Locks come and go meanwhile: each that was there all the time is among them.
+    /// Locks may come and go during the search. A lock that was held all the time is always found.
     pub(super) fn locked_by_others(&self, within: Range<i64>) -> Result<Vec<Range<i64>>, EvidenceError> {
         let mut found = Vec::new();
-        // The kernel names any one lock of a range, not the first.
+        // The kernel returns any one lock of a range, not the first, so the rest on both sides has to be searched too.
         let mut unseen = vec![within];
         while let Some(range) = unseen.pop() {
             if let Some(lock) = self.any_lock_of_others(&range)? {
@@ -109,7 +109,7 @@ impl LockFile {
     }
 }
 
-/// A length of 0 stands for every byte from the start on.
+/// In a `flock` structure, length 0 means up to the largest possible offset.
 fn to_flock(range: &Range<i64>, kind: libc::c_int) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
@@ -135,7 +135,7 @@ mod tests {
         (LockFile::open(&path).unwrap(), LockFile::open(&path).unwrap(), directory)
     }
 
-    /// What is found, as pairs of start and end.
+    /// The ranges that others have locked, as pairs of start and end.
     fn found(file: &LockFile, within: Range<i64>) -> Vec<(i64, i64)> {
         file.locked_by_others(within).unwrap().iter().map(|lock| (lock.start, lock.end)).collect()
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_found_from_front_to_back_and_what_one_holds_oneself_is_not() {
+    fn locks_of_others_are_found_in_order_and_own_locks_are_not() {
         let (one, other, directory) = two_holders();
         let third = LockFile::open(&directory.path().join("locks")).unwrap();
         for range in [40..41, 10..12, 30..34] {

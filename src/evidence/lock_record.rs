@@ -1,7 +1,7 @@
-//! What a lock file says: who holds the lock, and which run was open when it was last written.
+//! The content of a lock file: which process holds the lock, and which run was open when the file was last written.
 //!
-//! It is a hint that saves recovery a scan, never the truth: whatever cannot be read or is from another boot means "scan".
-//! Changing its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.
+//! It is a hint that saves recovery a scan of all runs, never the truth. A record that cannot be read or is from another boot
+//! means "scan". A change of its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,43 +13,38 @@ use crate::evidence::EvidenceError;
 use crate::evidence::changes::write_at;
 use crate::model::{RunId, TaskId};
 
-/// The name and version of the format.
+/// The name and version of the record's format.
 pub const LOCK_SCHEMA: &str = "proctor-lock-v1";
 
-/// Every record is padded to this many bytes, so that one write replaces it and no tail of a longer one is left.
+/// Every record is padded to this length, so that one write replaces it and nothing of a longer one is left.
 const RECORD_BYTES: usize = 512;
 
-/// The run a project's lock holder has begun and not yet sealed.
+/// A run that was begun and not yet sealed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OpenRun {
-    /// Its task.
     pub task: TaskId,
-    /// Its id.
     pub run_id: RunId,
 }
 
-/// The content of a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct LockRecord {
-    /// [`LOCK_SCHEMA`].
     pub(super) schema: String,
-    /// Who holds the lock, or held it last.
+    /// The process that holds the lock, or held it last.
     pub(super) pid: u32,
-    /// The boot during which `open_run` is right; empty where nothing is known.
+    /// The boot for which `open_run` is valid; empty if nothing is known.
     pub(super) boot_id: String,
-    /// The run that is open.
     pub(super) open_run: Option<OpenRun>,
 }
 
 impl LockRecord {
-    /// Returns the record that says who holds the lock and that nothing is known of open runs.
+    /// Returns a record that names the holder and says that nothing is known about open runs.
     pub(super) fn unknown(pid: u32) -> Self {
         Self { schema: LOCK_SCHEMA.to_owned(), pid, boot_id: String::new(), open_run: None }
     }
 
-    /// Reads a record; none where the file is empty, half-written or of another schema.
+    /// Reads the record; returns `None` if the file is empty, half-written or of another schema.
     pub(super) fn read(file: &File) -> Option<Self> {
         let mut bytes = [0_u8; RECORD_BYTES];
         let count = file.read_at(&mut bytes, 0).ok()?;
@@ -57,7 +52,7 @@ impl LockRecord {
         (record.schema == LOCK_SCHEMA).then_some(record)
     }
 
-    /// Replaces the file's content. It is not synced: after a power loss the boot id is another one.
+    /// Replaces the file's content. No sync is needed: after a power loss the boot id differs, and the record is ignored.
     pub(super) fn write(&self, file: &File, path: &Path) -> Result<(), EvidenceError> {
         let mut bytes = serde_json::to_vec(self).expect("our own values have a JSON form");
         bytes.resize(RECORD_BYTES.max(bytes.len() + 1) - 1, b' ');
@@ -92,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_cut_or_of_another_schema_is_unknown() {
+    fn an_empty_cut_or_foreign_record_is_not_read() {
         let file = tempfile::tempfile().unwrap();
         assert_eq!(LockRecord::read(&file), None);
         file.write_all_at(br#"{"schema":"proctor-lock-v1","pid":1,"#, 0).unwrap();

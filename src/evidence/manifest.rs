@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::model::Digest;
 
-/// Returns the manifest of files by name: one line each, sorted by name.
+/// Returns the manifest of these files: one line each, sorted by name.
 ///
-/// A name with a backslash, a newline or a carriage return is escaped and its line begins with a backslash (coreutils manual,
+/// A name with a backslash, a newline or a carriage return is escaped, and its line begins with a backslash (coreutils manual,
 /// "md5sum invocation").
 pub(super) fn render_manifest(files: &BTreeMap<Vec<u8>, Digest>) -> Vec<u8> {
     let mut text = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn render_manifest(files: &BTreeMap<Vec<u8>, Digest>) -> Vec<u8> {
     text
 }
 
-/// Reads a manifest back; none unless it is what [`render_manifest`] makes, byte for byte.
+/// Parses a manifest, or returns `None` unless it is byte for byte what [`render_manifest`] writes.
 pub(super) fn parse_manifest(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Digest>> {
     let mut files = BTreeMap::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_so_is_no_manifest() {
+    fn text_in_any_other_form_is_not_a_manifest() {
         let hex = Digest::of(b"").hex();
         assert_eq!(parse_manifest(b""), Some(BTreeMap::new()));
         for bad in [

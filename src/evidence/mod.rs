@@ -1,38 +1,46 @@
-//! Run directories, manifest, ledger, locks: what a verdict rests on, kept so that a later change is evident.
+//! The evidence store: run directories, manifests, ledgers, locks and keys, kept so that a later change can be detected.
 //!
 //! # What it owns
 //!
-//! Every file below `$XDG_STATE_HOME/proctor` but `state.db` (which is `store/`'s), and the one link in a project. Of one
-//! project only the holder of its [`ProjectLock`] writes; readers need no lock. The order in which a run becomes durable is
-//! [`DurableStep::ALL`]; the synced ledger line is the commit, and nothing in a run directory changes after it.
+//! Every file below `$XDG_STATE_HOME/proctor` except `state.db` and `trees/` (owned by `store/`), and the few files that
+//! proctor writes into a project: the link to the evidence, the task list, and the trail of a governance workflow. Only the holder of a
+//! project's [`ProjectLock`] writes the project's evidence; readers need no lock. The steps by which a run becomes durable are
+//! [`DurableStep::ALL`]. The synced ledger line is the commit, and nothing in a run directory changes after it.
 //!
 //! # What it may not do
 //!
-//! Judge anything, read a clock or the environment, run git (its state is read from files), or know the SQLite index. The
-//! report's bytes and the ledger's record come from the caller.
+//! Judge anything, read a clock or the environment, run git (its state is read from files), or use the SQLite index. Callers build the report's
+//! bytes and the ledger's record.
 //!
 //! # Where to look
 //!
-//! [`Store`] knows every path · `lock` one writer per project · `slot` so many actions at once · `ledger` and `ledger_lines` the truth · `run_directory`,
-//! `seal` and `publish` the way of one run · `recovery` what a dead process left · `artifact` and `output` what tools leave, `file_look` what lies in the project · [`Background`] syncs beside the run, `file_syncs` those of its files ·
-//! `keys` who signs, `signing` and `line_signature` what · `project_link` and `git` the link for people · `trail` and `workflow_lock` what a governance workflow keeps in the project · `history` reading back · `archive` runs that are kept in one file each · `find` and `export` · `retention` what is removed · `verification` whether it is what
-//! it was · `transparency` the ledger's head, and `anchor` keeping it elsewhere · `changes` every operation that changes something on disk, `mishap` what a test lets go wrong there.
+//! * [`Store`] knows every path; `changes` contains every operation that changes the disk, `files` the ones that read, and
+//!   `failure_injection` lets tests make any change fail.
+//! * `lock`: one writer per project. `slot`: the machine-wide queue of actions. `workflow_lock`: one process per governance workflow.
+//! * `run_directory`, `seal` and `publish`: a run from its start to `latest`. `recovery`: what a dead process left.
+//! * `ledger` writes the ledger, `ledger_lines` and `ledger_tail` read it.
+//! * `background_thread`, `file_syncs` and `prepared_files`: what makes a run faster.
+//! * `artifact`, `output` and `scratch_directory`: files of actions. `file_observation`: files of the project that a check asks about.
+//! * `keys`, `signing` and `line_signature`: who signs, and in which formats.
+//! * `project_link`, `git`, `project_file` and `trail`: what is written into a project.
+//! * `history`, `archive` and `export`: reading runs back, keeping them in one file each, and copying them for others.
+//! * `retention`: which runs are removed. `verification`: whether evidence is unchanged; `verification_targets`: what there is to verify.
+//! * `transparency`: the ledger as a transparency log. `anchor`: keeping its head elsewhere.
 
 mod anchor;
 mod archive;
 mod artifact;
-mod background;
+mod background_thread;
 mod changes;
-mod durable;
+mod durable_steps;
 mod error;
 mod export;
-mod file_look;
+mod failure_injection;
+mod file_observation;
 mod file_syncs;
 mod files;
-mod find;
 mod git;
 mod history;
-mod holder;
 mod keys;
 mod ledger;
 mod ledger_lines;
@@ -40,20 +48,20 @@ mod ledger_tail;
 mod line_signature;
 mod lock;
 mod lock_file;
+mod lock_holder;
 mod lock_record;
 mod manifest;
-mod mishap;
 mod names;
 mod output;
+mod prepared_files;
 mod project_file;
 mod project_link;
 mod publish;
 mod random;
-mod ready;
 mod recovery;
 mod retention;
 mod run_directory;
-mod scratch;
+mod scratch_directory;
 mod seal;
 mod signing;
 mod slot;
@@ -61,62 +69,64 @@ mod store;
 mod trail;
 mod transparency;
 mod verification;
+mod verification_targets;
 mod workflow_lock;
 
 #[cfg(test)]
 mod testing;
 
 pub use anchor::{
-    Anchor, AnchorFileError, GitAnchorError, GitAnchored, Refusal, notes_reference, read_anchor, read_git_anchors, write_anchor,
-    write_git_anchor,
+    Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, GitAnchorError, notes_reference, read_anchor, read_git_anchors,
+    write_anchor, write_git_anchor,
 };
 pub use archive::{
-    ArchivePlan, ArchiveProblem, ArchiveWish, Archiving, LeftAlone, Stays, archive_runs, finish_archiving, is_archived,
-    plan_archive,
+    ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
+    finish_archiving, is_archived, plan_archive,
 };
-pub use artifact::{Artifact, Refused, take_artifact};
-pub use background::{Background, Pending};
-pub use durable::{DurableStep, Observer};
+pub use artifact::{Artifact, ArtifactRefusal, read_artifact};
+pub use background_thread::{BackgroundJob, BackgroundThread};
+pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, is_archive_name};
-pub use file_look::{Reading, look_at_file};
-pub use find::{find_evidence, find_registered, known_runs};
-pub use git::{ExcludeOutcome, GitPlace, exclude_link, find_git_place, git_common_directory};
+#[cfg(feature = "test-fakes")]
+pub use failure_injection::{FailureInjection, InjectedFailure};
+pub use file_observation::{ContentRequest, observe_file};
+pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_location, git_common_directory};
 pub use history::{
-    StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, read_start_record, show_file,
+    StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, read_start_record, stream_file,
 };
-pub use holder::Holder;
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;
 pub use ledger_lines::{LedgerLines, read_lines};
 pub use lock::{LockError, ProjectLock};
-pub use lock_file::Waiting;
+pub use lock_file::WaitDecision;
+pub use lock_holder::LockHolder;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
-#[cfg(feature = "test-fakes")]
-pub use mishap::{Mishap, Mishaps};
 pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 pub use output::{OutputDirectory, remove_outputs_of_run};
-pub use project_file::{ProjectFileError, Replaced, read_project_file, replace_project_file};
-pub use project_link::{FoundThere, LinkOutcome, is_our_link, link_project};
+pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
+pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
-pub use recovery::{FoundFile, InterruptedRun, recover};
+pub use recovery::{InterruptedFile, InterruptedRun, recover};
 pub use retention::{
-    KeptRun, Pruning, RetentionSurvey, RunForm, Sizes, Standing, Weight, finish_pruning, plan_prune, prune_runs, survey_runs,
+    KeptRun, KeptRunResult, PruneOutcome, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, prune_runs,
+    remove_pruned_leftovers, survey_runs,
 };
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
-pub use scratch::Scratch;
-pub use seal::{SealedRun, Sealing, drop_superseded, seal};
+pub use scratch_directory::ScratchDirectory;
+pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
-pub use slot::{MOST_SLOTS, Queue, Slot};
+pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::Store;
 pub use trail::{TrailDirectory, TrailError};
 pub use transparency::{
-    Checkpoint, CheckpointError, LedgerLog, LogDirectoryError, LogProof, Progress, ProofError, SignedCheckpoint, read_log,
-    verifier_key, write_log_directory,
+    ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, LogDirectoryError, ProofError,
+    SignedCheckpoint, read_log, verifier_key, write_log_directory,
 };
 pub use verification::{
-    Checked, Fault, FaultKind, Notary, Subject, Unfinished, UnfinishedKind, check_anchor, check_progress, signing_key_of,
-    verify_copy, verify_keys, verify_project,
+    CheckpointSigner, EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope,
+    check_anchor, check_consistency_proof, find_signing_key, verify_copy, verify_keys, verify_project,
 };
+pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
 pub use workflow_lock::WorkflowLock;

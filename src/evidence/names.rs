@@ -1,4 +1,4 @@
-//! Which names files of a run directory may have, and the names proctor keeps for itself.
+//! The file names that a run directory may hold, and those that proctor keeps for itself.
 
 use std::path::Path;
 
@@ -6,52 +6,51 @@ use crate::evidence::EvidenceError;
 use crate::model::RunId;
 use crate::report::DEBT_FILE;
 
-/// The report of a run.
+/// The JSON report of a run, in the run's directory.
 pub const REPORT_NAME: &str = "execution-report.json";
-/// The digests of a run's files, for `sha256sum -c`.
+/// The SHA-256 of each of a run's files, in the format of `sha256sum -c`.
 pub const MANIFEST_NAME: &str = "SHA256SUMS";
-/// The start record of a run.
+/// The record that is written before the first process of a run is started.
 pub const START_RECORD_NAME: &str = "run.json";
-/// The signature of the report, for `ssh-keygen -Y verify`.
+/// The SSH signature of the report, for `ssh-keygen -Y verify`.
 pub const SIGNATURE_NAME: &str = "execution-report.json.sig";
-/// What the file of a run's attestations ends with; before it stands the run's id.
+/// How the name of a run's file of in-toto statements ends; the run's id stands before it.
 pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
-/// Where an export has the run's directory.
+/// The folder of an export that holds the run's files.
 pub(super) const EXPORTED_RUN: &str = "run";
-/// Where an export has the run's line of the ledger.
+/// The file of an export that holds the run's line of the ledger.
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
-/// Where an export has the proof that the line is in the ledger's log.
+/// The file of an export that proves that this line is in the ledger's log.
 pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
-/// What the name of an archive ends with; before it stands the run's id.
+/// How the name of an archive ends; the run's id stands before it.
 pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
-/// What a half-written file is renamed to begins so.
+/// Recovery renames a file that may be half-written so that its name begins with this.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
-/// A file name is at most this long on Linux (`NAME_MAX`).
+/// `NAME_MAX` of Linux, in bytes.
 const LONGEST_NAME: usize = 255;
 const OWN_NAMES: [&str; 4] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME, SIGNATURE_NAME];
 
-/// Returns the name of the file with a run's attestations.
+/// Returns the name of the file with a run's signed in-toto statements.
 pub fn statements_name(run_id: &RunId) -> String {
     format!("{run_id}{STATEMENTS_SUFFIX}")
 }
 
-/// Returns the name of a run's archive.
 pub(super) fn archive_name(run_id: &RunId) -> String {
     format!("{run_id}{ARCHIVE_SUFFIX}")
 }
 
-/// Returns the run whose archive has a name.
-pub(super) fn run_of_archive(name: &str) -> Option<RunId> {
+/// Returns the run that an archive of this name would belong to, or `None` if the name is not an archive's.
+pub(super) fn run_from_archive_name(name: &str) -> Option<RunId> {
     RunId::try_from(name.strip_suffix(ARCHIVE_SUFFIX)?).ok()
 }
 
-/// Returns whether a file of this name is written while a run is judged and sealed, and may be half-written when proctor dies.
+/// Returns whether a file of this name is written while a run is sealed. Such a file may be half-written when proctor dies.
 pub(super) fn is_written_while_sealing(name: &str) -> bool {
     [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, DEBT_FILE].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
 }
 
-/// Refuses a name that is not one plain component.
+/// Refuses a name that is not a single visible path component.
 pub(super) fn check_component(name: &str) -> Result<(), EvidenceError> {
     let is_plain = !name.is_empty()
         && name.len() <= LONGEST_NAME
@@ -60,7 +59,8 @@ pub(super) fn check_component(name: &str) -> Result<(), EvidenceError> {
     if is_plain { Ok(()) } else { Err(EvidenceError::Name { name: name.to_owned() }) }
 }
 
-/// Refuses a name that a file written during a run may not have.
+/// Refuses a name that callers may not give to a file of a run: one with several components, or one that proctor keeps for
+/// itself.
 pub(super) fn check_new_name(name: &str) -> Result<(), EvidenceError> {
     check_component(name)?;
     if OWN_NAMES.contains(&name) || name.ends_with(STATEMENTS_SUFFIX) || name.starts_with(RECOVERED_PREFIX) {
@@ -69,7 +69,7 @@ pub(super) fn check_new_name(name: &str) -> Result<(), EvidenceError> {
     Ok(())
 }
 
-/// Returns a path's last component for messages and comparisons, lossily decoded.
+/// Returns the last component of a path for people; bytes that are not UTF-8 are replaced.
 pub(super) fn last_component(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,25 +1,27 @@
-//! The writable directories of actions (`PROCTOR_OUT`, E12): outside the run directory, gone when the run is over.
+//! The directories in which actions may leave files (`PROCTOR_OUT`, E12). They are outside the run directory and are removed
+//! after the run.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::changes::{open_directory_to_owner, remove_directory, rename_to_free, write_new};
+use crate::evidence::changes::{remove_directory, rename_if_free, set_private_directory_mode, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::list;
-use crate::evidence::{Artifact, EvidenceError, FileOperation, ProjectLock, Refused, take_artifact};
+use crate::evidence::files::list_directory;
+use crate::evidence::{Artifact, ArtifactRefusal, EvidenceError, FileOperation, ProjectLock, read_artifact};
 use crate::model::{ActionId, RunId};
 
-/// The directory an action may leave files in: `out/<project-id>/<run-id>/<action-id>`.
+/// The directory in which one action may leave files: `out/<project-id>/<run-id>/<action-id>`.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
-    stamp: Option<Stamp>,
+    stamp: Option<OutputStamp>,
 }
 
-/// What of a directory is another after anything that was done to it, as far as the clock of its file system tells moments apart.
+/// Facts about a directory. Any change to the directory changes at least one of them, unless it happens within one tick of the
+/// file system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct OutputStamp {
     file: (u64, u64),
     owner: (u32, u32),
     mode: u32,
@@ -27,13 +29,16 @@ struct Stamp {
 }
 
 impl OutputDirectory {
-    /// Creates the directory of an action; it must not exist yet.
+    /// Creates the directory of an action. It is an error if it exists.
     pub fn create(lock: &ProjectLock, run_id: &RunId, action_id: &ActionId) -> Result<Self, EvidenceError> {
         Self::create_for_attempt(lock, run_id, action_id, 1, None)
     }
 
-    /// Creates the directory of an attempt of an action, from 1: each finds an empty one. It is made out of a spare one, that of an action
-    /// of the run of which nobody is alive, where that is as it was when it was made: a thousand actions that leave nothing are one.
+    /// Creates the empty directory of an attempt of an action; attempts count from 1.
+    ///
+    /// If `spare` is given and nothing has touched it since it was created, it is renamed instead of creating a new one.
+    /// `spare` is the directory of an earlier action of the run whose processes have all ended. So a thousand actions that
+    /// leave no files need one directory.
     pub fn create_for_attempt(
         lock: &ProjectLock,
         run_id: &RunId,
@@ -44,14 +49,15 @@ impl OutputDirectory {
         let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
         let name = if attempt <= 1 { action_id.to_string() } else { format!("{action_id}-attempt-{attempt}") };
         let path = run_directory.join(name);
-        if !spare.is_some_and(|spare| spare.becomes(&path)) {
+        if !spare.is_some_and(|spare| spare.try_rename_to(&path)) {
             lock.create_directories(&run_directory)?;
             lock.create_directory(&path)?;
         }
-        Ok(Self { stamp: Stamp::of(&path), path })
+        Ok(Self { stamp: OutputStamp::read(&path), path })
     }
 
-    /// Creates the directory of an attempt's control: what that leaves is nothing the attempt finds.
+    /// Creates the directory for the control run of an attempt. It is separate, so that the attempt does not find what its
+    /// control leaves.
     pub fn create_for_control(
         lock: &ProjectLock,
         run_id: &RunId,
@@ -65,35 +71,35 @@ impl OutputDirectory {
         Ok(Self { path, stamp: None })
     }
 
-    /// Gives an untouched directory another name, which nobody may have yet; returns whether that was done. Any refusal is no matter: whoever
-    /// asked makes what it needs.
-    fn becomes(&self, path: &Path) -> bool {
-        self.is_untouched() && rename_to_free(&self.path, path).is_ok_and(|is_named| is_named)
+    /// Renames an untouched directory; returns whether that worked. If not, the caller creates a new one, so the reason does
+    /// not matter.
+    fn try_rename_to(&self, path: &Path) -> bool {
+        self.is_untouched() && rename_if_free(&self.path, path).is_ok_and(|is_named| is_named)
     }
 
     fn is_untouched(&self) -> bool {
-        let is_as_it_was = self.stamp.is_some() && Stamp::of(&self.path) == self.stamp;
-        is_as_it_was && list(&self.path).is_ok_and(|entries| entries.is_empty())
+        let is_as_it_was = self.stamp.is_some() && OutputStamp::read(&self.path) == self.stamp;
+        is_as_it_was && list_directory(&self.path).is_ok_and(|entries| entries.is_empty())
     }
 
-    /// Puts a file of ours into it, before anything is started.
+    /// Writes a file of proctor's own into it, before any process of the action is started.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), EvidenceError> {
         write_new(&self.path.join(name), bytes).map(drop)
     }
 
-    /// Returns where it lies: the value of `PROCTOR_OUT`.
+    /// Returns its path, which is the value of `PROCTOR_OUT`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes a file the action left in it, after its last process has ended.
-    pub fn take(&self, relative: &Path, cap: u64) -> Result<Artifact, Refused> {
-        take_artifact(&self.path, relative, cap)
+    /// Reads a file that the action left in it, after the action's last process has ended.
+    pub fn read_artifact(&self, relative: &Path, cap: u64) -> Result<Artifact, ArtifactRefusal> {
+        read_artifact(&self.path, relative, cap)
     }
 }
 
-impl Stamp {
-    fn of(directory: &Path) -> Option<Self> {
+impl OutputStamp {
+    fn read(directory: &Path) -> Option<Self> {
         let metadata = directory.symlink_metadata().ok()?;
         Some(Self {
             file: (metadata.dev(), metadata.ino()),
@@ -104,22 +110,22 @@ impl Stamp {
     }
 }
 
-/// Removes what is left of a run's output directories.
+/// Removes the output directories of a run, if there are any.
 pub fn remove_outputs_of_run(lock: &ProjectLock, run_id: &RunId) -> Result<(), EvidenceError> {
     remove_tree(&lock.store().outputs_directory(lock.project()).join(run_id.as_str()))
 }
 
-/// Removes what dead runs of the project left; nobody of the project may be running. The project's own directory stays: the next run
-/// needs it.
+/// Removes the output directories of all earlier runs of the project; no process of the project may be running. The project's
+/// own directory stays, because the next run needs it.
 pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), EvidenceError> {
-    let leftovers = list(&lock.store().outputs_directory(lock.project()))?;
+    let leftovers = list_directory(&lock.store().outputs_directory(lock.project()))?;
     leftovers.iter().try_for_each(|entry| remove_tree(&entry.path()))
 }
 
 pub(super) fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
     match remove_directory(path) {
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
-            unlock_tree(path)?;
+            restore_permissions(path)?;
             remove_directory(path)
         }
         other => other,
@@ -127,11 +133,11 @@ pub(super) fn remove_tree(path: &Path) -> Result<(), EvidenceError> {
 }
 
 /// Gives the user back the permissions that a tool took from directories it made. Links are not followed.
-fn unlock_tree(directory: &Path) -> Result<(), EvidenceError> {
-    open_directory_to_owner(directory)?;
-    for entry in list(directory)? {
+fn restore_permissions(directory: &Path) -> Result<(), EvidenceError> {
+    set_private_directory_mode(directory)?;
+    for entry in list_directory(directory)? {
         if entry.file_type().map_err(failed(FileOperation::List, directory))?.is_dir() {
-            unlock_tree(&entry.path())?;
+            restore_permissions(&entry.path())?;
         }
     }
     Ok(())
@@ -146,17 +152,17 @@ mod tests {
     use crate::evidence::changes::rename;
     use crate::evidence::testing::{TestStore, mode, run_id};
 
-    /// What was done to a directory, and whether it is the next action's.
-    type Row = (&'static str, fn(&Path), bool);
+    /// The name of a change to the spare directory, the change, and whether the next action still gets the directory.
+    type SpareChange = (&'static str, fn(&Path), bool);
 
     #[test]
-    fn a_directory_that_is_as_it_was_made_is_the_next_actions_and_no_other_is() {
+    fn only_an_untouched_directory_is_used_again_for_the_next_action() {
         let test = TestStore::new();
         let lock = test.lock();
         let create =
             |number, spare| OutputDirectory::create_for_attempt(&lock, &run_id(1), &ActionId::numbered("STEP", number), 1, spare);
         let inode = |output: &OutputDirectory| fs::metadata(output.path()).unwrap().ino();
-        let rows: [Row; 5] = [
+        let rows: [SpareChange; 5] = [
             ("nothing", |_| {}, true),
             ("a file", |path| drop(File::create(path.join("left")).unwrap()), false),
             ("its mode", |path| fs::set_permissions(path, Permissions::from_mode(0o500)).unwrap(), false),
@@ -180,7 +186,7 @@ mod tests {
             let output = create(number + 1, Some(spare)).unwrap();
             assert_eq!(path.exists(), was_there && !is_given, "{what}");
             assert!(!is_given || inode(&output) == before, "{what}");
-            assert_eq!((mode(output.path()), list(output.path()).unwrap().len()), (0o700, 0), "{what}");
+            assert_eq!((mode(output.path()), list_directory(output.path()).unwrap().len()), (0o700, 0), "{what}");
             let again = create(number + 2, Some(output)).unwrap();
             assert_eq!(again.path().file_name().unwrap().to_str(), Some(format!("STEP.{}", number + 2).as_str()), "{what}");
             number += 3;
@@ -201,9 +207,9 @@ mod tests {
         std::fs::create_dir_all(&locked).unwrap();
         std::fs::File::create(locked.join("c")).unwrap();
         std::fs::set_permissions(&locked, Permissions::from_mode(0o000)).unwrap();
-        unlock_tree(output.path()).unwrap();
+        restore_permissions(output.path()).unwrap();
         assert_eq!(mode(&locked), 0o700);
-        assert!(output.take(Path::new("a/b/c"), 10).is_ok());
+        assert!(output.read_artifact(Path::new("a/b/c"), 10).is_ok());
         let path = output.path().to_owned();
         remove_outputs_of_run(&lock, &run_id(1)).unwrap();
         assert!(!path.exists());
@@ -212,6 +218,6 @@ mod tests {
         let run = OutputDirectory::create(&lock, &run_id(2), &ActionId::numbered("STEP", 1)).unwrap();
         remove_leftover_outputs(&lock).unwrap();
         assert!(!run.path().exists());
-        assert!(list(&test.store.outputs_directory(&test.project)).unwrap().is_empty());
+        assert!(list_directory(&test.store.outputs_directory(&test.project)).unwrap().is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! The one file in a project that proctor writes parts of, the task list: read as it is, and replaced only while it is so.
+//! The only file of a project that proctor changes, the task list. It is replaced only if it still is as it was read.
 //!
-//! A replacement is made beside the file and exchanged with it in one step (renameat2(2), `RENAME_EXCHANGE`); what comes out is then
-//! compared with what was read, and put back where somebody saved meanwhile. Not seen is a writer who opened the file before the
-//! exchange and writes after the comparison: he writes into the old file.
+//! The replacement is written beside the file and exchanged with it in one step (renameat2(2), `RENAME_EXCHANGE`). What comes
+//! out is then compared with what was read, and exchanged back if somebody saved meanwhile. One case is not detected: a program
+//! that opened the file before the exchange and writes after the comparison writes into the old file.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,125 +10,116 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use crate::evidence::artifact::{Refused, take_artifact};
+use crate::evidence::artifact::{ArtifactRefusal, read_artifact};
 use crate::evidence::changes::{
-    self, create_plain_file, give_second_name, remove_file, rename, set_mode, sync_directory, sync_file, write_all,
+    self, create_shared_file, hard_link, remove_file, rename, set_mode, sync_directory, sync_file, write_all,
 };
-use crate::evidence::files::read_plain;
+use crate::evidence::files::read_no_follow;
 use crate::evidence::{EvidenceError, mint_project_id};
 
 /// The longest task list that is read, in bytes.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// What became of a replacement.
+/// Whether a file was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replaced {
-    /// It was made.
+pub enum ReplaceOutcome {
     Done,
-    /// The file is not what it was: nothing was done, it has to be read again.
+    /// The file changed since it was read. Nothing was done, and it has to be read again.
     ChangedMeanwhile,
 }
 
-/// Says why a file of the project could not be read or replaced.
+/// Why a file of the project could not be read or replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectFileError {
-    /// It is nothing that is read, or in a place that is not written to.
+    /// It is not a regular file that may be read, or its directory is reached over a link.
     #[error("`{}` is left alone: {refused}", path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        refused: Refused,
-    },
-    /// It is no UTF-8.
+    Refused { path: PathBuf, refused: ArtifactRefusal },
     #[error("`{}` is left alone: it is not UTF-8", path.display())]
-    NoText {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It could not be replaced.
+    NotUtf8 { path: PathBuf },
     #[error("`{}` cannot be written: {problem}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        problem: io::Error,
-    },
+    Write { path: PathBuf, problem: io::Error },
 }
 
-/// Reads the file `relative` of a project as text; none where it is not there. Links are not followed, and 4 MiB are read at most.
+/// Reads the file `relative` of a project as text, or returns `None` if it does not exist. Links are not followed, and at most
+/// 4 MiB are read.
 pub fn read_project_file(root: &Path, relative: &str) -> Result<Option<String>, ProjectFileError> {
     let path = root.join(relative);
-    match take_artifact(root, Path::new(relative), LONGEST_FILE) {
-        Ok(artifact) => String::from_utf8(artifact.bytes).map(Some).map_err(|_| ProjectFileError::NoText { path }),
-        Err(Refused::NotThere) => Ok(None),
+    match read_artifact(root, Path::new(relative), LONGEST_FILE) {
+        Ok(artifact) => String::from_utf8(artifact.bytes).map(Some).map_err(|_| ProjectFileError::NotUtf8 { path }),
+        Err(ArtifactRefusal::NotThere) => Ok(None),
         Err(refused) => Err(ProjectFileError::Refused { path, refused }),
     }
 }
 
-/// Replaces the file `relative` of a project, whose root has no links in its path, if it still is as it was read.
-pub fn replace_project_file(root: &Path, relative: &str, read: Option<&str>, new: &str) -> Result<Replaced, ProjectFileError> {
+/// Replaces the file `relative` of a project if it still has the text `read` (`None`: if it still does not exist). `root` must
+/// be free of links.
+pub fn replace_project_file(
+    root: &Path,
+    relative: &str,
+    read: Option<&str>,
+    new: &str,
+) -> Result<ReplaceOutcome, ProjectFileError> {
     let path = root.join(relative);
     let directory = path.parent().unwrap_or(root);
     let failed = |problem: io::Error| ProjectFileError::Write { path: path.clone(), problem };
     if std::fs::canonicalize(directory).map_err(failed)? != directory {
-        return Err(ProjectFileError::Refused { path, refused: Refused::Escapes });
+        return Err(ProjectFileError::Refused { path, refused: ArtifactRefusal::Escapes });
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let unique = mint_project_id(&name).map_err(|error| failed(io::Error::other(error)))?;
-    // A name that belongs to no tree: whoever watches hears nothing of it.
-    let beside = directory.join(format!(".{unique}~"));
-    write_beside(&beside, new, &path, read).map_err(failed)?;
+    // A name ending in `~` belongs to no tree, so watchers ignore it.
+    let new_path = directory.join(format!(".{unique}~"));
+    write_replacement(&new_path, new, &path, read).map_err(failed)?;
     let outcome = match read {
-        None => link_anew(&beside, &path),
-        Some(read) => exchange(&beside, &path, read, new),
+        None => link_if_free(&new_path, &path),
+        Some(read) => exchange(&new_path, &path, read, new),
     };
-    remove_file(&beside).map_err(|error| failed(cause(error)))?;
+    remove_file(&new_path).map_err(|error| failed(cause(error)))?;
     outcome.map_err(failed)
 }
 
-/// Writes the new text with the mode of the file it replaces, or with that of any new file.
-fn write_beside(beside: &Path, new: &str, path: &Path, read: Option<&str>) -> io::Result<()> {
-    let mut file = create_plain_file(beside).map_err(cause)?;
+/// Writes the new text. The file gets the mode of the one it replaces, or that of any new file.
+fn write_replacement(new_path: &Path, new: &str, path: &Path, read: Option<&str>) -> io::Result<()> {
+    let mut file = create_shared_file(new_path).map_err(cause)?;
     if read.is_some()
         && let Ok(metadata) = std::fs::symlink_metadata(path)
     {
-        set_mode(&file, beside, metadata.permissions().mode() & 0o777).map_err(cause)?;
+        set_mode(&file, new_path, metadata.permissions().mode() & 0o777).map_err(cause)?;
     }
-    write_all(&mut file, beside, new.as_bytes()).map_err(cause)?;
-    sync_file(&file, beside).map_err(cause)
+    write_all(&mut file, new_path, new.as_bytes()).map_err(cause)?;
+    sync_file(&file, new_path).map_err(cause)
 }
 
-/// Gives a file its name if that is free.
-fn link_anew(beside: &Path, path: &Path) -> io::Result<Replaced> {
-    match give_second_name(beside, path).map_err(cause) {
-        Ok(()) => sync_parent(path).map(|()| Replaced::Done),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Replaced::ChangedMeanwhile),
+/// Gives the new file its name, unless the name was taken meanwhile.
+fn link_if_free(new_path: &Path, path: &Path) -> io::Result<ReplaceOutcome> {
+    match hard_link(new_path, path).map_err(cause) {
+        Ok(()) => sync_parent(path).map(|()| ReplaceOutcome::Done),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(ReplaceOutcome::ChangedMeanwhile),
         Err(error) => Err(error),
     }
 }
 
-fn exchange(beside: &Path, path: &Path, read: &str, new: &str) -> io::Result<Replaced> {
-    let swap = || changes::exchange(beside, path);
-    let is = |at: &Path, text: &str| read_plain(at).is_ok_and(|bytes| bytes == text.as_bytes());
+fn exchange(new_path: &Path, path: &Path, read: &str, new: &str) -> io::Result<ReplaceOutcome> {
+    let swap = || changes::exchange(new_path, path);
+    let has_text = |at: &Path, text: &str| read_no_follow(at).is_ok_and(|bytes| bytes == text.as_bytes());
     match swap() {
-        Ok(()) if is(beside, read) => sync_parent(path).map(|()| Replaced::Done),
+        Ok(()) if has_text(new_path, read) => sync_parent(path).map(|()| ReplaceOutcome::Done),
         Ok(()) => {
             swap()?;
-            if !is(beside, new) {
-                // Somebody saved into the new file in between. That is nobody's to throw away.
-                rename(beside, &path.with_extension("saved.md")).map_err(cause)?;
+            if !has_text(new_path, new) {
+                // Somebody saved into the new file between the two exchanges. Their text is kept.
+                rename(new_path, &path.with_extension("saved.md")).map_err(cause)?;
             }
-            Ok(Replaced::ChangedMeanwhile)
+            Ok(ReplaceOutcome::ChangedMeanwhile)
         }
-        Err(Errno::ENOENT) => Ok(Replaced::ChangedMeanwhile),
-        // The file system cannot exchange: there is a moment between the comparison and the renaming.
+        Err(Errno::ENOENT) => Ok(ReplaceOutcome::ChangedMeanwhile),
+        // This file system cannot exchange files, so a save between the comparison and the rename would be lost.
         Err(Errno::EINVAL | Errno::ENOSYS) => {
-            if !is(path, read) {
-                return Ok(Replaced::ChangedMeanwhile);
+            if !has_text(path, read) {
+                return Ok(ReplaceOutcome::ChangedMeanwhile);
             }
-            rename(beside, path).map_err(cause)?;
-            sync_parent(path).map(|()| Replaced::Done)
+            rename(new_path, path).map_err(cause)?;
+            sync_parent(path).map(|()| ReplaceOutcome::Done)
         }
         Err(error) => Err(error.into()),
     }
@@ -138,7 +129,7 @@ fn sync_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |directory| sync_directory(directory).map_err(cause))
 }
 
-/// Returns what the system said.
+/// Returns the I/O error that an evidence error contains.
 fn cause(error: EvidenceError) -> io::Error {
     if let EvidenceError::File { source, .. } = error { source } else { io::Error::other(error) }
 }
@@ -167,22 +158,22 @@ mod tests {
         let (_kept, root) = root();
         let replace = |read, new| replace_project_file(&root, "tasks.md", read, new).expect("it can be written");
         assert_eq!(read_project_file(&root, "tasks.md").expect("nothing is wrong"), None);
-        assert_eq!(replace(None, "one"), Replaced::Done);
-        assert_eq!(replace(None, "two"), Replaced::ChangedMeanwhile);
-        assert_eq!(replace(Some("other"), "two"), Replaced::ChangedMeanwhile);
+        assert_eq!(replace(None, "one"), ReplaceOutcome::Done);
+        assert_eq!(replace(None, "two"), ReplaceOutcome::ChangedMeanwhile);
+        assert_eq!(replace(Some("other"), "two"), ReplaceOutcome::ChangedMeanwhile);
         assert_eq!(read_project_file(&root, "tasks.md").expect("it is there").as_deref(), Some("one"));
         std::fs::set_permissions(root.join("tasks.md"), Permissions::from_mode(0o640)).expect("it is ours");
-        assert_eq!(replace(Some("one"), "two"), Replaced::Done);
+        assert_eq!(replace(Some("one"), "two"), ReplaceOutcome::Done);
         assert_eq!(read_project_file(&root, "tasks.md").expect("it is there").as_deref(), Some("two"));
         let mode = std::fs::metadata(root.join("tasks.md")).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
         std::fs::remove_file(root.join("tasks.md")).expect("it is ours");
-        assert_eq!(replace(Some("two"), "three"), Replaced::ChangedMeanwhile);
+        assert_eq!(replace(Some("two"), "three"), ReplaceOutcome::ChangedMeanwhile);
         assert_eq!(names(&root), Vec::<String>::new(), "nothing is left behind");
     }
 
     #[test]
-    fn what_is_no_plain_file_below_the_project_is_left_alone() {
+    fn links_and_paths_outside_the_project_are_left_alone() {
         let (_kept, root) = root();
         let (_other, outside) = self::root();
         put(&outside.join("tasks.md"), b"theirs");

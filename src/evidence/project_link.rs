@@ -1,4 +1,4 @@
-//! The link in a project that leads people and their tools to its evidence (S1). proctor itself never goes through it.
+//! The link in a project through which people and their tools reach its evidence (S1). proctor itself never follows it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,30 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// What became of the project's link.
+/// What happened to the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
-    /// It was created: to be said once.
+    /// It was created. The user is told once.
     Created,
-    /// It was there.
+    /// It existed already.
     AlreadyRight,
-    /// Something else has its name and was left there: to be said, with `evidence.link` as the way out.
-    SomethingElseThere(FoundThere),
-    /// `evidence.link` is empty.
+    /// Something else has its name and was left there. The user is told, with the setting `evidence.link` as a way out.
+    Obstructed(LinkObstacle),
+    /// It is turned off: `evidence.link` is empty.
     Off,
 }
 
-/// What has the name of the project's link.
+/// What has the name of the project's link instead of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FoundThere {
+pub enum LinkObstacle {
     /// A link to somewhere else.
     LinkTo(PathBuf),
-    /// A directory.
     Directory,
-    /// A file, or anything else.
+    /// A file or anything else.
     File,
 }
 
-/// Creates the link `link_name` in a project's root, pointing to the project's evidence; an empty name turns it off.
+/// Creates the link `link_name` in a project's root, pointing to the project's evidence. An empty name turns it off.
 pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     if link_name.is_empty() {
         return Ok(LinkOutcome::Off);
@@ -41,33 +40,36 @@ pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Resu
     let link = project_root.join(link_name);
     match make_link(target, &link) {
         Ok(()) => Ok(LinkOutcome::Created),
-        Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => look_at(&link, target),
+        Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+            handle_existing(&link, target)
+        }
         Err(error) => Err(error),
     }
 }
 
-/// Returns whether what lies at `link` is the link to the project's evidence, and not something of the project's own.
+/// Returns whether `link` is the link to the project's evidence, and not an entry of the project's own.
 pub fn is_our_link(link: &Path, target: &Path) -> bool {
     link.read_link().is_ok_and(|found| found == target)
 }
 
-fn look_at(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
+fn handle_existing(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     let metadata = link.symlink_metadata().map_err(failed(FileOperation::Open, link))?;
     if metadata.is_symlink() {
         let found = link.read_link().map_err(failed(FileOperation::Read, link))?;
         if found == target {
             return Ok(LinkOutcome::AlreadyRight);
         }
-        // A directory that was copied with its link, or is another project now: the link is ours, and leads to the wrong one.
+        // The project's directory was copied together with its link, or is registered as another project now. The link is
+        // proctor's and points to the wrong evidence, so it is replaced.
         if target.parent().is_some_and(|store| found.parent() == Some(store)) {
             remove_file(link)?;
             make_link(target, link)?;
             return Ok(LinkOutcome::Created);
         }
-        return Ok(LinkOutcome::SomethingElseThere(FoundThere::LinkTo(found)));
+        return Ok(LinkOutcome::Obstructed(LinkObstacle::LinkTo(found)));
     }
-    let found = if metadata.is_dir() { FoundThere::Directory } else { FoundThere::File };
-    Ok(LinkOutcome::SomethingElseThere(found))
+    let found = if metadata.is_dir() { LinkObstacle::Directory } else { LinkObstacle::File };
+    Ok(LinkOutcome::Obstructed(found))
 }
 
 #[cfg(test)]
@@ -78,7 +80,7 @@ mod tests {
     use crate::evidence::testing::put;
 
     #[test]
-    fn the_link_is_made_once_and_what_is_there_is_left() {
+    fn the_link_is_made_once_and_other_entries_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let target = Path::new("/store/evidence/shop-00000001");
         let link = |name: &str| link_project(directory.path(), name, target).unwrap();
@@ -92,9 +94,9 @@ mod tests {
         symlink("/elsewhere", directory.path().join("old")).unwrap();
         put(&directory.path().join("file"), b"");
         put(&directory.path().join("directory/x"), b"");
-        assert_eq!(link("old"), LinkOutcome::SomethingElseThere(FoundThere::LinkTo("/elsewhere".into())));
-        assert_eq!(link("file"), LinkOutcome::SomethingElseThere(FoundThere::File));
-        assert_eq!(link("directory"), LinkOutcome::SomethingElseThere(FoundThere::Directory));
+        assert_eq!(link("old"), LinkOutcome::Obstructed(LinkObstacle::LinkTo("/elsewhere".into())));
+        assert_eq!(link("file"), LinkOutcome::Obstructed(LinkObstacle::File));
+        assert_eq!(link("directory"), LinkOutcome::Obstructed(LinkObstacle::Directory));
         assert!(link_project(directory.path(), "a/b", target).is_err());
         assert!(link_project(directory.path(), "..", target).is_err());
     }

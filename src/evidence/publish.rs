@@ -1,4 +1,4 @@
-//! `latest` and the names people know: links that are switched after a run is committed.
+//! Publishing a committed run: the link `latest` and the links beside it that people use.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{make_link, remove_file, rename};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, list};
+use crate::evidence::files::{if_exists, list_directory};
 use crate::evidence::{EvidenceError, FileOperation, MANIFEST_NAME, ProjectLock};
 use crate::model::{RunId, TaskId};
 
 pub(super) const LATEST: &str = "latest";
 const NEW_LATEST: &str = ".latest.new";
 
-/// Makes `latest` of the task point to a sealed run, and gives every file of it its name beside `latest`:
-/// `execution-report.json -> latest/execution-report.json` and so on. Doing it twice changes nothing.
+/// Makes the task's link `latest` point to a sealed run, and links every file of the run beside it: `execution-report.json ->
+/// latest/execution-report.json` and so on. Repeating it changes nothing.
 ///
-/// For runs that count only (E17). Nothing is synced: after a power loss recovery links again.
+/// Only for runs that may become `latest` (E17). Nothing is synced: after a power loss, recovery links again.
 pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<(), EvidenceError> {
     let task_directory = lock.store().task_directory(lock.project(), task);
     let target = Path::new("runs").join(run_id.as_str());
@@ -27,14 +27,14 @@ pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Resu
         make_link(&target, &new)?;
         rename(&new, &latest)?;
     }
-    link_names(&task_directory, &task_directory.join(target))
+    link_files(&task_directory, &task_directory.join(target))
 }
 
-/// Links every file of a run beside `latest` and removes the links to names the run does not have.
-fn link_names(task_directory: &Path, run_directory: &Path) -> Result<(), EvidenceError> {
+/// Links every file of a run beside `latest`, and removes links to names that the run does not have.
+fn link_files(task_directory: &Path, run_directory: &Path) -> Result<(), EvidenceError> {
     let mut missing: BTreeSet<OsString> =
-        list(run_directory)?.into_iter().map(|entry| entry.file_name()).filter(|name| name != MANIFEST_NAME).collect();
-    for entry in list(task_directory)? {
+        list_directory(run_directory)?.into_iter().map(|entry| entry.file_name()).filter(|name| name != MANIFEST_NAME).collect();
+    for entry in list_directory(task_directory)? {
         let name = entry.file_name();
         let is_wanted = missing.remove(&name);
         if !is_wanted && read_link(&entry.path())? == Some(Path::new(LATEST).join(&name)) {
@@ -48,11 +48,11 @@ fn link_names(task_directory: &Path, run_directory: &Path) -> Result<(), Evidenc
     Ok(())
 }
 
-/// Returns where a link points; none where there is no link.
+/// Returns the target of a link, or `None` if there is no link.
 fn read_link(path: &Path) -> Result<Option<PathBuf>, EvidenceError> {
     match path.read_link() {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(None),
-        other => if_there(other.map_err(failed(FileOperation::Open, path))),
+        other => if_exists(other.map_err(failed(FileOperation::Open, path))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is random: a new project's id, and the name of a test that must fail.
+//! Random ids from `/dev/urandom`: a new project's id, and the name of a test that is expected to fail.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::model::ProjectId;
 
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
-/// Mints the id of a new project from its directory's name and 32 random bits.
+/// Makes the id of a new project from its directory's name and 32 random bits.
 pub fn mint_project_id(directory_name: &str) -> Result<ProjectId, EvidenceError> {
     let source = Path::new(RANDOM_SOURCE);
     let mut bytes = [0_u8; 4];
@@ -19,7 +19,7 @@ pub fn mint_project_id(directory_name: &str) -> Result<ProjectId, EvidenceError>
     Ok(ProjectId::mint(directory_name, u32::from_ne_bytes(bytes)))
 }
 
-/// Mints sixteen hexadecimal digits that nobody could know before.
+/// Makes sixteen random hexadecimal digits, which no test could know before.
 pub fn mint_nonce() -> Result<String, EvidenceError> {
     let source = Path::new(RANDOM_SOURCE);
     let mut bytes = [0_u8; 8];

@@ -1,4 +1,5 @@
-//! The directory of one run, while it goes on: files are created in it, never overwritten, and hashed while they are written.
+//! The directory of one run while the run goes on: files are created in it, never overwritten, and hashed while they are
+//! written.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,34 +11,35 @@ use crate::evidence::changes::{create_directories, seal_files, sync_directory, w
 use crate::evidence::error::failed;
 use crate::evidence::file_syncs::{FileSyncs, SyncHandle};
 use crate::evidence::keys::find_signer;
-use crate::evidence::lock::RunIsOpen;
+use crate::evidence::lock::OpenRunGuard;
 use crate::evidence::names::{START_RECORD_NAME, check_new_name};
 use crate::evidence::signing::Signer;
-use crate::evidence::{Background, EvidenceError, FileOperation, OpenRun, Pending, ProjectLock};
+use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError, FileOperation, OpenRun, ProjectLock};
 use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
-/// The name and version of `run.json`'s format.
+/// The name and version of the format of `run.json`.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
 
-/// The directory of a run that is begun and not yet sealed. Dropped without being sealed, it is left to recovery.
+/// The directory of a run that is begun and not yet sealed. If it is dropped without being sealed, recovery seals it as
+/// INTERRUPTED.
 #[derive(Debug)]
 pub struct RunDirectory {
     pub(super) lock: ProjectLock,
     pub(super) path: PathBuf,
     pub(super) task: TaskId,
     pub(super) run_id: RunId,
-    /// Digests of files whose content is known without reading it again.
+    /// The digests of files whose content need not be read again.
     pub(super) digests: BTreeMap<Vec<u8>, Digest>,
     start_record: StartRecord,
-    /// Files that are complete and whose sync is not begun.
+    /// Files that are complete and whose sync has not begun.
     complete: Vec<PathBuf>,
     pub(super) syncs: FileSyncs,
-    /// The key that will sign, read beside the run.
-    pub(super) signer: Option<Pending<Option<Signer>>>,
-    pub(super) is_open: RunIsOpen,
+    /// The signing key, read in the background during the run.
+    pub(super) signer: Option<BackgroundJob<Option<Signer>>>,
+    pub(super) is_open: OpenRunGuard,
 }
 
-/// How far `run.json` is.
+/// How far `run.json` is on its way to the disk.
 #[derive(Debug)]
 enum StartRecord {
     None,
@@ -56,7 +58,8 @@ struct StartRecordFile<'a, T: Serialize> {
 }
 
 impl RunDirectory {
-    /// Creates the directory of a new run. The project must have been recovered and have no other open run.
+    /// Creates the directory of a new run. The project must have been recovered, and no other run of the project may be open in
+    /// this process.
     pub fn create(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<Self, EvidenceError> {
         let is_open = lock.begin_run(OpenRun { task: task.clone(), run_id: run_id.clone() })?;
         create_directories(&lock.store().runs_directory(lock.project(), task))?;
@@ -76,7 +79,7 @@ impl RunDirectory {
         })
     }
 
-    /// Begins the sync of `run.json`, if it is not begun, and waits for it.
+    /// Waits until `run.json` is on disk; begins its sync first if that has not happened.
     pub(super) fn finish_start_record(&mut self) -> Result<(), EvidenceError> {
         self.begin_sync();
         match std::mem::replace(&mut self.start_record, StartRecord::None) {
@@ -85,27 +88,27 @@ impl RunDirectory {
         }
     }
 
-    fn background(&self) -> &Background {
+    fn background(&self) -> &BackgroundThread {
         self.lock.store().background()
     }
 
-    /// Returns where it lies.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the run's task.
+    /// Returns the task that is run.
     pub fn task(&self) -> &TaskId {
         &self.task
     }
 
-    /// Returns the run's id.
+    /// Returns the id of the run.
     pub fn run_id(&self) -> &RunId {
         &self.run_id
     }
 
-    /// Writes `run.json` from an object's keys. To be called before the first process is started; `schema`, `runId` and `task` are
-    /// added.
+    /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. To be called before the first
+    /// process of the run is started.
     pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
         let record = StartRecordFile { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
         let bytes = to_json(START_RECORD_NAME, &record)?;
@@ -117,21 +120,22 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Says that the files which were written or adopted so far are complete, and begins to sync them; sealing waits for that. What is
-    /// on its way to the disk while a run goes on costs no time at its end.
+    /// Declares that all files which were written or adopted so far are complete, and begins to sync them. Sealing waits for
+    /// these syncs. Files that are synced while a run goes on cost no time at its end.
     ///
-    /// `run.json` is among them, so this is to be called before the first process is started: late, because files cannot be created
-    /// beside one that is being synced without waiting for the disk.
+    /// The first call also begins the sync of `run.json`, so it is to be made before the first process is started, but as late
+    /// as possible: while a file is synced, creating another one in the same directory waits for the disk.
     pub fn begin_sync(&mut self) {
         self.begin_sync_of_start_record();
         self.syncs.begin(std::mem::take(&mut self.complete));
     }
 
-    /// The same in a long row of actions that take no longer than their files' way to the disk: files wait about a second for others,
-    /// which go faster together than one after the other. `run.json` does not wait, nor does what comes first.
-    pub fn begin_sync_of_many(&mut self) {
+    /// Does the same, for runs with many actions that each take less time than syncing their files. The files of about a second
+    /// are then synced together, which is faster than one after the other. `run.json` and the first few files are synced at
+    /// once.
+    pub fn begin_batched_sync(&mut self) {
         self.begin_sync_of_start_record();
-        self.syncs.begin_with_others(std::mem::take(&mut self.complete));
+        self.syncs.begin_batched(std::mem::take(&mut self.complete));
     }
 
     fn begin_sync_of_start_record(&mut self) {
@@ -144,11 +148,11 @@ impl RunDirectory {
             sync_entries(&directory)
         }));
         let store = self.lock.store().clone();
-        // A key that cannot be read is read again when the run is sealed, and said then.
+        // If the key cannot be read here, it is read again when the run is sealed, and the error is reported then.
         self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
     }
 
-    /// Creates a file for somebody else to write to; [`RunDirectory::adopt`] it when it is complete.
+    /// Creates a file for somebody else to write. [`RunDirectory::adopt`] it when it is complete.
     ///
     /// It is created with `O_EXCL` and `O_CLOEXEC`, mode 0600, open for reading and writing.
     pub fn create_file(&self, name: &str) -> Result<File, EvidenceError> {
@@ -156,8 +160,8 @@ impl RunDirectory {
         self.lock.create_file(&self.path.join(name))
     }
 
-    /// Takes a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest they computed
-    /// while they wrote. It is not read again: a file that differs from its digest does not verify.
+    /// Adds a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest that they computed
+    /// while writing. The file is not read again: if its content differs from the digest, the run does not verify.
     pub fn adopt(
         &mut self,
         name: &str,
@@ -174,7 +178,7 @@ impl RunDirectory {
         Ok(EvidenceFile { name: name.to_owned(), kind, action_id: action_id.map(|id| id.as_str().to_owned()), bytes, sha256 })
     }
 
-    /// Writes a file.
+    /// Creates a file with this content and adopts it.
     pub fn write(
         &mut self,
         name: &str,
@@ -188,13 +192,13 @@ impl RunDirectory {
     }
 }
 
-/// Waits until a run directory can be found after a power loss. The entries that lead to it may be as new as itself: the
-/// directory of runs, the task's, the project's.
+/// Waits until a run directory can be found after a power loss. The directories above it may be just as new: those of all runs,
+/// of the task, of the project.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
     run_directory.ancestors().take(5).try_for_each(sync_directory)
 }
 
-/// Serialises a value fully, before anything touches the disk (V2).
+/// Serialises a value completely before anything is written to disk (V2).
 pub(super) fn to_json(name: &str, value: &impl Serialize) -> Result<Vec<u8>, EvidenceError> {
     let encoded = serde_json::to_vec_pretty(value);
     let mut bytes = encoded.map_err(|source| EvidenceError::Encode { name: name.to_owned(), source })?;
@@ -257,11 +261,11 @@ mod tests {
         let test = TestStore::new();
         let mut run = test.begin(1);
         run.start_record(&serde_json::json!({})).unwrap();
-        run.begin_sync_of_many();
+        run.begin_batched_sync();
         assert!(matches!(run.start_record, StartRecord::Syncing(_)));
         for (name, begin) in [
             ("STEP.1-x.log", RunDirectory::begin_sync as fn(&mut RunDirectory)),
-            ("STEP.2-x.log", RunDirectory::begin_sync_of_many),
+            ("STEP.2-x.log", RunDirectory::begin_batched_sync),
         ] {
             run.write(name, b"x", EvidenceKind::TerminalOutput, None).unwrap();
             let path = run.path().join(name);

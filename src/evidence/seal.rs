@@ -1,4 +1,4 @@
-//! Sealing a run: the durable order up to the commit, after which nothing in its directory changes.
+//! Sealing a run: the durable steps up to the commit, after which nothing in the run's directory changes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,78 +8,80 @@ use std::path::{Path, PathBuf};
 use crate::evidence::changes::{remove_directory, seal_files, sync_directory, write_new};
 use crate::evidence::error::failed;
 use crate::evidence::file_syncs::SyncHandle;
-use crate::evidence::files::{hash_file, list};
+use crate::evidence::files::{hash_file, list_directory};
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::evidence::output::remove_outputs_of_run;
 use crate::evidence::signing::{Envelope, RunStatements, Signer, sign_for_ssh};
-use crate::evidence::{DurableStep, EvidenceError, FileOperation, Ledger, Observer, Pending, RunDirectory, Store};
+use crate::evidence::{
+    BackgroundJob, DurableStep, DurableStepObserver, EvidenceError, FileOperation, Ledger, RunDirectory, Store,
+};
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 use crate::report::AttestedRun;
 
-/// What a run is sealed with.
+/// What the caller provides to seal a run.
 #[derive(Debug, Clone)]
-pub struct Sealing {
+pub struct SealInput {
     /// The bytes of `execution-report.json`.
     pub report: Vec<u8>,
-    /// What the ledger says of the run. Its `manifest_hash` is computed while sealing, whatever it holds before.
+    /// The content of the run's ledger line. `manifest_hash` is overwritten with the hash that sealing computes.
     pub record: RunRecord,
-    /// What of the report is attested beside it.
+    /// The part of the report that goes into the signed statements.
     pub attested: AttestedRun,
 }
 
-/// A sealed run: its line and where it ends, for the index.
+/// What is known about a run after it was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRun {
     /// The ledger line that committed it.
     pub line: LedgerLine,
-    /// The ledger's length after that line.
+    /// The ledger's length after that line, for the index.
     pub offset_after: u64,
-    /// Its directory.
     pub directory: PathBuf,
 }
 
-/// Whether something that is no regular file keeps a directory from being sealed.
+/// What to do about directories, links and other entries of a run directory that are not regular files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignEntries {
-    /// It does.
+    /// Fail: the run cannot be sealed.
     Refuse,
-    /// It is left where it is, outside the manifest: recovery must not fail for ever.
+    /// Leave them in place and out of the manifest. Recovery does this, because it must not fail again and again for the same
+    /// entry.
     LeaveAlone,
 }
 
-/// Seals a run in the durable order ([`DurableStep::ALL`]) up to [`DurableStep::LedgerCommitted`], which is the commit.
+/// Seals a run: carries out the steps of [`DurableStep::ALL`] up to [`DurableStep::LedgerCommitted`], which is the commit.
 ///
-/// An error before the commit leaves the run to `recover`. Index and `latest` are the caller's next steps, and then
-/// [`ProjectLock::note_published`](crate::evidence::ProjectLock::note_published): until that is called the lock file names the run,
-/// and whoever takes the lock next links it.
+/// If it fails before the commit, `recover` has to seal the run. After it, the caller updates the index and `latest`, and then
+/// calls [`ProjectLock::mark_published`](crate::evidence::ProjectLock::mark_published). Until that call the lock file names the
+/// run, and the next process that takes the lock links it.
 pub fn seal(
     mut run: RunDirectory,
-    sealing: Sealing,
+    input: SealInput,
     ledger: &mut Ledger,
     asker: &Asker,
     now: Timestamp,
-    observer: Observer<'_>,
+    observer: DurableStepObserver<'_>,
 ) -> Result<SealedRun, EvidenceError> {
     run.begin_sync();
     let files = regular_files(&run.path, ForeignEntries::Refuse)?;
     let is_late = |path: &PathBuf| !run.syncs.has_begun(path);
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
     let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
-    // It has run beside the processes of the run and is nearly always over.
+    // This sync ran while the run's processes did, and is nearly always done.
     run.finish_start_record()?;
     observer(DurableStep::RunRecordSynced);
     run.syncs.join()?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
-    ledger.use_signer(run.signer.take().and_then(Pending::wait).flatten());
+    ledger.use_signer(run.signer.take().and_then(BackgroundJob::wait).flatten());
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
-    let sealed = seal_synced((run.lock.store(), &run.path), digests, sealing, ledger, asker, now, observer)?;
+    let sealed = seal_synced((run.lock.store(), &run.path), digests, input, ledger, asker, now, observer)?;
     drop(run.is_open);
     Ok(sealed)
 }
 
-/// Records that a newer save stopped a run, and removes its directory and outputs (E17).
+/// Records that a newer save stopped this run, and removes its directory and outputs (E17).
 pub fn drop_superseded(
     mut run: RunDirectory,
     record: SupersededRecord,
@@ -97,22 +99,22 @@ pub fn drop_superseded(
     Ok((line, ledger.length()))
 }
 
-/// Writes report, signatures and manifest of a directory whose other files are synced, and commits.
+/// Writes report, signatures and manifest of a directory whose other files are synced, and commits the run.
 pub(super) fn seal_synced(
     (store, directory): (&Store, &Path),
     mut digests: BTreeMap<Vec<u8>, Digest>,
-    sealing: Sealing,
+    input: SealInput,
     ledger: &mut Ledger,
     asker: &Asker,
     now: Timestamp,
-    observer: Observer<'_>,
+    observer: DurableStepObserver<'_>,
 ) -> Result<SealedRun, EvidenceError> {
     let report_path = directory.join(REPORT_NAME);
-    write_new(&report_path, &sealing.report)?;
+    write_new(&report_path, &input.report)?;
     observer(DurableStep::ReportWritten);
     let mut paths = vec![report_path];
-    let signatures = signatures(&sealing, &digests, ledger.signer(now)?);
-    digests.insert(REPORT_NAME.into(), Digest::of(&sealing.report));
+    let signatures = signatures(&input, &digests, ledger.signer(now)?);
+    digests.insert(REPORT_NAME.into(), Digest::of(&input.report));
     for (name, bytes) in signatures {
         let path = directory.join(&name);
         write_new(&path, &bytes)?;
@@ -125,21 +127,21 @@ pub(super) fn seal_synced(
     write_new(&manifest_path, &manifest)?;
     paths.push(manifest_path);
     observer(DurableStep::ManifestWritten);
-    // One wait for all of them: nothing before the commit relies on one being on disk earlier than another.
+    // One wait for all of them: before the commit, nothing depends on the order in which they reach the disk.
     let files = SyncHandle::begin(store.background(), move || seal_files(&paths));
     let entries = sync_directory(directory);
     files.join().and(entries)?;
     observer(DurableStep::DirectorySynced);
-    let mut record = sealing.record;
+    let mut record = input.record;
     record.manifest_hash = Digest::of(&manifest);
     let line = ledger.append(LedgerBody::Run(Box::new(record)), asker, now)?;
     observer(DurableStep::LedgerCommitted);
     Ok(SealedRun { line, offset_after: ledger.length(), directory: directory.to_owned() })
 }
 
-/// Returns the files that sign a run (S4), by name: one for `ssh-keygen`, one with the statements for programs that know in-toto.
-fn signatures(sealing: &Sealing, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
-    let Sealing { report, record, attested } = sealing;
+/// Returns the two signature files of a run by name (S4): the SSH signature of the report, and the signed in-toto statements.
+fn signatures(input: &SealInput, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
+    let SealInput { report, record, attested } = input;
     let statements = RunStatements { record, attested, report: Digest::of(report), files };
     let envelopes = statements.to_payloads().map(|payload| Envelope::sign(&payload, signer).to_line());
     [(SIGNATURE_NAME.to_owned(), sign_for_ssh(report, signer)), (statements_name(&record.run_id), envelopes.concat())]
@@ -148,7 +150,7 @@ fn signatures(sealing: &Sealing, files: &BTreeMap<Vec<u8>, Digest>, signer: &Sig
 /// Returns the names of the regular files in a run directory.
 pub(super) fn regular_files(directory: &Path, foreign: ForeignEntries) -> Result<Vec<Vec<u8>>, EvidenceError> {
     let mut names = Vec::new();
-    for entry in list(directory)? {
+    for entry in list_directory(directory)? {
         let is_file = entry.file_type().map_err(failed(FileOperation::List, &entry.path()))?.is_file();
         match (is_file, foreign) {
             (true, _) => names.push(entry.file_name().into_vec()),
@@ -159,9 +161,9 @@ pub(super) fn regular_files(directory: &Path, foreign: ForeignEntries) -> Result
     Ok(names)
 }
 
-/// Returns the digest of every file: the one that is known, or the one its content has now.
+/// Returns the digest of every file: the known digest, or that of the file's present content.
 ///
-/// A file that is known and no longer there is an error when the manifest is made: it is asked for by name.
+/// It is an error if a file whose digest is known does not exist any more.
 fn complete_digests(
     directory: &Path,
     names: Vec<Vec<u8>>,
@@ -184,7 +186,7 @@ fn complete_digests(
     }
 }
 
-/// Returns the path of the entry with these bytes as its name.
+/// Joins a directory and a name that need not be UTF-8.
 pub(super) fn join(directory: &Path, name: &[u8]) -> PathBuf {
     directory.join(OsStr::from_bytes(name))
 }

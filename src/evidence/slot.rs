@@ -1,72 +1,77 @@
-//! The machine-wide queue: whoever carries an action out holds one of the store's slots, and whoever finds none stands in line.
+//! The machine-wide queue: every running action holds one of the store's slots; an action that finds none free waits in line.
 //!
-//! All of it is locks on ranges of the one file `locks/slots`, whose content stays empty: nothing is left to clean up after a
-//! process that died, and no process has to be asked.
+//! The queue consists of locks on byte ranges of the file `locks/slots`, which stays empty. So a process that dies leaves
+//! nothing to clean up, and no server process is needed.
 //!
 //! ```text
-//!  bytes 0 … 1023           the slots: whoever holds slot n has locked byte n
-//!  bytes 1024·k …, k ≥ 1    the line: whoever waits has locked as many bytes, from 1024·k on, as it may take slots
+//! bytes 0 … 1023           the slots: the holder of slot n has locked byte n
+//! bytes 1024·k …, k ≥ 1    the line: a waiter with a limit of N has locked N bytes from 1024·k on
 //! ```
 //!
-//! A process with a limit of N takes one of the first N slots, the lowest that is free. It passes by those that somebody before it
-//! in the line is waiting for, and no others: one process that may take few slots does not keep the rest from theirs. Newcomers go to
-//! the end of the line, so whoever has waited longest gets the next slot.
+//! A process with a limit of N takes the lowest free slot among the first N. It skips slots that somebody ahead of it in the
+//! line could take, and no others: a waiter that may use few slots does not hold back those that may use more. Newcomers join
+//! at the end of the line, so the longest waiter gets the next slot.
 //!
-//! It reads no clock: how long somebody waits is decided by whoever is asked after each look.
+//! It reads no clock: a callback decides after each attempt whether to wait longer.
 
 use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
-use crate::evidence::lock_file::{LockFile, Waiting};
+use crate::evidence::lock_file::{LockFile, WaitDecision};
 use crate::evidence::{EvidenceError, Store};
 
-/// No process takes more slots than this, whatever its limit.
+/// No process uses more slots than this, whatever its limit.
 pub const MOST_SLOTS: u32 = 1024;
 
-/// The bytes of one place in the line, and those before the line.
+/// The width of one place in the line, in bytes. The slots take as many bytes at the beginning of the file.
 const WIDTH: i64 = MOST_SLOTS as i64;
 
 /// The bytes of all slots.
 const SLOTS: Range<i64> = 0..WIDTH;
 
-/// How long to wait between two looks: first and at most. The pause doubles.
+/// The first and the longest pause between two attempts. The pause doubles.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
 
-/// After so many looks in a row that find a slot which is free and kept for others, those others are taken to be asleep: a stopped
-/// process (SIGSTOP, Ctrl-Z) keeps its place. With the pauses above that is about a second.
-const LOOKS_UNTIL_THE_LINE_IS_ASLEEP: u32 = 40;
+/// After this many attempts in a row that found a slot which is free but kept for those ahead, those ahead are taken to be
+/// stopped and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its place in the line. With the pauses above this takes
+/// about a second.
+const ATTEMPTS_UNTIL_LINE_IS_PASSED: u32 = 40;
 
-/// The right to carry one action out. Dropping it frees the slot, and so does the end of the process, however it comes.
+/// The right to run one action. The slot is freed when this is dropped, and when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Slot {
     file: LockFile,
     bytes: Range<i64>,
 }
 
-/// What somebody sees who waits for a slot.
+/// The state of the queue as a waiter sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queue {
-    /// So many slots are taken, by whomever.
+pub struct SlotQueueState {
+    /// How many slots are taken, by any process.
     pub taken: usize,
-    /// So many were in the line before.
+    /// How many waiters are ahead in the line.
     pub ahead: usize,
 }
 
 impl Store {
-    /// Takes one of the first `limit` slots of all processes that use this store, asking `waiting` after each look that found
-    /// none whether to go on; none when it gives up. A limit of 0 counts as 1.
-    pub fn take_slot(&self, limit: u32, waiting: &mut dyn FnMut(Queue) -> Waiting) -> Result<Option<Slot>, EvidenceError> {
+    /// Takes one of the first `limit` slots that all processes with this store share. After each attempt that found none,
+    /// `waiting` decides whether to try again; the result is `None` if it gives up. A limit of 0 counts as 1.
+    pub fn take_slot(
+        &self,
+        limit: u32,
+        waiting: &mut dyn FnMut(SlotQueueState) -> WaitDecision,
+    ) -> Result<Option<Slot>, EvidenceError> {
         let file = LockFile::open(&self.slots_path())?;
         let limit = i64::from(limit.clamp(1, MOST_SLOTS));
         let mut place: Option<Range<i64>> = None;
         let mut pause = PAUSES.0;
-        let mut kept_looks = 0;
+        let mut attempts_with_kept_slots = 0;
         loop {
             let line = WIDTH..place.as_ref().map_or(i64::MAX, |place| place.start);
             let ahead = file.locked_by_others(line)?;
-            let kept = if kept_looks < LOOKS_UNTIL_THE_LINE_IS_ASLEEP { kept_for(&ahead) } else { 0 };
-            if let Some(bytes) = lock_first_free(&file, kept..limit)? {
+            let kept_for_others = if attempts_with_kept_slots < ATTEMPTS_UNTIL_LINE_IS_PASSED { kept_slots(&ahead) } else { 0 };
+            if let Some(bytes) = lock_first_free(&file, kept_for_others..limit)? {
                 if let Some(place) = &place {
                     file.unlock(place)?;
                 }
@@ -74,15 +79,15 @@ impl Store {
             }
             if place.is_none() {
                 let free = place_behind(&ahead, limit);
-                // Where somebody else was quicker, the next look finds them ahead.
+                // If another process took this place first, it is ahead of us at the next attempt.
                 place = file.try_lock(&free)?.then_some(free);
             }
             let some_are_free = (file.locked_by_others(0..limit)?.len() as u64) < limit.unsigned_abs();
-            kept_looks = if some_are_free { kept_looks.saturating_add(1) } else { 0 };
+            attempts_with_kept_slots = if some_are_free { attempts_with_kept_slots.saturating_add(1) } else { 0 };
             let taken = file.locked_by_others(SLOTS)?.len();
-            match waiting(Queue { taken, ahead: ahead.len() }) {
-                Waiting::GoOn => thread::sleep(pause),
-                Waiting::GiveUp => return Ok(None),
+            match waiting(SlotQueueState { taken, ahead: ahead.len() }) {
+                WaitDecision::GoOn => thread::sleep(pause),
+                WaitDecision::GiveUp => return Ok(None),
             }
             pause = (pause * 2).min(PAUSES.1);
         }
@@ -91,13 +96,13 @@ impl Store {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Closing the file frees the slot as well, but not while a process that was just forked still has a copy of it.
+        // Closing the file would free the slot too, but not while a process that was just forked has a copy of the descriptor.
         let _freed_by_closing = self.file.unlock(&self.bytes);
     }
 }
 
-/// Returns how many of the first slots those ahead are waiting for.
-fn kept_for(ahead: &[Range<i64>]) -> i64 {
+/// Returns how many of the first slots are kept for the waiters ahead.
+fn kept_slots(ahead: &[Range<i64>]) -> i64 {
     ahead.iter().map(|place| place.end - place.start).max().unwrap_or(0)
 }
 
@@ -124,19 +129,20 @@ mod tests {
     use super::*;
     use crate::evidence::testing::{TestStore, mode};
 
-    /// More looks than anything here takes: with the pauses above, ten seconds and more.
+    /// More attempts than any test needs: with the pauses above, more than ten seconds.
     const PATIENCE: u32 = 500;
 
-    fn give_up(_: Queue) -> Waiting {
-        Waiting::GiveUp
+    fn give_up(_: SlotQueueState) -> WaitDecision {
+        WaitDecision::GiveUp
     }
 
-    /// Goes on for so many looks. A slot that is free may still look taken while a child that another test starts has a copy of it.
-    fn patient(looks: u32) -> impl FnMut(Queue) -> Waiting {
+    /// Waits for this many attempts. A free slot may look taken for a moment, while a child that another test starts has a copy
+    /// of its descriptor.
+    fn patient(attempts: u32) -> impl FnMut(SlotQueueState) -> WaitDecision {
         let mut seen = 0;
         move |_| {
             seen += 1;
-            if seen < looks { Waiting::GoOn } else { Waiting::GiveUp }
+            if seen < attempts { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         }
     }
 
@@ -152,10 +158,10 @@ mod tests {
         let mut seen = None;
         let refused = test.store.take_slot(3, &mut |queue| {
             seen = Some(queue);
-            Waiting::GiveUp
+            WaitDecision::GiveUp
         });
         assert!(refused.unwrap().is_none());
-        assert_eq!(seen, Some(Queue { taken: 3, ahead: 0 }));
+        assert_eq!(seen, Some(SlotQueueState { taken: 3, ahead: 0 }));
         drop(slots.remove(1));
         let again = test.store.take_slot(3, &mut patient(PATIENCE)).unwrap().expect("a slot was freed");
         assert_eq!(again.bytes, 1..2);
@@ -184,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_up_leaves_the_line() {
+    fn a_waiter_that_gives_up_leaves_the_line() {
         let test = TestStore::new();
         let held = take(&test, 1).expect("a free slot");
         assert!(take(&test, 1).is_none());
@@ -196,10 +202,11 @@ mod tests {
             go_on(queue)
         });
         assert!(slot.unwrap().is_some());
-        assert!(seen.len() < LOOKS_UNTIL_THE_LINE_IS_ASLEEP as usize, "nobody is in the line: {seen:?}");
+        assert!(seen.len() < ATTEMPTS_UNTIL_LINE_IS_PASSED as usize, "nobody is in the line: {seen:?}");
     }
 
-    /// Waits for the only slot in a thread of its own and frees it again; says its name in line and with the slot.
+    /// Waits for the only slot on a thread of its own and frees it again. Sends its name when it is in line, and when it has
+    /// the slot.
     fn wait_in_line(store: &Store, name: u32, said: Sender<(u32, &'static str)>) -> thread::JoinHandle<()> {
         let store = store.clone();
         thread::spawn(move || {
@@ -218,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_waited_longest_is_next() {
+    fn the_longest_waiter_is_next() {
         let test = TestStore::new();
         let held = take(&test, 1).expect("a free slot");
         let (sender, said) = channel();
@@ -235,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_goes_to_the_end_of_the_line_but_takes_what_nobody_before_it_can_use() {
+    fn a_newcomer_joins_at_the_end_but_may_take_a_slot_that_nobody_ahead_can_use() {
         let test = TestStore::new();
         let held = take(&test, 1).expect("a free slot");
         let waiter = LockFile::open(&test.store.slots_path()).unwrap();
@@ -244,7 +251,7 @@ mod tests {
         let mut seen = None;
         let refused = test.store.take_slot(1, &mut |queue| {
             seen = Some(queue.ahead);
-            Waiting::GiveUp
+            WaitDecision::GiveUp
         });
         assert!(refused.unwrap().is_none(), "the free slot is for whoever came before");
         assert_eq!(seen, Some(1));
@@ -252,25 +259,25 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_asleep_is_passed_by() {
+    fn a_stopped_waiter_is_passed_after_a_while() {
         let test = TestStore::new();
-        // A process that is stopped while it waits: its place is kept and it never looks.
+        // Stands for a process that is stopped while it waits: it keeps its place and makes no attempt.
         let sleeper = LockFile::open(&test.store.slots_path()).unwrap();
         assert!(sleeper.try_lock(&place_behind(&[], 8)).unwrap());
-        let mut looks = 0;
+        let mut attempts = 0;
         let mut go_on = patient(PATIENCE);
         let slot = test.store.take_slot(2, &mut |queue| {
-            looks += 1;
+            attempts += 1;
             go_on(queue)
         });
         assert!(slot.unwrap().is_some());
-        assert_eq!(looks, LOOKS_UNTIL_THE_LINE_IS_ASLEEP);
+        assert_eq!(attempts, ATTEMPTS_UNTIL_LINE_IS_PASSED);
     }
 
     #[test]
-    fn places_in_the_line_do_not_meet() {
+    fn places_in_the_line_do_not_overlap() {
         assert_eq!(place_behind(&[], 4), 1024..1028);
         assert_eq!(place_behind(&[1024..1028, 5120..6144], 1024), 6144..7168);
-        assert_eq!(kept_for(&[1024..1028, 5120..6144, 7168..7169]), 1024);
+        assert_eq!(kept_slots(&[1024..1028, 5120..6144, 7168..7169]), 1024);
     }
 }

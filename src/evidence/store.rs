@@ -1,93 +1,94 @@
-//! Where everything lies (architecture, Files on disk).
+//! The layout of the store: where each file and directory is.
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::changes::{create_directories, keep_private};
+use crate::evidence::changes::{create_directories, make_private};
 use crate::evidence::names::archive_name;
-use crate::evidence::{Background, EvidenceError};
+use crate::evidence::{BackgroundThread, EvidenceError};
 use crate::model::{ProjectId, RunId, TaskId};
 
 const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
 
-/// The store of one user: `$XDG_STATE_HOME/proctor`. Every directory of it is 0700, every file 0600 or, once sealed, 0400.
+/// The store of one user: `$XDG_STATE_HOME/proctor`. Its directories have mode 0700, its files 0600 or, once sealed, 0400.
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
-    background: Background,
+    background: BackgroundThread,
 }
 
 impl Store {
-    /// Opens the store at `root`, creating what is missing.
+    /// Opens the store at `root` and creates missing directories.
     pub fn open(root: &Path) -> Result<Self, EvidenceError> {
         for name in DIRECTORIES {
             create_directories(&root.join(name))?;
         }
-        keep_private(root)?;
-        Ok(Self { root: root.to_owned(), background: Background::default() })
+        make_private(root)?;
+        Ok(Self { root: root.to_owned(), background: BackgroundThread::default() })
     }
 
-    /// Returns the directory everything lies in.
+    /// Returns the directory that contains the whole store.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the thread that syncs what is written here.
-    pub fn background(&self) -> &Background {
+    /// Returns the thread that syncs files while a run goes on.
+    pub fn background(&self) -> &BackgroundThread {
         &self.background
     }
 
-    /// Returns the directory with every project's evidence.
+    /// Returns the directory that contains the evidence of all projects.
     pub fn evidence_directory(&self) -> PathBuf {
         self.root.join("evidence")
     }
 
-    /// Returns the directory with a project's evidence: the target of the project's link.
+    /// Returns the directory of a project's evidence, to which the link in the project points.
     pub fn project_directory(&self, project: &ProjectId) -> PathBuf {
         self.evidence_directory().join(project.as_str())
     }
 
-    /// Returns the directory with a task's evidence.
+    /// Returns the directory of a task's evidence.
     pub fn task_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
         self.project_directory(project).join(task.as_str())
     }
 
-    /// Returns the directory with a task's runs.
+    /// Returns the directory that contains a task's runs and archives.
     pub fn runs_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
         self.task_directory(project, task).join("runs")
     }
 
-    /// Returns the directory of a run.
+    /// Returns the directory of one run.
     pub fn run_directory(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(run_id.as_str())
     }
 
-    /// Returns where the archive of a run lies, beside where its directory lay.
+    /// Returns the path of a run's archive. It is beside the run's directory.
     pub fn archive_path(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(archive_name(run_id))
     }
 
-    /// Returns the directory in which archives of a project's runs are made. It is there as long as that goes on, or was not brought to
-    /// its end.
+    /// Returns the directory in which archives of a project's runs are written. It exists while archiving is under way, or was
+    /// interrupted.
     pub(super) fn archiving_directory(&self, project: &ProjectId) -> PathBuf {
         self.root.join("archiving").join(project.as_str())
     }
 
-    /// Returns the directory with the ledgers.
+    /// Returns the directory that contains the ledgers of all projects.
     pub fn ledger_directory(&self) -> PathBuf {
         self.root.join("ledger")
     }
 
-    /// Returns a project's ledger.
+    /// Returns the path of a project's ledger.
     pub fn ledger_path(&self, project: &ProjectId) -> PathBuf {
         self.ledger_directory().join(format!("{project}.jsonl"))
     }
 
-    /// Returns a project's lock file.
+    /// Returns the path of a project's lock file.
     pub fn lock_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("locks").join(project.as_str())
     }
 
-    /// Returns the file whose locks are the queue of all actions. No project has its name: their ids end in a number.
+    /// Returns the file whose locks are the queue of all actions. No project can have this name, because project ids end in a
+    /// number.
     pub(super) fn slots_path(&self) -> PathBuf {
         self.root.join("locks").join("slots")
     }
@@ -97,27 +98,27 @@ impl Store {
         self.root.join("log")
     }
 
-    /// Returns the SQLite index, which is not this folder's.
+    /// Returns the path of the SQLite index, which `store/` owns.
     pub fn index_path(&self) -> PathBuf {
         self.root.join("state.db")
     }
 
-    /// Returns the saved index of a project's tree, which is not this folder's.
+    /// Returns the path of the saved index of a project's tree, which `store/` owns.
     pub fn tree_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("trees").join(project.as_str())
     }
 
-    /// Returns the directory below which actions of a project's runs may write while they run.
+    /// Returns the directory that contains the output directories of a project's actions.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
         self.every_output_directory().join(project.as_str())
     }
 
-    /// Returns the directory of what the actions of a project's run share while it is under way.
+    /// Returns the directory that contains the scratch directories of a project's runs.
     pub(super) fn scratch_directory(&self, project: &ProjectId) -> PathBuf {
         self.root.join("scratch").join(project.as_str())
     }
 
-    /// Returns whether a path is, with every link resolved, a directory in which an action that is under way may write.
+    /// Returns whether a path leads, with all links resolved, to a directory in which a running action may write.
     pub fn is_output_directory(&self, path: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().ok();
         real(path).zip(real(&self.every_output_directory())).is_some_and(|(path, all)| path != all && path.starts_with(all))

@@ -1,4 +1,4 @@
-//! What the tests of this folder share: a store in a temporary directory and runs in it.
+//! What the tests of this folder share: a store in a temporary directory, and runs in it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::evidence::{
-    InterruptedRun, Ledger, Observer, ProjectLock, RunDirectory, SealedRun, Sealing, Store, Waiting, recover, seal,
+    DurableStepObserver, InterruptedRun, Ledger, ProjectLock, RunDirectory, SealInput, SealedRun, Store, WaitDecision, recover,
+    seal,
 };
 use crate::model::{Asker, Digest, EvidenceKind, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
 use crate::report::AttestedRun;
@@ -34,7 +35,7 @@ pub(super) fn mode(path: &Path) -> u32 {
     path.symlink_metadata().expect("it exists").permissions().mode() & 0o7777
 }
 
-/// Creates a file and the directories it lies in.
+/// Creates a file and its parent directories.
 pub(super) fn put(path: &Path, bytes: &[u8]) {
     std::fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("directories can be made");
     std::io::Write::write_all(&mut std::fs::File::create(path).expect("it can be made"), bytes).expect("it can be written");
@@ -48,11 +49,11 @@ fn attested(project: &ProjectId) -> AttestedRun {
     AttestedRun { project: project.clone(), isolation: None, passed: Vec::new(), warned: Vec::new(), failed: Vec::new() }
 }
 
-/// Makes the report of an interrupted run.
-pub(super) fn report_interrupted(run: &InterruptedRun) -> Sealing {
+/// Builds a short text in place of the report of an interrupted run.
+pub(super) fn report_interrupted(run: &InterruptedRun) -> SealInput {
     let report = format!("interrupted {}", run.run_id).into_bytes();
     let record = record(&run.run_id, &run.task, &report, OverallStatus::Interrupted);
-    Sealing { record, report, attested: attested(&run.project) }
+    SealInput { record, report, attested: attested(&run.project) }
 }
 
 impl TestStore {
@@ -63,17 +64,18 @@ impl TestStore {
         Self { store, project, task: TaskId::default_task(), _directory: directory }
     }
 
-    /// Takes the lock, which nobody must hold on to. A child that another test starts has a copy of it until it execs.
+    /// Takes the lock, which no test holds for long. A child that another test starts keeps a copy of its descriptor until it
+    /// calls exec.
     pub(super) fn lock(&self) -> ProjectLock {
         let mut attempts = 0;
         let waiting = &mut || {
             attempts += 1;
-            if attempts < 500 { Waiting::GoOn } else { Waiting::GiveUp }
+            if attempts < 500 { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         };
         self.store.lock(&self.project, waiting).expect("the lock becomes free")
     }
 
-    /// Takes the lock and recovers; returns the runs that were interrupted.
+    /// Takes the lock and recovers; returns the runs that became INTERRUPTED.
     pub(super) fn open(&self) -> (ProjectLock, Ledger, Vec<RunId>) {
         let lock = self.lock();
         let mut ledger = Ledger::open(&lock).expect("the ledger opens");
@@ -90,17 +92,23 @@ impl TestStore {
         format!("report {number}").into_bytes()
     }
 
-    pub(super) fn sealing(&self, number: u64, status: OverallStatus) -> Sealing {
+    pub(super) fn sealing(&self, number: u64, status: OverallStatus) -> SealInput {
         let report = self.report(number);
-        Sealing { record: record(&run_id(number), &self.task, &report, status), report, attested: attested(&self.project) }
+        SealInput { record: record(&run_id(number), &self.task, &report, status), report, attested: attested(&self.project) }
     }
 
-    /// Carries a run out from its beginning to its commit.
+    /// Carries out a run from its beginning to its commit.
     pub(super) fn run(&self, number: u64, names: &[&str], status: OverallStatus) -> SealedRun {
         self.run_observed(number, names, status, &|_| {})
     }
 
-    pub(super) fn run_observed(&self, number: u64, names: &[&str], status: OverallStatus, observer: Observer<'_>) -> SealedRun {
+    pub(super) fn run_observed(
+        &self,
+        number: u64,
+        names: &[&str],
+        status: OverallStatus,
+        observer: DurableStepObserver<'_>,
+    ) -> SealedRun {
         let (lock, mut ledger, _) = self.open();
         let mut run = RunDirectory::create(&lock, &self.task, &run_id(number)).expect("a run can be begun");
         run.start_record(&serde_json::json!({"number": number})).expect("run.json can be written");

@@ -1,96 +1,98 @@
-//! The audit trail of a governance workflow, a directory of the project: files that are made once and never changed by us.
+//! The audit trail of a governance workflow: a directory of the project with files that proctor writes once and never changes.
 //!
-//! They are the project's: readable as any file of it, committed by its people. Names come from `governance/`.
+//! The files belong to the project: they are readable like its other files, and its people commit them. `governance/` chooses
+//! their names.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{
-    create_open_directories, create_plain_file, remove_file, rename, rename_to_free, sync_directory, sync_file, write_all,
+    create_shared_directories, create_shared_file, remove_file, rename, rename_if_free, sync_directory, sync_file, write_all,
 };
 use crate::evidence::error::failed;
-use crate::evidence::files::list;
+use crate::evidence::files::list_directory;
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::Digest;
 
-/// A directory with a trail.
+/// The directory of one workflow's audit trail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrailDirectory {
     path: PathBuf,
 }
 
-/// Says why a trail could not be kept or read.
+/// Why an audit trail could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TrailError {
-    /// A file operation failed.
     #[error(transparent)]
     File(#[from] EvidenceError),
-    /// Something else has the name of a file that is to be kept.
+    /// A file or directory of this name exists with other content.
     #[error("`{}` is there already and holds something else", .0.display())]
     Different(PathBuf),
     /// It is a directory, a pipe or the like.
     #[error("`{}` is not a regular file", .0.display())]
-    NoFile(PathBuf),
-    /// It is no UTF-8.
+    NotRegular(PathBuf),
     #[error("`{}` is not UTF-8", .0.display())]
-    NoText(PathBuf),
-    /// It is longer than what is read.
+    NotUtf8(PathBuf),
     #[error("`{}` is longer than {cap} bytes", path.display())]
     TooLong {
-        /// The file.
         path: PathBuf,
-        /// The most that is read.
+        /// The limit, in bytes.
         cap: u64,
     },
 }
 
 impl TrailDirectory {
-    /// The most bytes of a file that are read.
+    /// The longest file that is read, in bytes.
     pub const CAP: u64 = 1 << 20;
 
-    /// Names a directory; it need not be there.
+    /// Refers to a directory that need not exist yet.
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Returns where it lies.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether anything of this name is there.
+    /// Returns whether anything exists at its path.
     pub fn exists(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// Keeps a file. One that is there with the same bytes was kept before: a process that died is carried on.
+    /// Writes a file. If it exists with the same bytes, an earlier process wrote it before it died, and nothing is done.
     ///
     /// # Errors
-    /// When something else is there, or it cannot be written.
-    pub fn keep(&self, name: &str, text: &str) -> Result<(), TrailError> {
-        if self.make(name, text)? || self.read(name)? == text { Ok(()) } else { Err(TrailError::Different(self.path.join(name))) }
+    /// When other content is there, or the file cannot be written.
+    pub fn write_once(&self, name: &str, text: &str) -> Result<(), TrailError> {
+        if self.create_if_missing(name, text)? || self.read(name)? == text {
+            Ok(())
+        } else {
+            Err(TrailError::Different(self.path.join(name)))
+        }
     }
 
-    /// Makes a file for an editor, and returns whether it was made: one that is there is left as it is.
+    /// Creates a file for a person to edit; returns whether it was created. An existing file is left as it is.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn make(&self, name: &str, text: &str) -> Result<bool, TrailError> {
-        create_open_directories(&self.path)?;
+    pub fn create_if_missing(&self, name: &str, text: &str) -> Result<bool, TrailError> {
+        create_shared_directories(&self.path)?;
         let path = self.path.join(name);
         if path.symlink_metadata().is_ok() {
             return Ok(false);
         }
-        // A file has its name when it is whole: a part of one that a process left could not be told from what a person wrote.
+        // The file gets its name only when it is complete: part of a file, left by a dead process, could not be told from what
+        // a person wrote.
         let unfinished = self.path.join(format!(".{name}.unfinished"));
         if unfinished.symlink_metadata().is_ok() {
             remove_file(&unfinished)?;
         }
-        let mut file = create_plain_file(&unfinished)?;
+        let mut file = create_shared_file(&unfinished)?;
         write_all(&mut file, &unfinished, text.as_bytes())?;
         sync_file(&file, &unfinished)?;
-        let is_made = rename_to_free(&unfinished, &path)?;
+        let is_made = rename_if_free(&unfinished, &path)?;
         if !is_made {
             remove_file(&unfinished)?;
         }
@@ -98,22 +100,22 @@ impl TrailDirectory {
         Ok(is_made)
     }
 
-    /// Reads a file.
+    /// Reads a file of the trail.
     ///
     /// # Errors
-    /// When it cannot be read, is too long or no text.
+    /// When it cannot be read, is too long, or is not UTF-8.
     pub fn read(&self, name: &str) -> Result<String, TrailError> {
         Self::read_text(&self.path.join(name))
     }
 
-    /// Reads a text that lies anywhere, within the same bounds.
+    /// Reads a text file anywhere, with the same limit.
     ///
     /// # Errors
-    /// When it cannot be read, is too long or no text.
+    /// When it cannot be read, is too long, or is not UTF-8.
     pub fn read_text(path: &Path) -> Result<String, TrailError> {
-        // Opening a pipe would wait for somebody to write.
+        // Opening a pipe would wait until somebody writes to it.
         if !fs::metadata(path).map_err(failed(FileOperation::Open, path))?.is_file() {
-            return Err(TrailError::NoFile(path.to_owned()));
+            return Err(TrailError::NotRegular(path.to_owned()));
         }
         let file = File::open(path).map_err(failed(FileOperation::Open, path))?;
         let mut bytes = Vec::new();
@@ -121,14 +123,14 @@ impl TrailDirectory {
         if bytes.len() as u64 > Self::CAP {
             return Err(TrailError::TooLong { path: path.to_owned(), cap: Self::CAP });
         }
-        String::from_utf8(bytes).map_err(|_| TrailError::NoText(path.to_owned()))
+        String::from_utf8(bytes).map_err(|_| TrailError::NotUtf8(path.to_owned()))
     }
 
-    /// Returns the names of files that are not what was kept, or are missing.
+    /// Returns the names of files that are missing or differ from their digest.
     ///
     /// # Errors
-    /// When one cannot be read.
-    pub fn changed(&self, kept: &[(String, Digest)]) -> Result<Vec<String>, TrailError> {
+    /// When a file cannot be read.
+    pub fn changed_files(&self, kept: &[(String, Digest)]) -> Result<Vec<String>, TrailError> {
         let mut changed = Vec::new();
         for (name, digest) in kept {
             let path = self.path.join(name);
@@ -142,33 +144,33 @@ impl TrailDirectory {
         Ok(changed)
     }
 
-    /// Returns the names of what lies there and was not kept, sorted.
+    /// Returns the names of entries that are not among `kept`, sorted.
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub fn strangers(&self, kept: &[(String, Digest)]) -> Result<Vec<String>, TrailError> {
-        let names = list(&self.path)?.into_iter().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    pub fn unknown_entries(&self, kept: &[(String, Digest)]) -> Result<Vec<String>, TrailError> {
+        let names = list_directory(&self.path)?.into_iter().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut strangers: Vec<String> = names.filter(|name| kept.iter().all(|(known, _)| known != name)).collect();
         strangers.sort();
         Ok(strangers)
     }
 
-    /// Moves it to another place, whose parent is made where it is missing. What is there already is not replaced.
+    /// Moves the directory to another path and creates the parent of that path if it is missing.
     ///
     /// # Errors
-    /// When something is there, or it cannot be moved.
-    pub fn move_to(&self, place: &Path) -> Result<Self, TrailError> {
-        if place.symlink_metadata().is_ok() {
-            return Err(TrailError::Different(place.to_owned()));
+    /// When something exists at that path, or the directory cannot be moved.
+    pub fn move_to(&self, target: &Path) -> Result<Self, TrailError> {
+        if target.symlink_metadata().is_ok() {
+            return Err(TrailError::Different(target.to_owned()));
         }
-        let parent = place.parent().unwrap_or(Path::new("."));
-        create_open_directories(parent)?;
-        rename(&self.path, place)?;
+        let parent = target.parent().unwrap_or(Path::new("."));
+        create_shared_directories(parent)?;
+        rename(&self.path, target)?;
         sync_directory(parent)?;
         if let Some(left) = self.path.parent() {
             sync_directory(left)?;
         }
-        Ok(Self::new(place.to_owned()))
+        Ok(Self::new(target.to_owned()))
     }
 }
 
@@ -177,52 +179,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_kept_once_and_what_was_changed_or_added_is_found() {
+    fn files_are_written_once_and_changed_or_added_ones_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let trail = TrailDirectory::new(directory.path().join("active/notes"));
         assert!(!trail.exists());
-        trail.keep("001-brief.md", "one").unwrap();
-        trail.keep("001-brief.md", "one").unwrap();
-        assert!(matches!(trail.keep("001-brief.md", "two"), Err(TrailError::Different(_))));
-        assert!(trail.make("002-draft-human.md", "a").unwrap() && !trail.make("002-draft-human.md", "b").unwrap());
+        trail.write_once("001-brief.md", "one").unwrap();
+        trail.write_once("001-brief.md", "one").unwrap();
+        assert!(matches!(trail.write_once("001-brief.md", "two"), Err(TrailError::Different(_))));
+        assert!(
+            trail.create_if_missing("002-draft-human.md", "a").unwrap()
+                && !trail.create_if_missing("002-draft-human.md", "b").unwrap()
+        );
         assert_eq!(trail.read("002-draft-human.md").unwrap(), "a");
         let kept = |text: &str| vec![("001-brief.md".to_owned(), Digest::of(text.as_bytes()))];
-        assert_eq!(trail.changed(&kept("one")).unwrap(), Vec::<String>::new());
-        assert_eq!(trail.changed(&kept("other")).unwrap(), ["001-brief.md"]);
-        assert_eq!(trail.changed(&[("gone".to_owned(), Digest::of(b""))]).unwrap(), ["gone"]);
-        assert_eq!(trail.strangers(&kept("one")).unwrap(), ["002-draft-human.md"]);
+        assert_eq!(trail.changed_files(&kept("one")).unwrap(), Vec::<String>::new());
+        assert_eq!(trail.changed_files(&kept("other")).unwrap(), ["001-brief.md"]);
+        assert_eq!(trail.changed_files(&[("gone".to_owned(), Digest::of(b""))]).unwrap(), ["gone"]);
+        assert_eq!(trail.unknown_entries(&kept("one")).unwrap(), ["002-draft-human.md"]);
     }
 
     #[test]
-    fn what_a_process_left_unfinished_is_made_anew() {
+    fn an_unfinished_file_of_a_dead_process_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let trail = TrailDirectory::new(directory.path().to_owned());
-        let mut left = create_plain_file(&directory.path().join(".001-brief.md.unfinished")).unwrap();
+        let mut left = create_shared_file(&directory.path().join(".001-brief.md.unfinished")).unwrap();
         write_all(&mut left, directory.path(), b"on").unwrap();
-        trail.keep("001-brief.md", "one").unwrap();
-        assert_eq!(trail.strangers(&[]).unwrap(), ["001-brief.md"]);
+        trail.write_once("001-brief.md", "one").unwrap();
+        assert_eq!(trail.unknown_entries(&[]).unwrap(), ["001-brief.md"]);
         assert_eq!(trail.read("001-brief.md").unwrap(), "one");
     }
 
     #[test]
-    fn only_a_file_is_read_and_none_is_waited_for() {
+    fn only_a_regular_file_is_read_and_a_pipe_is_not_waited_for() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
         for path in [pipe.as_path(), directory.path()] {
-            assert!(matches!(TrailDirectory::read_text(path), Err(TrailError::NoFile(_))), "{}", path.display());
+            assert!(matches!(TrailDirectory::read_text(path), Err(TrailError::NotRegular(_))), "{}", path.display());
         }
     }
 
     #[test]
-    fn it_is_moved_to_where_nothing_is() {
+    fn a_trail_is_moved_only_to_a_free_path() {
         let directory = tempfile::tempdir().unwrap();
         let trail = TrailDirectory::new(directory.path().join("active/notes"));
-        trail.keep("001-brief.md", "one").unwrap();
+        trail.write_once("001-brief.md", "one").unwrap();
         let done = directory.path().join("done/62-notes");
         let moved = trail.move_to(&done).unwrap();
         assert_eq!((moved.read("001-brief.md").unwrap(), trail.exists()), ("one".to_owned(), false));
-        trail.keep("001-brief.md", "two").unwrap();
+        trail.write_once("001-brief.md", "two").unwrap();
         assert!(matches!(trail.move_to(&done), Err(TrailError::Different(_))));
     }
 }

@@ -1,21 +1,22 @@
-//! One process at a time carries a governance workflow on: a lock of its own for each name, which ends with its holder however that ends.
+//! One process at a time works on a governance workflow. Each workflow has a lock file, whose lock ends with its holder however
+//! that ends.
 
 use crate::evidence::changes::create_directories;
 use crate::evidence::lock_file::{ALL_BYTES, LockFile};
 use crate::evidence::{EvidenceError, Store};
 use crate::model::ProjectId;
 
-/// The right to carry a workflow on; given back when it is dropped.
+/// The right to work on a workflow. The lock is released when this is dropped.
 #[derive(Debug)]
 pub struct WorkflowLock {
     _file: LockFile,
 }
 
 impl Store {
-    /// Takes the lock of a workflow, whose name is safe as a part of a path; none where another process has it.
+    /// Takes the lock of a workflow, or returns `None` if another process has it. `slug` must be safe as a file name.
     ///
     /// # Errors
-    /// When the lock file cannot be had.
+    /// When the lock file cannot be opened or locked.
     pub fn lock_workflow(&self, project: &ProjectId, slug: &str) -> Result<Option<WorkflowLock>, EvidenceError> {
         let directory = self.root().join("workflows").join(project.as_str());
         create_directories(&directory)?;
@@ -29,7 +30,7 @@ mod tests {
     use crate::evidence::testing::TestStore;
 
     #[test]
-    fn a_name_has_one_holder_and_another_name_another() {
+    fn each_workflow_has_at_most_one_holder() {
         let test = TestStore::new();
         let lock = |slug: &str| test.store.lock_workflow(&test.project, slug).unwrap();
         let first = lock("notes");

@@ -1,208 +1,191 @@
-//! What happens to a workflow, and what is to be done about it.
+//! The events that a workflow reacts to, and the effects that it asks for.
 
-use crate::governance::gate::Gate;
+use crate::governance::gate::WorkflowGate;
 use crate::governance::name::Slug;
-use crate::governance::record::{Consulted, FiledIssue};
-use crate::governance::state::State;
+use crate::governance::record::{ConsultationRecord, FiledIssue};
+use crate::governance::state::WorkflowState;
 use crate::governance::trail::TrailFile;
 use crate::model::Timestamp;
 
-/// What a person at a gate did.
+/// A person's reaction to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Typed a line.
+pub enum PersonAnswer {
+    /// The line that the person typed.
     Line(String),
-    /// Nothing: standard input is no terminal, or it has ended.
+    /// Nobody can answer: standard input is no terminal, it has ended, or a signal has asked the program to stop.
     Nobody,
 }
 
-/// What happened.
+/// Something that happened, mostly the result of the effect that was performed last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// The brief was read.
+pub enum WorkflowEvent {
+    /// The brief's text was read.
     BriefRead(String),
-    /// It could not be.
+    /// The brief could not be read; the text says why.
     BriefUnreadable(String),
-    /// Nobody uses the name.
+    /// The slug was free and is locked for this workflow now.
     SlugFree,
-    /// Somebody does.
+    /// Another trail, checkpoint or process has the slug.
     SlugTaken,
-    /// The editor is there and the tracker knows us.
+    /// The editor was found, the repository has a commit, and the tracker's command line is logged in.
     ToolsReady,
-    /// One of both is not so.
+    /// One of these checks failed; the text says which.
     ToolsMissing(String),
-    /// The sandbox is there.
+    /// The models' copy of the project is there.
     SandboxReady,
     /// A model answered.
-    Consulted {
+    ModelAnswered {
         /// What it printed.
         text: String,
-        /// How it was asked.
-        consulted: Consulted,
+        record: ConsultationRecord,
     },
-    /// A model gave no answer.
-    ConsultationFailed {
-        /// Why.
-        why: String,
-        /// How it was asked.
-        consulted: Consulted,
-    },
-    /// The editor was closed.
+    /// A model gave no answer that counts.
+    ConsultationFailed { why: String, record: ConsultationRecord },
+    /// The person has closed the editor.
     Edited {
         /// The draft as it is now.
         draft: String,
         /// The review as it is now; none at N3.
         verdict: Option<String>,
     },
-    /// A person was asked.
-    Answered(Answer),
-    /// Every label is there.
+    /// The question was answered, or nobody was there to answer it.
+    Answered(PersonAnswer),
+    /// The tracker has every label.
     LabelsReady,
-    /// The issue is there.
+    /// The tracker has the issue.
     IssueFiled {
-        /// The issue.
         issue: FiledIssue,
-        /// Whether it was there before it was asked for: an earlier attempt had made it, with the text of that attempt.
+        /// Whether an earlier attempt had filed the issue. Then its text is the one of that attempt.
         already_there: bool,
     },
-    /// The tracker refused, or cannot be reached.
+    /// The tracker refused or could not be reached; the text says why.
     TrackerFailed(String),
-    /// The trail lies among what is done.
+    /// The trail is in `done/`.
     Moved,
     /// The trail is committed.
     Committed,
-    /// The sandbox is gone.
+    /// The models' copy of the project is gone.
     SandboxRemoved,
-    /// What was to be done could not be; it is done again when the workflow is resumed.
+    /// The effect could not be performed; the text says why. It is performed again when the workflow is resumed.
     StepFailed(String),
 }
 
-/// When something happened, and to whom.
+/// When an event happened, and which user was at the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// When.
+pub struct EventContext {
     pub now: Timestamp,
-    /// The user who is there, by number.
+    /// The user's number (uid).
     pub user: u32,
 }
 
-/// What is to be done.
+/// Something that the workflow asks `workflow/` to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Keep a file in the trail. It is new; if it is there, it has this text.
+pub enum WorkflowEffect {
+    /// Write a file of the trail. If the file exists, it has this text already.
     Keep(TrailFile),
-    /// Show a line.
+    /// Show a line to the person.
     Say(String),
-    /// Read the brief.
     ReadBrief,
-    /// Look whether a name is in use.
-    LookForSlug(Slug),
-    /// Look for the editor, and ask the tracker whether it knows us.
+    /// Lock a slug for this workflow, unless it is taken.
+    ClaimSlug(Slug),
+    /// Check that the editor is there, the repository has a commit, and the tracker's command line is logged in.
     CheckTools,
-    /// Make the sandbox, or find it there.
+    /// Make the models' copy of the project.
     MakeSandbox,
-    /// Ask the drafter.
+    /// Run the drafter with this prompt.
     AskDrafter {
-        /// With these words.
         prompt: String,
     },
-    /// Ask the reviewer.
+    /// Run the reviewer with this prompt.
     AskReviewer {
-        /// With these words.
         prompt: String,
     },
-    /// Open the editor on files of the trail and wait until it is closed. A file that is there already is opened as it is.
+    /// Open the editor on files of the trail and wait until it is closed. A file that exists is opened as it is.
     Edit {
-        /// The draft.
-        draft: WorkingCopy,
-        /// The review; none at N3.
-        verdict: Option<WorkingCopy>,
+        draft: EditorFile,
+        /// None at N3.
+        verdict: Option<EditorFile>,
     },
-    /// Ask a person.
-    Ask(Question),
-    /// See to it that the tracker has these labels.
+    /// Ask the person at the terminal.
+    Ask(PersonQuestion),
+    /// Create the labels that the tracker does not have.
     EnsureLabels(Vec<String>),
-    /// File the issue, unless the tracker has one with the marker.
+    /// Create the issue, unless the tracker has one with the marker.
     FileIssue {
-        /// Its title.
         title: String,
-        /// The file of the trail that is its text.
+        /// The trail's file with the text of the issue.
         body_file: String,
-        /// Its labels.
         labels: Vec<String>,
-        /// The line of the text by which it is found.
+        /// A line of the issue's text. An issue that has it was filed by this workflow.
         marker: String,
     },
-    /// Move the trail to what is done.
+    /// Move the trail to `done/`.
     MoveToDone {
-        /// The issue's number.
+        /// The issue's number, which begins the directory's name.
         issue: u64,
     },
-    /// Commit exactly the trail's files.
+    /// Commit exactly the files of the trail.
     Commit {
-        /// The issue's number.
+        /// The issue's number, for the commit's message.
         issue: u64,
     },
-    /// Remove the sandbox.
+    /// Remove the models' copy of the project.
     RemoveSandbox,
-    /// Nothing more is to be done now.
-    End(Ending),
+    /// Stop here.
+    End(WorkflowEnding),
 }
 
-/// A file for the editor.
+/// A file of the trail that a person edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkingCopy {
-    /// Its name in the trail.
+pub struct EditorFile {
+    /// Its name in the trail, without a directory.
     pub name: String,
-    /// What is in it, where it is not there yet.
+    /// The text to begin with, if the file does not exist yet.
     pub text: String,
 }
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// The gate; none: words are asked for.
-    pub gate: Option<Gate>,
-    /// What is shown first.
+pub struct PersonQuestion {
+    /// None: any text is an answer, such as feedback or a new slug.
+    pub gate: Option<WorkflowGate>,
+    /// Lines that are shown above the question.
     pub display: Vec<String>,
-    /// The question.
     pub prompt: String,
 }
 
-/// How it ends for now.
+/// Why the program stops working on a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// An issue is filed, its trail committed.
+pub enum WorkflowEnding {
+    /// The issue is filed and the trail is committed: the workflow is over.
     Filed(FiledIssue),
-    /// A person ended it before it began, or wants to go on with the one that is there.
+    /// The slug was taken and the person aborted.
     NotBegun,
-    /// A person wants the one that is there to go on.
+    /// The slug was taken and the person wants to resume that workflow.
     Resume,
-    /// It cannot begin.
+    /// The workflow cannot begin or continue here; the text says why.
     Refused(String),
-    /// A person has given up filing; everything stays where it is.
+    /// A person has given up filing. The trail stays in `active/`, and the workflow can be resumed.
     Aborted,
-    /// It goes on when it is resumed.
+    /// The workflow continues when it is resumed.
     Paused(PauseReason),
 }
 
-/// Why a workflow waits.
+/// Why a workflow is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PauseReason {
-    /// Nobody is there to ask.
+    /// A question was to be asked and nobody is at a terminal.
     Nobody,
-    /// A person goes on by hand.
+    /// The person chose `manual`: to continue by hand.
     Manual,
-    /// Something could not be done.
+    /// A step failed; the text says why.
     Failed(String),
 }
 
-/// The next state, and what is to be done. The last effect is the one that has an event for an answer, or an end.
+/// The next state, and the effects to perform in this order. Only the last effect has an event as its result, or is an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "effects are carried out by whoever gets them"]
-pub struct Transition {
-    /// The state.
-    pub state: State,
-    /// What is to be done, in this order.
-    pub effects: Vec<Effect>,
+#[must_use = "the caller has to perform the effects"]
+pub struct WorkflowTransition {
+    pub state: WorkflowState,
+    pub effects: Vec<WorkflowEffect>,
 }

@@ -1,36 +1,36 @@
-//! The gates: what can be answered at each. No answer is a default, and nothing but one of these words is an answer.
+//! The gates, and the choices at each of them. No choice is a default, and no other word is an answer.
 
 use serde::{Deserialize, Serialize};
 
-/// A place where a person decides.
+/// A point of the workflow at which only a person can decide how it continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Gate {
-    /// N0: a trail of this name is there already.
+pub enum WorkflowGate {
+    /// N0: the slug is taken.
     Collision,
-    /// N3: a draft goes to the reviewer, or back.
+    /// N3: the draft goes to the reviewer, or back to the drafter.
     Draft,
-    /// N5: a reviewed draft is filed, or goes back.
+    /// N5: the reviewed draft is filed, or goes back to the drafter.
     Verdict,
-    /// N5: it is to be filed although the review blocks (B19).
+    /// N5: confirms that the draft is filed although the review blocks (B19).
     Override,
-    /// N6: the tracker refused.
+    /// N6: the issue could not be filed.
     Failure,
-    /// N3 or N5: another loop, although there were as many as are allowed (B9).
+    /// N3 or N5: another draft, although the limit of iterations is reached (B9).
     Loops,
-    /// N6: another attempt, likewise.
+    /// N6: another attempt to file, although the limit of attempts is reached (B9).
     Attempts,
 }
 
-/// What a person decides.
+/// A person's decision at a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Choice {
-    /// Go on with what is there.
+pub enum GateChoice {
+    /// Resume the workflow that has the slug.
     Resume,
-    /// Begin under another name.
+    /// Begin with another slug.
     NewName,
-    /// End.
+    /// Stop; nothing is filed.
     Abort,
     /// Send the draft to the reviewer.
     Send,
@@ -38,46 +38,55 @@ pub enum Choice {
     Approve,
     /// Give the drafter feedback.
     Revise,
-    /// Pause, and go on by hand.
+    /// Pause, to continue by hand.
     Manual,
-    /// Try once more.
+    /// Try to file again.
     Retry,
-    /// Back to the editor.
+    /// Edit the draft before filing it again.
     Edit,
-    /// Go on beyond the limit.
+    /// Continue beyond the limit.
     Continue,
-    /// File it although the review blocks.
+    /// File the draft although the review blocks.
     Override,
-    /// Do not.
+    /// Do not file the draft.
     Decline,
 }
 
-/// A way to say a choice.
-pub(super) struct Offer {
+/// What a person types for a choice: the letter or the word.
+pub(super) struct GateOption {
     pub(super) letter: char,
     pub(super) word: &'static str,
-    pub(super) choice: Choice,
+    pub(super) choice: GateChoice,
 }
 
-const fn offer(letter: char, word: &'static str, choice: Choice) -> Offer {
-    Offer { letter, word, choice }
+const fn option(letter: char, word: &'static str, choice: GateChoice) -> GateOption {
+    GateOption { letter, word, choice }
 }
 
-const COLLISION: &[Offer] =
-    &[offer('r', "resume", Choice::Resume), offer('n', "new", Choice::NewName), offer('a', "abort", Choice::Abort)];
-const DRAFT: &[Offer] =
-    &[offer('s', "send", Choice::Send), offer('r', "revise", Choice::Revise), offer('m', "manual", Choice::Manual)];
-const VERDICT: &[Offer] =
-    &[offer('a', "approve", Choice::Approve), offer('r', "revise", Choice::Revise), offer('m', "manual", Choice::Manual)];
-const OVERRIDE: &[Offer] = &[offer('y', "yes", Choice::Override), offer('n', "no", Choice::Decline)];
-const FAILURE: &[Offer] =
-    &[offer('r', "retry", Choice::Retry), offer('e', "edit", Choice::Edit), offer('a', "abort", Choice::Abort)];
-const LOOPS: &[Offer] = &[offer('c', "continue", Choice::Continue), offer('m', "manual", Choice::Manual)];
-const ATTEMPTS: &[Offer] = &[offer('c', "continue", Choice::Continue), offer('a', "abort", Choice::Abort)];
+const COLLISION: &[GateOption] = &[
+    option('r', "resume", GateChoice::Resume),
+    option('n', "new", GateChoice::NewName),
+    option('a', "abort", GateChoice::Abort),
+];
+const DRAFT: &[GateOption] = &[
+    option('s', "send", GateChoice::Send),
+    option('r', "revise", GateChoice::Revise),
+    option('m', "manual", GateChoice::Manual),
+];
+const VERDICT: &[GateOption] = &[
+    option('a', "approve", GateChoice::Approve),
+    option('r', "revise", GateChoice::Revise),
+    option('m', "manual", GateChoice::Manual),
+];
+const OVERRIDE: &[GateOption] = &[option('y', "yes", GateChoice::Override), option('n', "no", GateChoice::Decline)];
+const FAILURE: &[GateOption] =
+    &[option('r', "retry", GateChoice::Retry), option('e', "edit", GateChoice::Edit), option('a', "abort", GateChoice::Abort)];
+const LOOPS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), option('m', "manual", GateChoice::Manual)];
+const ATTEMPTS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), option('a', "abort", GateChoice::Abort)];
 
-impl Gate {
-    /// Returns what can be answered here. The letters are seed 002's; a letter never means two things at one gate.
-    pub(super) fn offers(self) -> &'static [Offer] {
+impl WorkflowGate {
+    /// Returns the choices at this gate. The letters are seed 002's; at one gate each letter means one thing.
+    pub(super) fn options(self) -> &'static [GateOption] {
         match self {
             Self::Collision => COLLISION,
             Self::Draft => DRAFT,
@@ -90,13 +99,13 @@ impl Gate {
     }
 }
 
-/// Reads an answer: a letter or its word, in any case, and nothing else. None: it is no answer here.
-pub fn parse_choice(gate: Gate, line: &str) -> Option<Choice> {
+/// Reads a typed line: one option's letter or word, in upper or lower case, and nothing else. None: the line is no answer at this gate.
+pub fn parse_choice(gate: WorkflowGate, line: &str) -> Option<GateChoice> {
     let typed = line.trim();
-    let is_said = |offer: &&Offer| {
+    let is_typed = |option: &&GateOption| {
         let mut letters = typed.chars();
-        let is_letter = letters.next().is_some_and(|one| one.eq_ignore_ascii_case(&offer.letter)) && letters.next().is_none();
-        is_letter || typed.eq_ignore_ascii_case(offer.word)
+        let is_letter = letters.next().is_some_and(|one| one.eq_ignore_ascii_case(&option.letter)) && letters.next().is_none();
+        is_letter || typed.eq_ignore_ascii_case(option.word)
     };
-    gate.offers().iter().find(is_said).map(|offer| offer.choice)
+    gate.options().iter().find(is_typed).map(|option| option.choice)
 }

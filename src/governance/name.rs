@@ -1,57 +1,59 @@
-//! The names of a workflow: the slug that people see and the id that the tracker carries.
+//! The two names of a workflow: the slug that people use, and the id that marks its issue in the tracker.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest slug: it is the name of a directory, beside an issue's number.
+/// The most characters of a slug. With an issue's number before it, it is the name of a directory.
 const LONGEST_SLUG: usize = 80;
 
-/// A workflow's name: lower-case letters, digits, `-` and `_`, the first a letter or a digit. The key of its state and of its lock (B6).
+/// The name of a workflow: lower-case letters, digits, `-` and `_`, beginning with a letter or a digit. Its checkpoint and its lock are
+/// found by this name (B6).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
 
-/// What the tracker is asked for before an issue is filed a second time: sixteen hexadecimal digits.
+/// Sixteen hexadecimal digits that mark the issue's text. The tracker is searched for them, so that a retry does not file a second issue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowId(String);
 
-/// Says what a text is not.
+/// A text that is no valid name of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It is no slug.
-    #[error("`{0}` is no slug: lower-case letters, digits, `-` and `_` are, at most {LONGEST_SLUG}, a letter or a digit first")]
+    #[error(
+        "`{0}` is no slug: use at most {LONGEST_SLUG} lower-case letters, digits, `-` and `_`, and begin with a letter or a digit"
+    )]
     Slug(String),
-    /// It is no workflow's id.
-    #[error("`{0}` is no workflow's id: sixteen hexadecimal digits are")]
+    #[error("`{0}` is no workflow id: an id has sixteen hexadecimal digits")]
     Id(String),
 }
 
 impl Slug {
-    /// Returns the text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl WorkflowId {
-    /// Returns the text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the line that is added to an issue's text, by which the issue is found again. Readers of the issue do not see it.
+    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not see it.
     pub fn marker(&self) -> String {
         format!("<!-- proctor-workflow: {} -->", self.0)
     }
 }
 
-/// Returns the slug of a brief: its file's name without the ending, in lower case, with `-` for everything a slug has not (N0 step 2).
+/// Returns the slug that a brief's file gives its workflow: the name without the extension, in lower case, with `-` for each run of
+/// characters that a slug cannot have (N0 step 2).
 ///
 /// # Errors
-/// When nothing of the name is left.
-pub fn slug_of(file_name: &str) -> Result<Slug, NameError> {
+/// When no character of the name can be part of a slug.
+pub fn slug_from_file_name(file_name: &str) -> Result<Slug, NameError> {
     let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| if stem.is_empty() { file_name } else { stem });
     let mut slug = String::new();
     for one in stem.to_lowercase().chars() {

@@ -1,36 +1,36 @@
-//! What models are given, word for word. The two texts are part of the program and pinned by digest: nothing a model can reach changes them.
+//! The prompts, word for word. The two texts that they are built on are part of the program and pinned by their digests, so that no model
+//! can change the text by which its work is judged.
 
-use crate::governance::state::Basis;
+use crate::governance::state::DraftBasis;
 use crate::model::Digest;
 
-/// A text of ours with the digest it must have (B11).
+/// A text that is part of the program, with the digest that it must have (B11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PinnedText {
-    /// What it is known as.
+    /// The text's name in messages.
     pub name: &'static str,
-    /// The text.
     pub text: &'static str,
-    /// Its SHA-256, as written down when it was last changed.
+    /// The text's SHA-256 in hexadecimal, updated by hand whenever the text is changed on purpose.
     pub sha256: &'static str,
 }
 
-/// The template of an issue, 0101.
+/// The template that every draft follows.
 pub const ISSUE_TEMPLATE: PinnedText = PinnedText {
     name: "0101 issue template",
     text: include_str!("issue-template.md"),
     sha256: "0ccb8948d52236acf997a207161a280ed764c995c65b1166cd991c3e4ec8d59f",
 };
 
-/// The prompt of a review, 0701c.
+/// The prompt that asks for the review of a draft.
 pub const REVIEW_PROMPT: PinnedText = PinnedText {
     name: "0701c issue review prompt",
     text: include_str!("issue-review-prompt.md"),
     sha256: "1e29978f0decc3fa6b5343e5fa3ba97d435ec10d13fac0ecaa83cdc0ba20d752",
 };
 
-/// Says that a pinned text is not the one that was pinned: nobody is asked with it.
+/// A pinned text does not have its digest. No model is asked with such a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the {name} of this program is not the one that was pinned: its digest is {found}, not {pinned}")]
+#[error("the {name} of this program was changed: its digest is {found}, but {pinned} is pinned")]
 pub struct TamperedPrompt {
     name: &'static str,
     found: Digest,
@@ -45,10 +45,10 @@ const REVISION_TASK: &str = "Revise the draft of an issue in Markdown, and print
 person wrote and which goes before everything else. Keep every section of the template and whatever of the draft nobody objects to.";
 
 impl PinnedText {
-    /// Returns the text, if it is the one that was pinned.
+    /// Returns the text after comparing its digest with the pinned one.
     ///
     /// # Errors
-    /// When its digest is another.
+    /// When the digests differ.
     pub fn checked(&self) -> Result<&'static str, TamperedPrompt> {
         let found = Digest::of(self.text.as_bytes());
         if found.hex() == self.sha256 {
@@ -59,19 +59,19 @@ impl PinnedText {
     }
 }
 
-/// Returns what the drafter is given: the brief, or the feedback with the draft and the review it answers (B3); and the template.
+/// Returns the drafter's prompt. It holds the brief, or a person's feedback with the draft and its review (B3); and the template.
 ///
 /// # Errors
-/// When the template is not the one that was pinned.
-pub fn draft_prompt(brief: &str, basis: &Basis) -> Result<String, TamperedPrompt> {
+/// When the template does not have its pinned digest.
+pub fn draft_prompt(brief: &str, basis: &DraftBasis) -> Result<String, TamperedPrompt> {
     let template = ISSUE_TEMPLATE.checked()?;
     let mut prompt = String::new();
     match basis {
-        Basis::Brief => {
+        DraftBasis::Brief => {
             prompt.push_str(DRAFT_TASK);
             section(&mut prompt, "BRIEF", brief);
         }
-        Basis::Revision { feedback, draft, verdict } => {
+        DraftBasis::Revision { feedback, draft, verdict } => {
             prompt.push_str(REVISION_TASK);
             section(&mut prompt, "FEEDBACK", feedback);
             section(&mut prompt, "CURRENT DRAFT", draft);
@@ -84,10 +84,10 @@ pub fn draft_prompt(brief: &str, basis: &Basis) -> Result<String, TamperedPrompt
     Ok(prompt)
 }
 
-/// Returns what the reviewer is given: the pinned prompt and the draft a person has sent (N4 steps 2 and 3).
+/// Returns the reviewer's prompt: the pinned text, then the draft that a person has sent (N4 steps 2 and 3).
 ///
 /// # Errors
-/// When the prompt is not the one that was pinned.
+/// When the pinned text does not have its digest.
 pub fn review_prompt(draft: &str) -> Result<String, TamperedPrompt> {
     let mut prompt = REVIEW_PROMPT.checked()?.to_owned();
     section(&mut prompt, "DRAFT", draft);

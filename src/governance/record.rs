@@ -1,31 +1,31 @@
-//! The JSON files of the trail. Names, numbers and digests; no path of a machine, since they are committed.
+//! The JSON files of the trail. They are committed, so they hold names, numbers and digests, but no path of this machine.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::governance::gate::{Choice, Gate};
+use crate::governance::gate::{GateChoice, WorkflowGate};
 use crate::governance::name::WorkflowId;
-use crate::governance::verdict::ReviewWord;
+use crate::governance::verdict::IssueVerdict;
 use crate::model::{Digest, DurationMs, IsolationLevel, Timestamp};
 
-/// `gate.json`: a person's decision.
+/// `gate.json`: a person's decision at a gate.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GateV1<'a> {
     pub(super) schema: &'static str,
     pub(super) workflow: &'a WorkflowId,
     pub(super) node: &'static str,
-    pub(super) gate: Gate,
-    pub(super) choice: Choice,
+    pub(super) gate: WorkflowGate,
+    pub(super) choice: GateChoice,
     pub(super) at: Timestamp,
     pub(super) user: u32,
     pub(super) iteration: u32,
-    /// What was seen, by its name in the trail.
+    /// The digests of the files that the person decided about, by their names in the trail.
     pub(super) inputs: BTreeMap<String, Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) verdict: Option<ReviewWord>,
-    /// Whether the draft is another than the one that was reviewed.
+    pub(super) verdict: Option<IssueVerdict>,
+    /// Whether the person has edited the draft after the review. None: there is no review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) draft_changed_since_review: Option<bool>,
     #[serde(rename = "override")]
@@ -34,55 +34,50 @@ pub(super) struct GateV1<'a> {
 
 pub(super) const GATE_SCHEMA: &str = "proctor-gate-v1";
 
-/// `consultation.json`: how a model was asked.
+/// `consultation.json`: the command that asked a model, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Consulted {
+pub struct ConsultationRecord {
     /// `drafter` or `reviewer`.
     pub role: String,
-    /// The argument vector, as it is configured.
+    /// Program and arguments, as they are configured.
     pub command: Vec<String>,
-    /// How the command ended, in words.
+    /// How the command ended, as a sentence for people.
     pub end: String,
-    /// Its exit code, where it ended by itself.
+    /// None: the command did not end by itself.
     pub exit_code: Option<i32>,
-    /// How it was kept apart; none: it was not started.
+    /// The level of isolation under which the command ran. None: it was not started.
     pub isolation: Option<IsolationLevel>,
-    /// Why it was not kept apart better.
+    /// Why stronger levels of isolation could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
-    /// How many processes it left behind; they are ended.
+    /// How many processes were still running when the command had ended. They were killed.
     pub survivors: u32,
-    /// What it was given.
+    /// The whole prompt.
     pub prompt_sha256: Digest,
-    /// The pinned text in that.
+    /// The pinned text that the prompt contains: the issue template or the review prompt.
     pub pinned_sha256: Digest,
-    /// What it printed.
+    /// The command's standard output.
     pub output_sha256: Digest,
-    /// How much.
     pub output_bytes: u64,
-    /// What it complained: a digest alone, since the trail is committed and complaints name paths of a machine.
+    /// The command's standard error. Only its digest is kept: the text may name paths of this machine, and the trail is committed.
     pub complaint_sha256: Digest,
-    /// How much.
     pub complaint_bytes: u64,
-    /// When it was asked.
     pub started: Timestamp,
-    /// How long it took.
     #[serde(rename = "durationMs")]
     pub duration: DurationMs,
 }
 
-/// An issue of the tracker.
+/// An issue that the tracker has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FiledIssue {
-    /// Its number; never 0.
+    /// Never 0.
     pub number: u64,
-    /// Where it can be read.
     pub url: String,
 }
 
-/// `filed.json`.
+/// `filed.json`: the issue that was filed, and how many drafts and reviews led to it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FiledV1<'a> {
@@ -98,7 +93,7 @@ pub(super) struct FiledV1<'a> {
     pub(super) total_iterations: u32,
     pub(super) draft_count: u32,
     pub(super) verdict_count: u32,
-    /// Whether an earlier attempt had filed it, with the text of that attempt.
+    /// Whether an earlier attempt had filed the issue. Then its text is the one of that attempt.
     pub(super) already_there: bool,
     #[serde(rename = "override")]
     pub(super) overrides: bool,
@@ -106,7 +101,7 @@ pub(super) struct FiledV1<'a> {
 
 pub(super) const FILED_SCHEMA: &str = "proctor-filed-v1";
 
-/// Returns a record as the text of a file.
+/// Returns a record as indented JSON with a final newline.
 pub(super) fn to_text(record: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(record).expect("our own records have a JSON form");
     text.push('\n');

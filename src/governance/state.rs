@@ -1,365 +1,355 @@
-//! Where a workflow stands. Everything a restart needs is in it: what models and people wrote included.
+//! The state of a workflow. It holds everything that a restart needs, the texts that models and people wrote included.
 
 use serde::{Deserialize, Serialize};
 
-use crate::governance::fields::Fields;
+use crate::governance::fields::IssueFields;
 use crate::governance::name::{Slug, WorkflowId};
 use crate::governance::record::FiledIssue;
-use crate::governance::trail::{Kind, TrailEntry, file_name};
-use crate::governance::verdict::{ReviewWord, read_verdict};
+use crate::governance::trail::{TrailEntry, TrailKind, file_name};
+use crate::governance::verdict::{IssueVerdict, parse_verdict};
 
-/// A workflow between two events.
+/// The state of a workflow between two events. A checkpoint stores it as JSON, so the JSON keys never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct State {
-    /// Its id, by which the tracker is asked whether it has been filed.
+pub struct WorkflowState {
+    /// A marker with this id stands in the text of the issue. The tracker is searched for it before an issue is filed.
     pub id: WorkflowId,
-    /// Its name.
     pub slug: Slug,
     /// The name of the brief's file, without a directory.
     pub brief_name: String,
-    /// The brief; empty before it is read.
+    /// The text of the brief; empty before it is read.
     pub brief: String,
-    /// Who is asked.
-    pub asked: Asked,
-    /// Where the issue is filed, as it was when the workflow began; none: nobody had said.
+    #[serde(rename = "asked")]
+    pub model_names: ModelNames,
+    /// The repository in which the issue is filed, as it was known when the workflow began. None: no repository was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// By how much a person's "go on" extends a limit.
-    pub limits: Limits,
-    /// How far the counts may go before a person is asked.
-    pub allowed: Limits,
-    /// The counts.
-    pub counters: Counters,
-    /// What is kept, in the order of what happened.
+    /// The configured limits. A person who continues beyond a limit raises it by this much.
+    pub limits: WorkflowLimits,
+    /// The limits in force: the configured ones, plus what a person has added by continuing.
+    #[serde(rename = "allowed")]
+    pub raised_limits: WorkflowLimits,
+    pub counters: WorkflowCounters,
+    /// The files of the trail, in the order in which they were written.
     pub trail: Vec<TrailEntry>,
-    /// Where it stands.
-    pub node: Node,
+    pub node: WorkflowNode,
 }
 
-/// What a workflow begins with.
+/// The values that a new workflow begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
-    /// A fresh id.
+pub struct WorkflowStart {
+    /// An id that no other workflow has.
     pub id: WorkflowId,
-    /// The name, from the brief's (N0 step 2).
+    /// The workflow's name, made from the name of the brief's file (N0 step 2).
     pub slug: Slug,
     /// The name of the brief's file, without a directory.
     pub brief_name: String,
-    /// Who is asked.
-    pub asked: Asked,
-    /// Where the issue is filed; none: where the tracker's command line says.
+    pub model_names: ModelNames,
+    /// The repository in which the issue is filed. None: the tracker's command line chooses it.
     pub repo: Option<String>,
-    /// The limits.
-    pub limits: Limits,
+    pub limits: WorkflowLimits,
 }
 
-/// How the models are called in what people read.
+/// The models' names in prompts, questions and lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Asked {
-    /// Who drafts.
+pub struct ModelNames {
     pub drafter: String,
-    /// Who reviews.
     pub reviewer: String,
 }
 
-/// How often something may happen before a person is asked (B9).
+/// How often something may happen before a person is asked whether to continue (B9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Limits {
-    /// Drafts that a person has seen.
+pub struct WorkflowLimits {
+    /// Drafts that are shown to a person.
     pub iterations: u32,
-    /// Refusals of the tracker.
+    /// Failed attempts to file the issue.
     pub attempts: u32,
 }
 
-/// What is counted (N0 step 6).
+/// Counts over the whole life of a workflow (N0 step 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Counters {
-    /// The number of the last file of the trail.
+pub struct WorkflowCounters {
+    /// The number of the trail's newest file.
     pub files: u32,
-    /// Drafts that came to a person, N3 (B17).
+    /// Drafts that were shown to a person, N3 (B17).
     pub iterations: u32,
-    /// Drafts that the drafter gave.
+    /// Drafts that the drafter has written.
     pub drafts: u32,
-    /// Verdicts that the reviewer gave.
+    /// Reviews that the reviewer has written.
     pub verdicts: u32,
-    /// Refusals of the tracker.
+    /// Failed attempts to file the issue.
     pub attempts: u32,
 }
 
-/// Where a workflow stands, with what is valid there.
+/// The step that a workflow is at, with the data that this step needs. N0 to N6 are the nodes of seed 002.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Node {
-    /// N0: nothing is there yet.
-    LoadBrief(Loading),
-    /// N1, steps 1 and 2: nothing is there yet, either (B1).
+pub enum WorkflowNode {
+    /// N0. No file has been written yet.
+    LoadBrief(LoadingStep),
+    /// N1, steps 1 and 2: editor, repository and tracker are checked. No file has been written yet (B1).
     Preflight,
-    /// N1, steps 3 and 4.
+    /// N1, steps 3 and 4: the models' copy of the project is made.
     Sandbox,
     /// N2: the drafter is asked.
-    Draft {
-        /// With what.
-        basis: Basis,
-    },
-    /// N3, and N5 where there is a review: a person has the texts.
+    Draft { basis: DraftBasis },
+    /// N3, or N5 if the draft has been reviewed: a person edits the texts and decides.
     Decide {
-        /// The texts.
-        subject: Subject,
-        /// The number of the files that are edited.
-        copies: u32,
-        /// How far the person is.
-        phase: Phase,
+        subject: DecisionSubject,
+        /// The number in the trail of the files that the person edits.
+        #[serde(rename = "copies")]
+        copy_number: u32,
+        phase: DecisionPhase,
     },
     /// N4: the reviewer is asked.
-    Review {
-        /// What a person has sent.
-        subject: Subject,
-    },
-    /// N6.
+    Review { subject: DecisionSubject },
+    /// N6: the issue is filed, then the trail is moved and committed.
     File {
-        /// What a person has approved.
-        subject: Subject,
-        /// Whether the review blocked it.
+        subject: DecisionSubject,
+        /// Whether the person approved although the review blocked.
         overridden: bool,
-        /// How far the filing is.
-        filing: Filing,
+        filing: FilingStep,
     },
-    /// It is over.
-    Done {
-        /// What was filed.
-        issue: FiledIssue,
-    },
+    /// The workflow is over.
+    Done { issue: FiledIssue },
 }
 
-/// How far N0 is.
+/// The steps of N0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Loading {
+pub enum LoadingStep {
     /// The brief is read.
     Reading,
-    /// Whether the name is taken is looked at.
-    Looking,
-    /// It is: a person is asked.
+    /// The slug from the brief's name is claimed.
+    #[serde(rename = "looking")]
+    CheckingSlug,
+    /// That slug is taken: a person chooses between resuming, another name and aborting.
     Collision,
-    /// A person is asked for another name.
+    /// A person is asked for another slug.
     Naming,
-    /// Whether that one is taken is looked at.
-    LookingAgain,
+    /// The slug that the person typed is claimed.
+    #[serde(rename = "lookingAgain")]
+    CheckingNewSlug,
 }
 
-/// What a draft is made of, beside the template.
+/// What the drafter is given, beside the template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Basis {
-    /// The brief.
+pub enum DraftBasis {
+    /// The brief, for the first draft.
     Brief,
-    /// A person's feedback.
+    /// A person's feedback on an earlier draft.
     Revision {
-        /// What the person wrote.
         feedback: String,
-        /// The draft, as the person left it.
+        /// The draft, as the person left it in the editor.
         draft: String,
-        /// The review, as the person left it; none: there was none, or the person removed it (B3).
+        /// The review, as the person left it in the editor. None: the draft was not reviewed, or the person deleted the text (B3).
         verdict: Option<String>,
     },
 }
 
-/// What a person decides about.
+/// The draft that a person decides about, and its review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Subject {
-    /// The drafter's file.
+pub struct DecisionSubject {
+    /// The trail's file with the draft as the drafter wrote it.
     pub draft_file: String,
-    /// The draft as the person left it last.
+    /// The draft as the person left it in the editor.
     pub draft: String,
-    /// The review of it; none at N3.
-    pub review: Option<Reviewed>,
+    /// None at N3, where the draft has not been reviewed yet.
+    pub review: Option<DraftReview>,
 }
 
-/// A review.
+/// The review of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Reviewed {
-    /// The reviewer's file.
+pub struct DraftReview {
+    /// The trail's file with the review as the reviewer wrote it.
     pub file: String,
-    /// What the reviewer said, before a person had it.
-    pub said: ReviewWord,
-    /// The text as the person left it last.
+    /// The verdict of the reviewer's own text, before a person could edit it.
+    #[serde(rename = "said")]
+    pub reviewer_verdict: IssueVerdict,
+    /// The review as the person left it in the editor.
     pub text: String,
-    /// The draft that the reviewer was given.
-    pub of: String,
+    /// The text of the draft that the reviewer was given.
+    #[serde(rename = "of")]
+    pub reviewed_draft: String,
 }
 
-/// How far a person is with a decision.
+/// The steps of a person's decision at N3 and N5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Phase {
+pub enum DecisionPhase {
     /// The editor is open.
     Editing,
-    /// The gate is asked.
+    /// The question of the gate is asked.
     Choosing,
-    /// The second question is asked: the review blocks (B19).
+    /// The person has approved, but the review blocks: a second question asks for confirmation (B19).
     Overriding,
-    /// Another loop is asked for (B9).
-    Limited,
-    /// Feedback is asked for.
+    /// The limit of iterations is reached: the person is asked whether to continue (B9).
+    #[serde(rename = "limited")]
+    AskingForMoreLoops,
+    /// The person is asked for feedback to the drafter.
     Feedback,
 }
 
-/// How far the filing is.
+/// The steps of N6.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Filing {
-    /// Labels are made that the tracker does not have.
-    Labels(Filed),
-    /// The issue is made; written down before it is asked for, so that it is looked for when this is met again.
-    Creating(Filed),
-    /// It could not be done: a person is asked.
-    Failed {
-        /// Why.
+pub enum FilingStep {
+    /// The labels that the tracker does not have are created.
+    Labels(IssueToFile),
+    /// The issue is created. This state is stored before the tracker is called: after a crash in between, a resumed workflow searches
+    /// the tracker for the issue before it creates one.
+    Creating(IssueToFile),
+    /// The filing failed: a person is asked what to do.
+    Failed { why: String, next: FilingRetry },
+    /// The limit of attempts is reached: a person is asked whether to continue (B9).
+    #[serde(rename = "tired")]
+    AskingForMoreAttempts {
+        /// Why the last attempt failed.
         why: String,
-        /// What was to be done.
-        next: Attempt,
+        next: FilingRetry,
     },
-    /// Another attempt is asked for (B9).
-    Tired {
-        /// Why the last one failed.
-        why: String,
-        /// What was to be done.
-        next: Attempt,
-    },
-    /// It is filed: the trail is moved.
+    /// The issue is filed; the trail is moved to `done/`.
     Moving(FiledIssue),
     /// The trail is committed.
     Committing(FiledIssue),
-    /// The sandbox is removed.
+    /// The models' copy of the project is removed.
     Cleaning(FiledIssue),
 }
 
-/// What is to be filed.
+/// An issue that a person has approved and that is not filed yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Filed {
-    /// The title.
+pub struct IssueToFile {
     pub title: String,
-    /// The labels.
     pub labels: Vec<String>,
-    /// The file of the trail that is the issue's text.
+    /// The trail's file with the text of the issue.
     pub body_file: String,
 }
 
-/// What a retry does.
+/// Where filing begins again when a person chooses to retry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Attempt {
-    /// Read title and labels of the draft.
+pub enum FilingRetry {
+    /// With reading title and labels from the draft.
     Fields,
-    /// Make the labels.
-    Labels(Filed),
-    /// Make the issue.
-    Creating(Filed),
+    /// With the missing labels.
+    Labels(IssueToFile),
+    /// With the issue.
+    Creating(IssueToFile),
 }
 
-impl State {
-    /// Returns a workflow that has not read its brief yet.
-    pub fn begin(start: Start) -> Self {
+impl WorkflowState {
+    /// Returns the state of a workflow that has not read its brief yet.
+    pub fn begin(start: WorkflowStart) -> Self {
         Self {
             id: start.id,
             slug: start.slug,
             brief_name: start.brief_name,
             brief: String::new(),
-            asked: start.asked,
+            model_names: start.model_names,
             repo: start.repo,
             limits: start.limits,
-            allowed: start.limits,
-            counters: Counters::default(),
+            raised_limits: start.limits,
+            counters: WorkflowCounters::default(),
             trail: Vec::new(),
-            node: Node::LoadBrief(Loading::Reading),
+            node: WorkflowNode::LoadBrief(LoadingStep::Reading),
         }
     }
 
-    /// Returns the state in which a workflow goes on after a pause or a death: whoever had the texts gets them again, since nobody knows
-    /// what became of the files meanwhile.
+    /// Returns the state in which a workflow continues after a pause or a crash.
+    ///
+    /// A person who was asked at a gate gets the editor again first: the files may have been changed in the meantime.
     pub fn resumed(mut self) -> Self {
-        if let Node::Decide { phase: phase @ (Phase::Choosing | Phase::Overriding), .. } = &mut self.node {
-            *phase = Phase::Editing;
+        if let WorkflowNode::Decide { phase: phase @ (DecisionPhase::Choosing | DecisionPhase::Overriding), .. } = &mut self.node
+        {
+            *phase = DecisionPhase::Editing;
         }
         self
     }
 
-    /// Returns whether there is something to go on with: a trail.
+    /// Returns whether the workflow has a trail and is not over. Before that nothing has been written, and a checkpoint is not kept.
     pub fn is_resumable(&self) -> bool {
         match self.node {
-            Node::LoadBrief(_) | Node::Preflight | Node::Done { .. } => false,
-            Node::Sandbox | Node::Draft { .. } | Node::Decide { .. } | Node::Review { .. } | Node::File { .. } => true,
+            WorkflowNode::LoadBrief(_) | WorkflowNode::Preflight | WorkflowNode::Done { .. } => false,
+            WorkflowNode::Sandbox
+            | WorkflowNode::Draft { .. }
+            | WorkflowNode::Decide { .. }
+            | WorkflowNode::Review { .. }
+            | WorkflowNode::File { .. } => true,
         }
     }
 
-    /// Returns whether an editor or the tracker may still be needed: what comes after the filing needs neither.
+    /// Returns whether the editor or the tracker may still be needed. The steps after the filing need neither.
     pub fn needs_tools(&self) -> bool {
-        let after = |filing: &Filing| matches!(filing, Filing::Moving(_) | Filing::Committing(_) | Filing::Cleaning(_));
+        let is_filed =
+            |filing: &FilingStep| matches!(filing, FilingStep::Moving(_) | FilingStep::Committing(_) | FilingStep::Cleaning(_));
         match &self.node {
-            Node::File { filing, .. } => !after(filing),
-            Node::Done { .. } => false,
-            Node::LoadBrief(_)
-            | Node::Preflight
-            | Node::Sandbox
-            | Node::Draft { .. }
-            | Node::Decide { .. }
-            | Node::Review { .. } => true,
+            WorkflowNode::File { filing, .. } => !is_filed(filing),
+            WorkflowNode::Done { .. } => false,
+            WorkflowNode::LoadBrief(_)
+            | WorkflowNode::Preflight
+            | WorkflowNode::Sandbox
+            | WorkflowNode::Draft { .. }
+            | WorkflowNode::Decide { .. }
+            | WorkflowNode::Review { .. } => true,
         }
     }
 
-    /// Returns the number of the issue, once it is filed.
+    /// Returns the number of the issue; none before it is filed.
     pub fn issue(&self) -> Option<u64> {
         let filed = match &self.node {
-            Node::File { filing: Filing::Moving(issue) | Filing::Committing(issue) | Filing::Cleaning(issue), .. } => issue,
-            Node::Done { issue } => issue,
-            Node::LoadBrief(_)
-            | Node::Preflight
-            | Node::Sandbox
-            | Node::Draft { .. }
-            | Node::Decide { .. }
-            | Node::Review { .. }
-            | Node::File { .. } => return None,
+            WorkflowNode::File {
+                filing: FilingStep::Moving(issue) | FilingStep::Committing(issue) | FilingStep::Cleaning(issue),
+                ..
+            } => issue,
+            WorkflowNode::Done { issue } => issue,
+            WorkflowNode::LoadBrief(_)
+            | WorkflowNode::Preflight
+            | WorkflowNode::Sandbox
+            | WorkflowNode::Draft { .. }
+            | WorkflowNode::Decide { .. }
+            | WorkflowNode::Review { .. }
+            | WorkflowNode::File { .. } => return None,
         };
         Some(filed.number)
     }
 
-    /// Returns the node's name in seed 002.
+    /// Returns the name that seed 002 gives to the node: `N0` to `N6`.
     pub fn node_name(&self) -> &'static str {
         match &self.node {
-            Node::LoadBrief(_) => "N0",
-            Node::Preflight | Node::Sandbox => "N1",
-            Node::Draft { .. } => "N2",
-            Node::Decide { subject: Subject { review: None, .. }, .. } => "N3",
-            Node::Review { .. } => "N4",
-            Node::Decide { .. } => "N5",
-            Node::File { .. } | Node::Done { .. } => "N6",
+            WorkflowNode::LoadBrief(_) => "N0",
+            WorkflowNode::Preflight | WorkflowNode::Sandbox => "N1",
+            WorkflowNode::Draft { .. } => "N2",
+            WorkflowNode::Decide { subject: DecisionSubject { review: None, .. }, .. } => "N3",
+            WorkflowNode::Review { .. } => "N4",
+            WorkflowNode::Decide { .. } => "N5",
+            WorkflowNode::File { .. } | WorkflowNode::Done { .. } => "N6",
         }
     }
 }
 
-impl Subject {
-    /// Returns what the review amounts to: the worse of what the reviewer said and what the person left of it. Removing a `BLOCK` from the
-    /// text makes no approval of it. None: there is no review.
-    pub fn word(&self) -> Option<ReviewWord> {
-        self.review.as_ref().map(|review| review.said.max(read_verdict(&review.text)))
+impl DecisionSubject {
+    /// Returns the verdict of the review: the worse of the reviewer's own text and the text that the person has edited. So a person who
+    /// deletes a `BLOCK` in the editor does not turn it into an approval. None: the draft has not been reviewed.
+    pub fn verdict(&self) -> Option<IssueVerdict> {
+        self.review.as_ref().map(|review| review.reviewer_verdict.max(parse_verdict(&review.text)))
     }
 
-    /// Returns the names of the files that a person edits.
-    pub(super) fn copies(&self, number: u32) -> (String, Option<String>) {
-        let review = self.review.as_ref().map(|_| file_name(number, Kind::VerdictHuman));
-        (file_name(number, Kind::DraftHuman), review)
+    /// Returns the names of the trail's files that a person edits: the draft's, and the review's if there is one.
+    pub(super) fn copy_names(&self, number: u32) -> (String, Option<String>) {
+        let review = self.review.as_ref().map(|_| file_name(number, TrailKind::VerdictHuman));
+        (file_name(number, TrailKind::DraftHuman), review)
     }
 }
 
-impl Filed {
-    pub(super) fn new(fields: Fields, body_file: String) -> Self {
+impl IssueToFile {
+    pub(super) fn new(fields: IssueFields, body_file: String) -> Self {
         Self { title: fields.title, labels: fields.labels, body_file }
     }
 }

@@ -1,59 +1,58 @@
-//! The audit trail: which file is kept under which name, in the order of what happened.
+//! The audit trail: the kinds of files in it and their names. Every name begins with a number that shows the order of events.
 //!
-//! The number comes from the workflow's own count, never from what lies in a directory (B12): a slug such as `fix-123-now` cannot mislead
-//! it, and the thousandth file has four digits.
+//! The number comes from the workflow's own count, never from the names in a directory (B12): a slug such as `fix-123-now` cannot be
+//! mistaken for a number, and the thousandth file gets four digits.
 
 use serde::{Deserialize, Serialize};
 
 use crate::governance::name::Slug;
 use crate::model::Digest;
 
-/// What a file of the trail is.
+/// The kinds of files in a trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TrailKind {
     /// The brief, as it was when the workflow began.
     Brief,
-    /// How a model was asked and how that ended: command, isolation, exit, digests.
+    /// The record of asking a model: command, isolation, exit code, digests.
     Consultation,
-    /// A model's draft, as it came.
+    /// The drafter's answer, unchanged.
     Draft,
-    /// The draft after a person had it in the editor.
+    /// The draft as a person left it in the editor.
     DraftHuman,
-    /// A model's review, as it came.
+    /// The reviewer's answer, unchanged.
     Verdict,
-    /// The review after a person had it in the editor.
+    /// The review as a person left it in the editor.
     VerdictHuman,
-    /// A person's decision, with the digests of what was seen.
+    /// A person's decision, with the digests of the files that it is about.
     Gate,
-    /// A person's words to the drafter.
+    /// A person's feedback to the drafter.
     Feedback,
-    /// The text of the issue exactly as the tracker is given it.
+    /// The issue's text, exactly as it is sent to the tracker.
     Issue,
-    /// What was filed, where, and how it came to that.
+    /// The issue that was filed, and how many drafts and reviews led to it.
     Filed,
 }
 
-/// A file that is to be kept.
+/// A file to be written to the trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrailFile {
     /// Its name, without a directory.
     pub name: String,
-    /// What is in it.
     pub text: String,
 }
 
-/// A file that is kept.
+/// A file that the trail has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrailEntry {
     /// Its name, without a directory.
     pub name: String,
-    /// What is in it.
+    /// The digest of its content.
     pub sha256: Digest,
 }
 
-impl Kind {
-    /// Returns what stands behind the number.
+impl TrailKind {
+    /// Returns the part of the file's name after the number and the dash.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Brief => "brief.md",
@@ -71,18 +70,18 @@ impl Kind {
 }
 
 impl TrailFile {
-    /// Returns the entry of it.
+    /// Returns the entry by which the trail knows this file.
     pub fn entry(&self) -> TrailEntry {
         TrailEntry { name: self.name.clone(), sha256: Digest::of(self.text.as_bytes()) }
     }
 }
 
-/// Returns a file's name: `007-draft.md`.
-pub fn file_name(number: u32, kind: Kind) -> String {
+/// Returns the name of a file in the trail, such as `007-draft.md`.
+pub fn file_name(number: u32, kind: TrailKind) -> String {
     format!("{number:03}-{}", kind.ending())
 }
 
-/// Returns the name of a workflow's directory among those that are done: `62-governance-notes`.
+/// Returns the name of a finished workflow's directory in `done/`, such as `62-governance-notes`.
 pub fn done_directory(issue: u64, slug: &Slug) -> String {
     format!("{issue}-{slug}")
 }

@@ -1,21 +1,21 @@
-//! The verdict of a review of an issue: a line that is one word. Strict where it approves, lenient where it blocks.
+//! The verdict of an issue's review: a line that holds nothing but one word. An approval is read strictly, a `BLOCK` leniently.
 
 use serde::{Deserialize, Serialize};
 
-/// What a review says.
+/// The verdict of an issue's review, from the mildest to the severest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ReviewWord {
-    /// A line of its own says so, and none says BLOCK.
+pub enum IssueVerdict {
+    /// A line is exactly `APPROVE`, and no line is `BLOCK`.
     Approve,
-    /// Neither is said. It is treated as BLOCK.
+    /// No line is `APPROVE` or `BLOCK`. It is treated as `BLOCK`.
     Unknown,
-    /// Some line says so.
+    /// At least one line is `BLOCK`.
     Block,
 }
 
-impl ReviewWord {
-    /// Returns the word for people.
+impl IssueVerdict {
+    /// Returns the word as it stands in reviews and reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Approve => "APPROVE",
@@ -24,7 +24,7 @@ impl ReviewWord {
         }
     }
 
-    /// Returns whether filing needs a person's second word (B19).
+    /// Returns whether a person who approves is asked to confirm before the issue is filed (B19).
     pub fn blocks(self) -> bool {
         match self {
             Self::Approve => false,
@@ -33,25 +33,26 @@ impl ReviewWord {
     }
 }
 
-/// Reads a review's verdict. Total: anything that is not clearly an approval blocks.
+/// Reads the verdict of a review. It never fails: a text that is not clearly an approval blocks.
 ///
-/// `APPROVE` counts as a whole line outside of fenced code, with nothing but white space behind it. `BLOCK` counts in any case, behind any
-/// decoration and within fences: quoting can lower a verdict and never raise it. Any `BLOCK` wins.
-pub fn read_verdict(text: &str) -> ReviewWord {
+/// `APPROVE` counts only as a whole line outside of fenced code, with nothing but white space after it. `BLOCK` counts in upper or lower
+/// case, with Markdown marks around it, and within fences: a quotation can turn an approval into a block, but never the reverse. One
+/// `BLOCK` outweighs any number of `APPROVE`.
+pub fn parse_verdict(text: &str) -> IssueVerdict {
     if text.lines().any(is_block) {
-        return ReviewWord::Block;
+        return IssueVerdict::Block;
     }
-    let approves = lines_outside_fences(text).any(|line| line.trim_end() == ReviewWord::Approve.word());
-    if approves { ReviewWord::Approve } else { ReviewWord::Unknown }
+    let approves = lines_outside_fences(text).any(|line| line.trim_end() == IssueVerdict::Approve.word());
+    if approves { IssueVerdict::Approve } else { IssueVerdict::Unknown }
 }
 
 fn is_block(line: &str) -> bool {
     let is_decoration =
         |one: char| one.is_whitespace() || matches!(one, '#' | '-' | '*' | '_' | '>' | '`' | '.' | ':' | '!' | '\u{feff}');
-    line.trim_matches(is_decoration).eq_ignore_ascii_case(ReviewWord::Block.word())
+    line.trim_matches(is_decoration).eq_ignore_ascii_case(IssueVerdict::Block.word())
 }
 
-/// Returns the lines that are not in a fence, nor one. A fence that is never closed goes to the end.
+/// Returns the lines outside of fenced code, without the fences' own lines. A fence that is never closed ends with the text.
 pub(super) fn lines_outside_fences(text: &str) -> impl Iterator<Item = &str> {
     let mut open: Option<&str> = None;
     text.lines().filter(move |line| {

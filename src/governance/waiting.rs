@@ -1,71 +1,86 @@
-//! What a workflow that is not over waits for.
+//! What a workflow waits for: a person, a model, or proctor itself.
 
-use crate::governance::gate::Gate;
-use crate::governance::state::{Filing, Loading, Node, Phase, State};
-use crate::governance::verdict::ReviewWord;
+use crate::governance::gate::WorkflowGate;
+use crate::governance::state::{DecisionPhase, FilingStep, LoadingStep, WorkflowNode, WorkflowState};
+use crate::governance::verdict::IssueVerdict;
 
-/// Whose turn it is.
+/// Who has to act before the workflow can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
-    /// A person's, at a gate.
-    Person(Gate),
-    /// The drafter's.
+pub enum WorkflowTurn {
+    /// A person, who decides at this gate.
+    Person(WorkflowGate),
     Drafter,
-    /// The reviewer's.
     Reviewer,
-    /// proctor's own.
+    /// proctor itself: it prepares, files, moves or commits.
     Workflow,
 }
 
-impl State {
-    /// Returns whose turn it is. Who has the texts in the editor, or is asked for words, is at the gate that this is for.
-    pub fn turn(&self) -> Turn {
+impl WorkflowState {
+    /// Returns who has to act. A person who edits the texts or types feedback counts as being at the gate that comes next.
+    pub fn turn(&self) -> WorkflowTurn {
         match &self.node {
-            Node::LoadBrief(Loading::Collision) => Turn::Person(Gate::Collision),
-            Node::LoadBrief(_) | Node::Preflight | Node::Sandbox | Node::Done { .. } => Turn::Workflow,
-            Node::Draft { .. } => Turn::Drafter,
-            Node::Review { .. } => Turn::Reviewer,
-            Node::Decide { phase: Phase::Overriding, .. } => Turn::Person(Gate::Override),
-            Node::Decide { phase: Phase::Limited, .. } => Turn::Person(Gate::Loops),
-            Node::Decide { subject, phase: Phase::Editing | Phase::Choosing | Phase::Feedback, .. } => {
-                Turn::Person(if subject.review.is_some() { Gate::Verdict } else { Gate::Draft })
+            WorkflowNode::LoadBrief(LoadingStep::Collision) => WorkflowTurn::Person(WorkflowGate::Collision),
+            WorkflowNode::LoadBrief(_) | WorkflowNode::Preflight | WorkflowNode::Sandbox | WorkflowNode::Done { .. } => {
+                WorkflowTurn::Workflow
             }
-            Node::File { filing: Filing::Failed { .. }, .. } => Turn::Person(Gate::Failure),
-            Node::File { filing: Filing::Tired { .. }, .. } => Turn::Person(Gate::Attempts),
-            Node::File { .. } => Turn::Workflow,
+            WorkflowNode::Draft { .. } => WorkflowTurn::Drafter,
+            WorkflowNode::Review { .. } => WorkflowTurn::Reviewer,
+            WorkflowNode::Decide { phase: DecisionPhase::Overriding, .. } => WorkflowTurn::Person(WorkflowGate::Override),
+            WorkflowNode::Decide { phase: DecisionPhase::AskingForMoreLoops, .. } => WorkflowTurn::Person(WorkflowGate::Loops),
+            WorkflowNode::Decide {
+                subject,
+                phase: DecisionPhase::Editing | DecisionPhase::Choosing | DecisionPhase::Feedback,
+                ..
+            } => WorkflowTurn::Person(if subject.review.is_some() { WorkflowGate::Verdict } else { WorkflowGate::Draft }),
+            WorkflowNode::File { filing: FilingStep::Failed { .. }, .. } => WorkflowTurn::Person(WorkflowGate::Failure),
+            WorkflowNode::File { filing: FilingStep::AskingForMoreAttempts { .. }, .. } => {
+                WorkflowTurn::Person(WorkflowGate::Attempts)
+            }
+            WorkflowNode::File { .. } => WorkflowTurn::Workflow,
         }
     }
 
-    /// Returns what the review at hand amounts to; none: there is none.
-    pub fn verdict(&self) -> Option<ReviewWord> {
+    /// Returns the verdict of the current draft's review. None: it has not been reviewed.
+    pub fn verdict(&self) -> Option<IssueVerdict> {
         match &self.node {
-            Node::Decide { subject, .. } | Node::Review { subject } | Node::File { subject, .. } => subject.word(),
-            Node::LoadBrief(_) | Node::Preflight | Node::Sandbox | Node::Draft { .. } | Node::Done { .. } => None,
+            WorkflowNode::Decide { subject, .. } | WorkflowNode::Review { subject } | WorkflowNode::File { subject, .. } => {
+                subject.verdict()
+            }
+            WorkflowNode::LoadBrief(_)
+            | WorkflowNode::Preflight
+            | WorkflowNode::Sandbox
+            | WorkflowNode::Draft { .. }
+            | WorkflowNode::Done { .. } => None,
         }
     }
 
-    /// Returns what it waits for, in words.
+    /// Returns the text that completes the sentence "the workflow waits for …".
     pub fn waits_for(&self) -> String {
         let verdict = self.verdict().map(|word| format!(" (the verdict is {})", word.word())).unwrap_or_default();
         match self.turn() {
-            Turn::Person(gate) => {
-                let words: Vec<&str> = gate.offers().iter().map(|offer| offer.word).collect();
+            WorkflowTurn::Person(gate) => {
+                let words: Vec<&str> = gate.options().iter().map(|option| option.word).collect();
                 format!("your answer: {}{verdict}", words.join(", "))
             }
-            Turn::Drafter => format!("a draft of {}", self.asked.drafter),
-            Turn::Reviewer => format!("a review of {}", self.asked.reviewer),
-            Turn::Workflow => self.own_step().to_owned(),
+            WorkflowTurn::Drafter => format!("a draft from {}", self.model_names.drafter),
+            WorkflowTurn::Reviewer => format!("a review from {}", self.model_names.reviewer),
+            WorkflowTurn::Workflow => self.own_step().to_owned(),
         }
     }
 
     fn own_step(&self) -> &'static str {
         match &self.node {
-            Node::LoadBrief(_) | Node::Preflight | Node::Sandbox => "a copy of the project for the models",
-            Node::File { filing: Filing::Moving(_) | Filing::Committing(_) | Filing::Cleaning(_), .. } => {
-                "the trail to be moved and committed: the issue is filed"
+            WorkflowNode::LoadBrief(_) | WorkflowNode::Preflight | WorkflowNode::Sandbox => {
+                "a copy of the project for the models"
             }
-            Node::File { .. } => "the issue to be filed: you have approved it",
-            Node::Draft { .. } | Node::Review { .. } | Node::Decide { .. } | Node::Done { .. } => "nothing",
+            WorkflowNode::File {
+                filing: FilingStep::Moving(_) | FilingStep::Committing(_) | FilingStep::Cleaning(_), ..
+            } => "the trail to be moved and committed: the issue is filed",
+            WorkflowNode::File { .. } => "the issue to be filed: you have approved it",
+            WorkflowNode::Draft { .. }
+            | WorkflowNode::Review { .. }
+            | WorkflowNode::Decide { .. }
+            | WorkflowNode::Done { .. } => "nothing",
         }
     }
 }

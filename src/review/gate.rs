@@ -1,108 +1,95 @@
-//! The gate of a review: one output decides, or the one retry does. There is no third attempt: the types have none.
+//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third attempt.
 
 use crate::model::Digest;
-use crate::review::reading::{Malformation, Reading, Rejection};
+use crate::review::parsing::{Malformation, ParsedReview, Rejection};
 
-/// A review that waits for an output.
+/// A review that waits for the reviewer's next output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Gate {
-    /// For the first one.
+pub enum ReviewGate {
+    /// It waits for the first output.
     #[default]
     First,
-    /// For that of the retry, which is the last.
-    Retry(Malformed),
+    /// It waits for the retry's output. The first one had no verdict.
+    Retry(MalformedAttempt),
 }
 
-/// The output that had no verdict.
+/// What is remembered of a first output that had no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedAttempt {
     kind: Malformation,
     holds_rejection: bool,
     digest: Digest,
 }
 
-/// What is done next.
+/// What follows from an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// The reviewer is asked once more, with the same arguments and the same prompt.
+pub enum ReviewStep {
+    /// Ask the reviewer once more, with the same arguments and the same prompt.
     Retry {
-        /// Why.
+        /// Why the first output has no verdict.
         why: Malformation,
-        /// What waits for its output.
-        gate: Gate,
+        /// Takes the retry's output.
+        gate: ReviewGate,
     },
-    /// Nothing more: it is decided.
-    Decided(Decision),
+    /// The review is decided. The reviewer is not asked again.
+    Decided(ReviewDecision),
 }
 
-/// What a review decides.
+/// The decision of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// Go on. The only one that lets anything after the review start.
-    Approved(Attempt),
-    /// Mend what the review names, then ask for a new review. It is never asked again by itself.
-    Rejected(Rejection, Attempt),
-    /// A person must look. Nothing is mended on the strength of such a text.
-    Indeterminate(Indeterminate),
+pub enum ReviewDecision {
+    /// Only with this decision do the actions after the review start.
+    Approved(DecidingAttempt),
+    /// The code must be fixed first. The reviewer is not asked again: that needs a new run.
+    Rejected(Rejection, DecidingAttempt),
+    /// A person must read the review. No fixes are made because of it.
+    Indeterminate(IndeterminateReason),
 }
 
-/// Which attempt decided.
+/// The attempt that decided a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
-    /// The first.
+pub enum DecidingAttempt {
     First,
-    /// The retry.
     Retry,
 }
 
-/// Why there is no verdict.
+/// Why a review has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Indeterminate {
-    /// Neither output has one.
-    MalformedTwice {
-        /// Why the first has none.
-        first: Malformation,
-        /// Why that of the retry has none.
-        second: Malformation,
-        /// How both outputs compare.
-        outputs: Outputs,
-    },
-    /// The retry approves, and a rejection is in what the first attempt printed before it failed.
-    RejectedBefore {
-        /// Why the first has no verdict.
-        first: Malformation,
-    },
+pub enum IndeterminateReason {
+    /// Neither output has a verdict.
+    MalformedTwice { first: Malformation, second: Malformation, outputs: OutputComparison },
+    /// The retry approves, but the first output holds a rejection beside the fault that made it malformed.
+    RejectedBefore { first: Malformation },
 }
 
-/// How the outputs of both attempts compare.
+/// Whether the outputs of both attempts differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outputs {
-    /// They differ.
+pub enum OutputComparison {
     Different,
-    /// They are the same bytes: a reviewer that answers from a cache cannot be asked again.
+    /// Both outputs are the same bytes: perhaps the reviewer answers from a cache, and asking again is of no use.
     Identical,
 }
 
-impl Gate {
-    /// Takes an output, and says what is done next.
-    pub fn note(self, reading: Reading, digest: Digest) -> Step {
+impl ReviewGate {
+    /// Decides by an output, or asks for the retry. `digest` is the output's, to recognise a second output with the same bytes.
+    pub fn next_step(self, reading: ParsedReview, digest: Digest) -> ReviewStep {
         let attempt = match self {
-            Self::First => Attempt::First,
-            Self::Retry(_) => Attempt::Retry,
+            Self::First => DecidingAttempt::First,
+            Self::Retry(_) => DecidingAttempt::Retry,
         };
         match (reading, self) {
-            (Reading::Approved, Self::Retry(Malformed { kind, holds_rejection: true, .. })) => {
-                Step::Decided(Decision::Indeterminate(Indeterminate::RejectedBefore { first: kind }))
+            (ParsedReview::Approved, Self::Retry(MalformedAttempt { kind, holds_rejection: true, .. })) => {
+                ReviewStep::Decided(ReviewDecision::Indeterminate(IndeterminateReason::RejectedBefore { first: kind }))
             }
-            (Reading::Approved, Self::First | Self::Retry(_)) => Step::Decided(Decision::Approved(attempt)),
-            (Reading::Rejected(rejection), _) => Step::Decided(Decision::Rejected(rejection, attempt)),
-            (Reading::Malformed { kind, holds_rejection }, Self::First) => {
-                Step::Retry { why: kind, gate: Self::Retry(Malformed { kind, holds_rejection, digest }) }
+            (ParsedReview::Approved, Self::First | Self::Retry(_)) => ReviewStep::Decided(ReviewDecision::Approved(attempt)),
+            (ParsedReview::Rejected(rejection), _) => ReviewStep::Decided(ReviewDecision::Rejected(rejection, attempt)),
+            (ParsedReview::Malformed { kind, holds_rejection }, Self::First) => {
+                ReviewStep::Retry { why: kind, gate: Self::Retry(MalformedAttempt { kind, holds_rejection, digest }) }
             }
-            (Reading::Malformed { kind, .. }, Self::Retry(first)) => {
-                let outputs = if first.digest == digest { Outputs::Identical } else { Outputs::Different };
-                let why = Indeterminate::MalformedTwice { first: first.kind, second: kind, outputs };
-                Step::Decided(Decision::Indeterminate(why))
+            (ParsedReview::Malformed { kind, .. }, Self::Retry(first)) => {
+                let outputs = if first.digest == digest { OutputComparison::Identical } else { OutputComparison::Different };
+                let why = IndeterminateReason::MalformedTwice { first: first.kind, second: kind, outputs };
+                ReviewStep::Decided(ReviewDecision::Indeterminate(why))
             }
         }
     }

@@ -1,28 +1,28 @@
-//! Verdict lines: strict where they approve, lenient where they reject.
+//! Verdict lines. An approval is recognised strictly, a rejection leniently.
 
-/// The field, exactly as an approval has it.
+/// The label of the verdict, exactly as an approval must spell it.
 pub(super) const FIELD: &str = "Ready to merge";
 
-/// Whether `**Ready to merge?** Yes`, emphasis around the label alone, is an approval too: what reviewers' templates have, and not
-/// literally what seed 003 has.
+/// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, is an approval too. Reviewers' templates have this form, but
+/// seed 003 does not name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitEmphasis {
-    /// It is.
     #[default]
     Accepted,
-    /// It is not.
     Refused,
 }
 
-/// What a rejection line asks for.
+/// The value of a line that rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RejectionValue {
     WithFixes,
     No,
 }
 
-/// Returns whether a whole line is an approval: heading marks or a dash, emphasis around label or line, one space, `Yes`, a full
-/// stop; each but the label, the space and the value may be missing, and nothing else may be there.
+/// Returns whether a whole line is an approval: `Ready to merge? Yes`, with exactly one space before the value.
+///
+/// Allowed around it are one heading mark or list dash before it, emphasis of the line or of its label, and a full stop. Anything else on
+/// the line makes it no approval.
 pub(super) fn is_approval(line: &str, split: SplitEmphasis) -> bool {
     let line = without_decoration(line);
     let plain = |text: &str| matches!(text, "Ready to merge? Yes" | "Ready to merge? Yes.");
@@ -39,7 +39,7 @@ fn is_emphasised(line: &str, mark: &str, split: SplitEmphasis) -> bool {
     }
 }
 
-/// Takes one heading mark (`#` to `######`) or one list dash away.
+/// Removes one heading mark (`#` to `######`) or one list dash from the beginning of a line.
 fn without_decoration(line: &str) -> &str {
     let marks = line.len() - line.trim_start_matches('#').len();
     let rest = match marks {
@@ -49,8 +49,10 @@ fn without_decoration(line: &str) -> &str {
     rest.unwrap_or(line)
 }
 
-/// Returns what a line rejects with; none where it is no rejection. Any decoration, any case, `?` or `:`, and the value's beginning.
-pub(super) fn rejection(line: &str) -> Option<RejectionValue> {
+/// Returns the value of a line that rejects; none if the line does not reject.
+///
+/// Markdown marks, upper and lower case, and `:` instead of `?` make no difference. Only the value's beginning counts: "Not yet" is a No.
+pub(super) fn parse_rejection(line: &str) -> Option<RejectionValue> {
     let is_decoration = |one: char| one.is_whitespace() || matches!(one, '#' | '-' | '*' | '_' | '>');
     let rest = line.trim_start_matches(is_decoration);
     let rest = skip_ignoring_case(rest, FIELD)?.trim_start_matches(is_emphasis);
@@ -62,9 +64,9 @@ pub(super) fn rejection(line: &str) -> Option<RejectionValue> {
     skip_ignoring_case(value, "with fixes").map(|_| RejectionValue::WithFixes)
 }
 
-/// Returns how often the field is mentioned: the exact label anywhere, and in any case where a `?` or `:` makes it the field.
-pub(super) fn mentions(text: &str) -> usize {
-    // ASCII alone changes, so places are the same in both.
+/// Counts the mentions of the label in a text. In other upper or lower case it counts only before a `?` or `:`.
+pub(super) fn count_mentions(text: &str) -> usize {
+    // Only ASCII letters change, so a byte position means the same in both texts.
     let lower = text.to_ascii_lowercase();
     let label = FIELD.to_ascii_lowercase();
     let is_mention = |place: usize| {

@@ -1,20 +1,20 @@
-//! The verdict of a review that comes as free text: its grammar, and the gate that allows one retry (seed 003). Pure.
+//! Reads the verdict out of a review that comes as free text, and allows one retry if there is none (seed 003). Everything here is pure.
 //!
-//! Nothing is inferred: praise is no approval, a named problem is no rejection. `text` and `quoting` say what a line is, `grammar`
-//! what a verdict line is, `reading` what one output amounts to, `gate` what one or two of them do, `wording` says it to people.
-//! Who starts a reviewer and keeps what it printed is `run/`.
+//! Only an explicit verdict line counts: praise is no approval, and a problem that the text names is no rejection. `quoting` splits a text
+//! into lines and marks quotations, `grammar` recognises verdict lines, `parsing` reads one output, `gate` decides on one or two of them,
+//! `wording` has the sentences for people. `run/` starts the reviewer and keeps what it printed.
 
 mod gate;
 mod grammar;
+mod parsing;
 mod quoting;
-mod reading;
-mod text;
 mod wording;
 
-pub use gate::{Attempt, Decision, Gate, Indeterminate, Malformed, Outputs, Step};
+pub use gate::{
+    DecidingAttempt, IndeterminateReason, MalformedAttempt, OutputComparison, ReviewDecision, ReviewGate, ReviewStep,
+};
 pub use grammar::SplitEmphasis;
-pub use reading::{Fault, Malformation, Output, Reading, Rejection, read_review};
-pub use text::OUTPUT_CAP;
+pub use parsing::{Malformation, OUTPUT_CAP, ParsedReview, Rejection, ReviewerFault, ReviewerOutput, parse_review};
 pub use wording::{NO_VERDICT_HINT, announcement, retry_warning};
 
 #[cfg(test)]

@@ -1,42 +1,43 @@
-//! Which lines of a Markdown text are somebody else's words: fences, indented code, blockquotes, comments.
+//! Finds the lines of a Markdown text that are quotations: fenced code, indented code, blockquotes, HTML comments.
 //!
-//! A line that may be a quotation by any reading is one: that can keep an approval from counting, and never make one.
+//! A line that only some readers of Markdown would take for a quotation counts as one. At worst an approval is not recognised; a quoted
+//! approval is never taken for the reviewer's own.
 
-/// A text's line, and whether it is quoted.
+/// A line of a text, and whether it is part of a quotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'t> {
+pub(super) struct MarkdownLine<'t> {
     pub(super) text: &'t str,
     pub(super) is_quoted: bool,
 }
 
-/// Whether a line is within a fence.
+/// Whether fenced code is open, and by which mark it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fence {
     Closed,
     Open { mark: char, length: usize },
 }
 
-/// Splits a text into its lines.
-pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+/// Splits a text into its lines and marks those that are quoted.
+pub(super) fn lines(text: &str) -> Vec<MarkdownLine<'_>> {
     let mut in_comment = false;
-    // Whether a fence within a comment counts is the reader's guess, so both readings are followed.
+    // Readers of Markdown differ on fences within comments: one state counts them, the other does not. Code in either is quoted.
     let (mut every_line, mut outside_comments) = (Fence::Closed, Fence::Closed);
     let mut follows_quote = false;
     let mut lines = Vec::new();
     for line in text.split('\n') {
-        let touches_comment = follow_comment(line, &mut in_comment);
-        let is_fenced = follow_fence(line, &mut every_line);
-        let is_fenced = (!touches_comment && follow_fence(line, &mut outside_comments)) || is_fenced;
+        let touches_comment = track_comment(line, &mut in_comment);
+        let is_fenced = track_fence(line, &mut every_line);
+        let is_fenced = (!touches_comment && track_fence(line, &mut outside_comments)) || is_fenced;
         follows_quote = is_quote(line) || (follows_quote && continues_paragraph(line));
         let is_open = outside_comments != Fence::Closed;
         let is_quoted = touches_comment || is_fenced || is_open || follows_quote || is_indented(line);
-        lines.push(Line { text: line, is_quoted });
+        lines.push(MarkdownLine { text: line, is_quoted });
     }
     lines
 }
 
-/// Returns whether any of the line belongs to a comment.
-fn follow_comment(line: &str, in_comment: &mut bool) -> bool {
+/// Returns whether any part of the line belongs to an HTML comment. `in_comment` is updated to the line's end.
+fn track_comment(line: &str, in_comment: &mut bool) -> bool {
     let mut touches = *in_comment;
     let mut rest = line;
     loop {
@@ -48,8 +49,8 @@ fn follow_comment(line: &str, in_comment: &mut bool) -> bool {
     }
 }
 
-/// Returns whether the line is in a fence or is one (CommonMark 4.5).
-fn follow_fence(line: &str, fence: &mut Fence) -> bool {
+/// Returns whether the line is fenced code or a fence itself (CommonMark 4.5). `fence` is updated to the line's end.
+fn track_fence(line: &str, fence: &mut Fence) -> bool {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let rest = &line[indent..];
     let mark = rest.chars().next().filter(|mark| matches!(mark, '`' | '~') && indent < 4);
@@ -76,7 +77,8 @@ fn is_quote(line: &str) -> bool {
     rest.starts_with('>') && line.len() - rest.len() < 4
 }
 
-/// A paragraph in a quotation goes on without its mark, until an empty line or a heading (CommonMark 5.1, laziness).
+/// Returns whether a line without `>` still belongs to the blockquote before it. Such a paragraph ends at an empty line or a heading
+/// (CommonMark 5.1, "laziness").
 fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty() && !line.starts_with('#')
 }

@@ -1,12 +1,12 @@
-//! What is said of a review to people: seed 003's sentences, word for word where it has them.
+//! The sentences about a review for people: seed 003's own words wherever it gives them.
 
-use crate::review::gate::{Attempt, Decision, Indeterminate, Outputs};
-use crate::review::reading::{Malformation, Rejection};
+use crate::review::gate::{DecidingAttempt, IndeterminateReason, OutputComparison, ReviewDecision};
+use crate::review::parsing::{Malformation, Rejection};
 
-/// What a person can do where both attempts had no verdict.
+/// The hint for a person after two attempts without a verdict.
 pub const NO_VERDICT_HINT: &str = "Review agent may not be following template - check code-reviewer skill";
 
-/// Returns the warning before the one retry.
+/// Returns the warning that is shown before the retry.
 pub fn retry_warning(why: Malformation) -> String {
     match why {
         Malformation::MissingField => "Code review output missing 'Ready to merge?' field - retrying once".to_owned(),
@@ -21,31 +21,31 @@ pub fn retry_warning(why: Malformation) -> String {
     }
 }
 
-/// Returns the sentence that says what was decided.
-pub fn announcement(decision: &Decision) -> String {
+/// Returns the sentence that tells people the decision.
+pub fn announcement(decision: &ReviewDecision) -> String {
     match decision {
-        Decision::Approved(attempt) => format!("Code review APPROVED{}", of_attempt(*attempt)),
-        Decision::Rejected(Rejection::No, attempt) => format!("Review explicitly rejected{}", of_attempt(*attempt)),
-        Decision::Rejected(Rejection::WithFixes, attempt) => {
-            format!("Review requires fixes before proceeding{}", of_attempt(*attempt))
+        ReviewDecision::Approved(attempt) => format!("Code review APPROVED{}", attempt_suffix(*attempt)),
+        ReviewDecision::Rejected(Rejection::No, attempt) => format!("Review explicitly rejected{}", attempt_suffix(*attempt)),
+        ReviewDecision::Rejected(Rejection::WithFixes, attempt) => {
+            format!("Review requires fixes before proceeding{}", attempt_suffix(*attempt))
         }
-        Decision::Indeterminate(why) => indeterminate(why),
+        ReviewDecision::Indeterminate(why) => indeterminate(why),
     }
 }
 
-fn of_attempt(attempt: Attempt) -> &'static str {
+fn attempt_suffix(attempt: DecidingAttempt) -> &'static str {
     match attempt {
-        Attempt::First => "",
-        Attempt::Retry => " (retry succeeded)",
+        DecidingAttempt::First => "",
+        DecidingAttempt::Retry => " (retry succeeded)",
     }
 }
 
-fn indeterminate(why: &Indeterminate) -> String {
+fn indeterminate(why: &IndeterminateReason) -> String {
     match why {
-        Indeterminate::MalformedTwice { first, second, outputs } => {
+        IndeterminateReason::MalformedTwice { first, second, outputs } => {
             let note = match outputs {
-                Outputs::Different => "",
-                Outputs::Identical => " (identical output)",
+                OutputComparison::Different => "",
+                OutputComparison::Identical => " (identical output)",
             };
             if (*first, *second) == (Malformation::NoOutput, Malformation::NoOutput) {
                 return format!("Both attempts returned no output{note}");
@@ -53,7 +53,7 @@ fn indeterminate(why: &Indeterminate) -> String {
             let (first, second) = (first.describe(), second.describe());
             format!("Code review failed twice with malformed output{note}: the first attempt {first}; the retry {second}")
         }
-        Indeterminate::RejectedBefore { first } => format!(
+        IndeterminateReason::RejectedBefore { first } => format!(
             "Code review is contradictory: the first attempt {}, and a rejection is in it; the retry approves",
             first.describe()
         ),

@@ -1,7 +1,7 @@
-//! Where the outcome's category changes what the raw code says (R7, C06, E3, E4).
+//! Corrects the table's destination by the outcome's category (R7, C06, E3, E4).
 //!
-//! The code stays authoritative (A5); a category only ever takes a destination back that the report shows to be unearned, or
-//! applies the person's own `routing.collection_error` policy.
+//! The exit code decides (A5). The category changes the destination in two cases only: the report shows that the tests have not earned it
+//! (nothing was executed, coverage is too low, processes were left behind), or the setting `routing.collection_error` says so.
 
 use crate::model::{
     CategoryCode, CollectionErrorPolicy, ExitCodeSource, NextNode, Phase, RouteDestination, RouteEntry, RouteKind,
@@ -10,19 +10,19 @@ use crate::model::{
 use crate::routing::result::TestResult;
 use crate::routing::table::{destination, route_by_exit_code};
 
-/// Which categories a row of [`UNEARNED`] is about.
-enum Which {
-    /// This one.
+/// The categories for which a row of [`CORRECTIONS`] holds.
+enum CategoryMatch {
+    /// Only this one.
     Is(CategoryCode),
-    /// Every known category but this one.
+    /// Every category except this one. Where no category is known, the row does not hold.
     IsNot(CategoryCode),
 }
 
-/// A destination of the table that a category takes back.
-struct Unearned {
+/// A destination that replaces the table's for some categories.
+struct CategoryCorrection {
     code: i32,
     phases: &'static [Phase],
-    category: Which,
+    category: CategoryMatch,
     node: NextNode,
     reason: &'static str,
 }
@@ -30,91 +30,91 @@ struct Unearned {
 const AFTER_RED: &[Phase] = &[Phase::Green, Phase::Refactor];
 const COVERAGE: &str = "Coverage below target, more tests required";
 
-/// First match wins. Without it a run that only skipped its tests would end a cycle, a missing pytest would be a valid RED, and
-/// missing coverage would be sent to the implementation, which E4 forbids.
-const UNEARNED: [Unearned; 7] = [
-    Unearned {
+/// The first row that matches counts. Without these rows a run that only skipped its tests would end a cycle, a missing pytest would be
+/// a valid RED, and missing coverage would be sent back to the implementation although it needs more tests (E4).
+const CORRECTIONS: [CategoryCorrection; 7] = [
+    CategoryCorrection {
         code: 1,
         phases: &[Phase::Red],
-        category: Which::Is(CategoryCode::CoverageBelowTarget),
+        category: CategoryMatch::Is(CategoryCode::CoverageBelowTarget),
         node: NextNode::HumanReview,
         reason: "Tests should fail in RED phase",
     },
-    Unearned {
+    CategoryCorrection {
         code: 1,
         phases: AFTER_RED,
-        category: Which::Is(CategoryCode::CoverageBelowTarget),
+        category: CategoryMatch::Is(CategoryCode::CoverageBelowTarget),
         node: NextNode::N2,
         reason: COVERAGE,
     },
-    Unearned {
+    CategoryCorrection {
         code: 0,
         phases: AFTER_RED,
-        category: Which::Is(CategoryCode::CoverageBelowTarget),
+        category: CategoryMatch::Is(CategoryCode::CoverageBelowTarget),
         node: NextNode::N2,
         reason: COVERAGE,
     },
-    Unearned {
+    CategoryCorrection {
         code: 0,
         phases: AFTER_RED,
-        category: Which::Is(CategoryCode::NoTestsExecuted),
+        category: CategoryMatch::Is(CategoryCode::NoTestsExecuted),
         node: NextNode::N2,
         reason: "No tests executed, re-scaffold required",
     },
-    Unearned {
+    CategoryCorrection {
         code: 0,
         phases: AFTER_RED,
-        category: Which::Is(CategoryCode::SurvivorsLeft),
+        category: CategoryMatch::Is(CategoryCode::SurvivorsLeft),
         node: NextNode::N3,
         reason: "Tests left processes behind, back to implementation",
     },
-    Unearned {
+    CategoryCorrection {
         code: 0,
         phases: AFTER_RED,
-        category: Which::IsNot(CategoryCode::TestsPassed),
+        category: CategoryMatch::IsNot(CategoryCode::TestsPassed),
         node: NextNode::HumanReview,
         reason: "Exit code 0 without proof that tests passed, requires human review",
     },
-    Unearned {
+    CategoryCorrection {
         code: 1,
         phases: &[Phase::Red],
-        category: Which::IsNot(CategoryCode::TestsFailed),
+        category: CategoryMatch::IsNot(CategoryCode::TestsFailed),
         node: NextNode::HumanReview,
         reason: "Exit code 1 without proof that tests failed, requires human review",
     },
 ];
 
-/// Returns the decision on a result by table, category and policy, before any limit.
+/// Returns the decision on a test result by table, category and policy. Limits are applied later.
 pub(in crate::routing) fn route_result(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> RouteEntry {
-    let (kind, destination) = match collection_error(result, phase, settings) {
+    let (kind, destination) = match route_collection_error(result, phase, settings) {
         Some(destination) => (RouteKind::CollectionErrorPolicy, destination),
-        None => route_proven(result, phase),
+        None => route_by_code_and_category(result, phase),
     };
     RouteEntry { phase, exit_code: result.exit_code, exit_code_source: result.exit_code_source, kind, destination }
 }
 
-fn route_proven(result: &TestResult<'_>, phase: Phase) -> (RouteKind, RouteDestination) {
+fn route_by_code_and_category(result: &TestResult<'_>, phase: Phase) -> (RouteKind, RouteDestination) {
     let Some(code) = result.exit_code else {
         let mut routed = route_by_exit_code(TestResult::ASSUMED_CODE, phase);
         routed.reason = format!("No exit code ({}), requires human review", why_no_code(result.exit_code_source));
         return (RouteKind::Routed, routed);
     };
-    let takes_back = |row: &&Unearned| {
+    let applies = |row: &&CategoryCorrection| {
         row.code == code
             && row.phases.contains(&phase)
             && result.category.is_some_and(|category| match row.category {
-                Which::Is(wanted) => category == wanted,
-                Which::IsNot(earned) => category != earned,
+                CategoryMatch::Is(wanted) => category == wanted,
+                CategoryMatch::IsNot(earned) => category != earned,
             })
     };
-    match UNEARNED.iter().find(takes_back) {
+    match CORRECTIONS.iter().find(applies) {
         Some(row) => (RouteKind::Category, destination(row.node, row.reason)),
         None => (RouteKind::Routed, route_by_exit_code(code, phase)),
     }
 }
 
-/// Returns where `routing.collection_error` sends a run whose tests could not be collected, if it changes the table's row.
-fn collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
+/// Returns where the policy `routing.collection_error` sends a run whose tests could not be collected. None: the table's row holds.
+fn route_collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
     if result.category != Some(CategoryCode::CollectionError) {
         return None;
     }
@@ -142,7 +142,7 @@ fn misses_only_expected(result: &TestResult<'_>, expected: &[String]) -> bool {
     result.only_missing_modules && !result.missing_modules.is_empty() && result.missing_modules.iter().all(is_expected)
 }
 
-/// Returns why there is no code, in words for people.
+/// Returns why a result has no exit code, for people.
 pub(in crate::routing) fn why_no_code(source: ExitCodeSource) -> &'static str {
     match source {
         ExitCodeSource::Timeout => "timed out",

@@ -1,29 +1,29 @@
-//! Appending to the histories of a state without letting them grow (R5).
+//! Appends to the histories of a task's state and drops the oldest entries, so that the state stays small (R5).
 
 use crate::model::{RouteEntry, RoutingSettings, TddState};
 
-/// How many entries a history keeps at least.
+/// How many entries a history keeps, unless the retry limit needs more.
 const HISTORY_CAP: usize = 100;
 
-/// Appends an exit code and counts it to the current phase.
+/// Appends an exit code to the history and counts it as one of the current phase.
 pub(in crate::routing) fn push_code(state: &mut TddState, code: Option<i32>, settings: &RoutingSettings) {
     push_capped(&mut state.exit_code_history, code, cap(settings));
     let kept = u32::try_from(state.exit_code_history.len()).unwrap_or(u32::MAX);
     state.phase_history = state.phase_history.saturating_add(1).min(kept);
 }
 
-/// Appends a decision.
+/// Appends a decision to the history.
 pub(in crate::routing) fn push_route(state: &mut TddState, entry: RouteEntry, settings: &RoutingSettings) {
     push_capped(&mut state.route_history, entry, cap(settings));
 }
 
-/// Returns the cap of both histories: a limit above it could never trip (A8).
+/// Returns the cap of both histories. It is never below the retry limit: a limit above the cap could not be reached (A8).
 fn cap(settings: &RoutingSettings) -> usize {
     HISTORY_CAP.max(usize::try_from(settings.max_scaffold_retries).unwrap_or(HISTORY_CAP))
 }
 
 fn push_capped<T>(history: &mut Vec<T>, item: T, cap: usize) {
-    // A stored history may be longer than today's cap: the settings may have been lowered since.
+    // A stored history may be longer than the cap: somebody may have lowered the limit in the settings since.
     let surplus = (history.len() + 1).saturating_sub(cap);
     history.drain(..surplus.min(history.len()));
     history.push(item);

@@ -1,8 +1,8 @@
-//! The one log record of a decision (R8). Called after deciding, by whoever carries the run out.
+//! The log record of a decision (R8). `run/` writes it after the decision: the router itself logs nothing.
 
 use crate::model::{CategoryCode, RouteEntry, RunId, TaskId};
 
-/// Emits exactly one record at level INFO with task, run, phase, code, category, route and reason; `-` stands for none.
+/// Logs one record at level INFO with task, run, phase, exit code, category, route and reason. `-` stands for a missing value.
 pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: Option<CategoryCode>) {
     let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
     tracing::info!(
@@ -18,7 +18,7 @@ pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: O
 }
 
 fn category_label(category: Option<CategoryCode>) -> String {
-    // The wire spelling is the one people meet in reports; serde already knows it.
+    // The name is the one that reports have for the category, which serde knows.
     category
         .and_then(|category| serde_json::to_value(category).ok())
         .and_then(|value| value.as_str().map(str::to_owned))

@@ -1,36 +1,35 @@
-//! What a run's TEST action hands to the router.
+//! The test result that the router decides on.
 
 use crate::model::{CategoryCode, Digest, ExitCodeSource, RunId, Timestamp};
 
-/// The result of the TEST action that is routed (R1), with everything a decision may look at.
+/// The result of a run's TEST action (R1). A decision depends on this, the task's state and the settings, and on nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult<'a> {
-    /// The raw exit code; none where the process left none, which is recorded as null and routed as 3 (R2).
+    /// The exit code. None: the process ended without one. That is recorded as null, and routed like code 3 (R2).
     pub exit_code: Option<i32>,
-    /// Where the code came from.
+    /// Where the exit code came from, or why there is none.
     pub exit_code_source: ExitCodeSource,
-    /// What the outcome amounts to, where it is known (R7).
+    /// The category of the run's outcome. None: it is not known (R7).
     pub category: Option<CategoryCode>,
-    /// Modules that could not be imported at collection.
+    /// The modules that could not be imported while pytest collected the tests.
     pub missing_modules: &'a [String],
-    /// Whether every collection error is a missing module.
+    /// Whether every collection error was a missing module.
     pub only_missing_modules: bool,
-    /// The tree that was tested.
+    /// The digest of the tree that was tested.
     pub tree_digest: Digest,
-    /// Digest of the sorted names of what failed.
+    /// The digest of the sorted names of the failed tests.
     pub failing_set: Digest,
-    /// The run.
     pub run_id: RunId,
-    /// When the decision is taken.
+    /// The time of the decision.
     pub now: Timestamp,
 }
 
 impl<'a> TestResult<'a> {
-    /// The code that is assumed where a result lacks the field (T160), and as which a missing code is routed (R2).
+    /// The code that is assumed if a result has no field for it (T160). A process that ended without a code is routed like it (R2).
     pub const ASSUMED_CODE: i32 = 3;
 
-    /// Returns a result with a code, or without one, of which nothing else is known.
-    pub fn of(exit_code: Option<i32>, source: ExitCodeSource, tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
+    /// Returns a result of which only the exit code and the tree are known.
+    pub fn new(exit_code: Option<i32>, source: ExitCodeSource, tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
         Self {
             exit_code,
             exit_code_source: source,
@@ -44,8 +43,8 @@ impl<'a> TestResult<'a> {
         }
     }
 
-    /// Returns a result that lacks the field: 3 is assumed and marked as an assumption (T160, A11).
+    /// Returns the result for a report without a field for the exit code: code 3, with a source that says it was assumed (T160, A11).
     pub fn without_exit_code_field(tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
-        Self::of(Some(Self::ASSUMED_CODE), ExitCodeSource::Defaulted, tree_digest, run_id, now)
+        Self::new(Some(Self::ASSUMED_CODE), ExitCodeSource::Defaulted, tree_digest, run_id, now)
     }
 }

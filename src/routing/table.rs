@@ -1,68 +1,68 @@
-//! The table from pytest's raw exit code and the phase to a node (R1; seed 000, 2.5).
+//! The table from pytest's exit code and the phase to a node (R1; seed 000, 2.5).
 //!
-//! It knows neither state nor limits; those are [`crate::routing::verify_phase`]'s.
+//! It uses neither the task's state nor limits: [`crate::routing::verify_phase`] does.
 
 use crate::model::{NextNode, Phase, RouteDestination};
 
-/// The exit codes pytest documents and the table has a row for (seed 000, 2.3).
+/// The exit codes that pytest documents and that the table has a row for (seed 000, 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PytestExitCode {
-    /// 0: all tests passed, or none failed.
+    /// 0: no test failed.
     TestsPassed,
-    /// 1: tests were run and some failed.
+    /// 1: some tests failed.
     TestsFailed,
-    /// 2: the run was interrupted, which includes errors at collection.
+    /// 2: the run was interrupted. Errors while collecting tests have this code too.
     Interrupted,
-    /// 3: pytest failed inside itself.
+    /// 3: pytest itself failed.
     InternalError,
-    /// 4: pytest was used wrongly.
+    /// 4: pytest was called with wrong arguments.
     UsageError,
     /// 5: no test was collected.
     NoTestsCollected,
 }
 
-/// One row: what a code means and where each phase sends it.
-struct Row {
+/// A row of the table: the meaning of an exit code, and its route in each phase.
+struct ExitCodeRow {
     code: i32,
     meaning: PytestExitCode,
     description: &'static str,
-    red: Cell,
-    green: Cell,
-    refactor: Cell,
+    red: PhaseRoute,
+    green: PhaseRoute,
+    refactor: PhaseRoute,
 }
 
-/// A node and why.
+/// A node, and the reason for going there.
 #[derive(Clone, Copy)]
-struct Cell(NextNode, &'static str);
+struct PhaseRoute(NextNode, &'static str);
 
-/// Whoever reads of an exit code without a row decides.
+/// The node for exit codes without a row: a person decides.
 const UNKNOWN_NODE: NextNode = NextNode::HumanReview;
 
-const PASSED: Cell = Cell(NextNode::NextPhase, "Tests passed, proceeding to next phase");
-const INTERRUPTED: Cell = Cell(NextNode::HumanReview, "Test execution interrupted, requires human review");
-const INTERNAL_ERROR: Cell = Cell(NextNode::HumanReview, "Pytest internal error, requires human review");
-const USAGE_ERROR: Cell = Cell(NextNode::N2, "Usage/syntax error, re-scaffold required");
-const NO_TESTS: Cell = Cell(NextNode::N2, "No tests collected, re-scaffold required");
+const PASSED: PhaseRoute = PhaseRoute(NextNode::NextPhase, "Tests passed, proceeding to next phase");
+const INTERRUPTED: PhaseRoute = PhaseRoute(NextNode::HumanReview, "Test execution interrupted, requires human review");
+const INTERNAL_ERROR: PhaseRoute = PhaseRoute(NextNode::HumanReview, "Pytest internal error, requires human review");
+const USAGE_ERROR: PhaseRoute = PhaseRoute(NextNode::N2, "Usage/syntax error, re-scaffold required");
+const NO_TESTS: PhaseRoute = PhaseRoute(NextNode::N2, "No tests collected, re-scaffold required");
 
-/// Table R1. A code without a row goes to a person.
-const TABLE: [Row; 6] = [
-    Row {
+/// The table of decision R1.
+const TABLE: [ExitCodeRow; 6] = [
+    ExitCodeRow {
         code: 0,
         meaning: PytestExitCode::TestsPassed,
         description: "All tests passed",
-        red: Cell(NextNode::HumanReview, "Tests should fail in RED phase"),
+        red: PhaseRoute(NextNode::HumanReview, "Tests should fail in RED phase"),
         green: PASSED,
         refactor: PASSED,
     },
-    Row {
+    ExitCodeRow {
         code: 1,
         meaning: PytestExitCode::TestsFailed,
         description: "Some tests failed",
-        red: Cell(NextNode::N4, "Valid RED state - tests failing as expected"),
-        green: Cell(NextNode::N3, "Tests still failing in GREEN phase, back to implementation"),
-        refactor: Cell(NextNode::N3, "Tests failing in REFACTOR phase, back to implementation"),
+        red: PhaseRoute(NextNode::N4, "Valid RED state - tests failing as expected"),
+        green: PhaseRoute(NextNode::N3, "Tests still failing in GREEN phase, back to implementation"),
+        refactor: PhaseRoute(NextNode::N3, "Tests failing in REFACTOR phase, back to implementation"),
     },
-    Row {
+    ExitCodeRow {
         code: 2,
         meaning: PytestExitCode::Interrupted,
         description: "Test execution interrupted",
@@ -70,7 +70,7 @@ const TABLE: [Row; 6] = [
         green: INTERRUPTED,
         refactor: INTERRUPTED,
     },
-    Row {
+    ExitCodeRow {
         code: 3,
         meaning: PytestExitCode::InternalError,
         description: "Pytest internal error",
@@ -78,7 +78,7 @@ const TABLE: [Row; 6] = [
         green: INTERNAL_ERROR,
         refactor: INTERNAL_ERROR,
     },
-    Row {
+    ExitCodeRow {
         code: 4,
         meaning: PytestExitCode::UsageError,
         description: "Pytest usage error",
@@ -86,7 +86,7 @@ const TABLE: [Row; 6] = [
         green: USAGE_ERROR,
         refactor: USAGE_ERROR,
     },
-    Row {
+    ExitCodeRow {
         code: 5,
         meaning: PytestExitCode::NoTestsCollected,
         description: "No tests collected",
@@ -97,20 +97,20 @@ const TABLE: [Row; 6] = [
 ];
 
 impl PytestExitCode {
-    /// Returns what a raw exit code means, where pytest documents it and the table has a row.
+    /// Returns the meaning of an exit code; none if the table has no row for it.
     pub fn from_code(exit_code: i32) -> Option<Self> {
         row(exit_code).map(|row| row.meaning)
     }
 }
 
-/// Returns where a raw exit code leads in a phase (R1). It is total: a code the table does not know goes to a person.
+/// Returns where an exit code leads in a phase (R1). A code without a row leads to a person.
 ///
-/// It is stateless: limits, pauses and the outcome's category are [`crate::routing::verify_phase`]'s.
+/// Limits, pauses and the outcome's category are not considered here: [`crate::routing::verify_phase`] applies them.
 pub fn route_by_exit_code(exit_code: i32, phase: Phase) -> RouteDestination {
     let Some(row) = row(exit_code) else {
         return destination(UNKNOWN_NODE, format!("Unknown exit code {exit_code}, requires human review"));
     };
-    let Cell(node, reason) = match phase {
+    let PhaseRoute(node, reason) = match phase {
         Phase::Red => row.red,
         Phase::Green => row.green,
         Phase::Refactor => row.refactor,
@@ -118,27 +118,27 @@ pub fn route_by_exit_code(exit_code: i32, phase: Phase) -> RouteDestination {
     destination(node, reason)
 }
 
-/// Returns whether an exit code stands for a valid RED state: tests ran and failed.
+/// Returns whether an exit code is that of a valid RED state, in which tests were run and failed.
 pub fn is_valid_red_state(exit_code: i32) -> bool {
     PytestExitCode::from_code(exit_code) == Some(PytestExitCode::TestsFailed)
 }
 
-/// Returns whether an exit code asks for the tests to be scaffolded again: 4 or 5.
+/// Returns whether an exit code means that the tests must be scaffolded again: 4 or 5.
 pub fn is_scaffold_error(exit_code: i32) -> bool {
     matches!(PytestExitCode::from_code(exit_code), Some(PytestExitCode::UsageError | PytestExitCode::NoTestsCollected))
 }
 
-/// Returns whether an exit code needs a person in every phase: 2, 3, and whatever the table does not know.
+/// Returns whether an exit code leads to a person in every phase: 2, 3, and every code without a row.
 pub fn requires_human_review(exit_code: i32) -> bool {
     row(exit_code).is_none_or(|row| [row.red, row.green, row.refactor].iter().all(|cell| cell.0 == NextNode::HumanReview))
 }
 
-/// Returns what an exit code means, for people.
+/// Returns the meaning of an exit code, for people.
 pub fn get_exit_code_description(exit_code: i32) -> &'static str {
     row(exit_code).map_or("Unknown exit code", |row| row.description)
 }
 
-/// Returns a destination whose flags follow from its node (A16): only N2 may be retried, only HUMAN_REVIEW needs a person.
+/// Returns a destination with the flags that its node implies (A16): only N2 may be retried, only HUMAN_REVIEW needs a person.
 pub(in crate::routing) fn destination(next_node: NextNode, reason: impl Into<String>) -> RouteDestination {
     RouteDestination {
         next_node,
@@ -148,7 +148,7 @@ pub(in crate::routing) fn destination(next_node: NextNode, reason: impl Into<Str
     }
 }
 
-fn row(exit_code: i32) -> Option<&'static Row> {
+fn row(exit_code: i32) -> Option<&'static ExitCodeRow> {
     TABLE.iter().find(|row| row.code == exit_code)
 }
 

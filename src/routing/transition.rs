@@ -1,41 +1,33 @@
-//! The TDD state machine's moves: by a decision (R6) and by a person's command (R6, R9).
+//! The transitions of the TDD state machine: by a decision (R6) and by a person's command (R6, R9).
 //!
-//! It does not ask who commands: that a terminal is there, and the ledger line, are the caller's.
+//! It does not check that a person gives the command: callers make sure of the terminal, and write the ledger line.
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteEntry, RouteKind, RoutingSettings, TddState};
 use crate::routing::history::push_route;
 use crate::routing::table::destination;
 
-/// Says why a command cannot change a task's TDD state.
+/// Why a command cannot change a task's TDD state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TransitionError {
-    /// A cycle is started already.
     #[error("a TDD cycle is already started, in the {} phase: set another phase, or reset it first", .0.name())]
     AlreadyStarted(Phase),
-    /// No cycle is started.
     #[error("no TDD cycle is started: start one first")]
     NotStarted,
-    /// The state is in that phase already; setting it again would only wipe its counters.
+    /// The task is in that phase already. Setting it again would only reset the counters.
     #[error("the task is in the {} phase already", .0.name())]
     AlreadyInPhase(Phase),
-    /// The task waits for a person.
     #[error("the task waits for a person ({reason}): resolve it first")]
-    Paused {
-        /// Why it waits.
-        reason: String,
-    },
-    /// The task does not wait for a person.
+    Paused { reason: String },
     #[error("the task does not wait for a person, so there is nothing to resolve")]
     NotPaused,
-    /// A resolution without a reason.
     #[error("a resolution needs a reason: say why the task goes on there")]
     NoReason,
-    /// A person cannot send a task to a person.
+    /// A person cannot send the task to HUMAN_REVIEW, where it already is.
     #[error("`HUMAN_REVIEW` is where the task is: resolve it to N2, N3, N4 or NEXT_PHASE")]
     NotATarget,
 }
 
-/// Starts a cycle, in RED unless a phase is given. The histories go on, the counters begin anew.
+/// Starts a cycle, in RED unless a phase is given. The histories are kept, the counters start at 0.
 ///
 /// # Errors
 ///
@@ -50,7 +42,7 @@ pub fn start_cycle(mut state: TddState, phase: Option<Phase>) -> Result<TddState
     Ok(state)
 }
 
-/// Sets the phase of a started cycle, in either direction (R6).
+/// Sets the phase of a started cycle, to a later or an earlier one (R6).
 ///
 /// # Errors
 ///
@@ -69,17 +61,17 @@ pub fn set_phase(mut state: TddState, phase: Phase) -> Result<TddState, Transiti
     Ok(state)
 }
 
-/// Returns the state of a task that never had a cycle. The ledger keeps what was.
+/// Returns the state of a task that never had a cycle. The history remains in the ledger.
 ///
-/// It also ends a pause: the caller asks for a terminal as for [`resolve`].
+/// It also ends a pause, so the caller must make sure that a person at a terminal gives the command, as for [`resolve`].
 pub fn reset(state: &TddState) -> TddState {
     TddState { sequence: state.sequence, ..TddState::default() }
 }
 
-/// Carries a person's word out: the task goes on at `to`, and the route history says so (R9).
+/// Ends a pause by a person's decision: the task goes on at `to` (R9).
 ///
-/// N4 leads to GREEN, NEXT_PHASE to the next phase, N2 and N3 stay. The streak begins anew, so that it does not trip at once.
-/// The entry is the last of the returned state's route history.
+/// N4 leads to GREEN and NEXT_PHASE to the next phase; with N2 and N3 the phase stays. The counters start at 0, so that the limit that has
+/// paused the task is not exceeded again at once. The decision is the last entry of the returned state's route history.
 ///
 /// # Errors
 ///
@@ -117,7 +109,7 @@ pub fn resolve(mut state: TddState, to: NextNode, reason: &str, settings: &Routi
     Ok(state)
 }
 
-/// Goes to the next phase, or ends the cycle after the last one.
+/// Enters the next phase, or ends the cycle after the last one.
 pub(in crate::routing) fn advance(state: &mut TddState) {
     match next_phase(state.phase) {
         Some(phase) => enter_phase(state, phase),
@@ -125,7 +117,7 @@ pub(in crate::routing) fn advance(state: &mut TddState) {
     }
 }
 
-/// Puts the state into a phase with counters that begin anew.
+/// Enters a phase and sets its counters to 0.
 pub(in crate::routing) fn enter_phase(state: &mut TddState, phase: Phase) {
     state.phase = phase;
     state.phase_history = 0;

@@ -1,38 +1,38 @@
-//! One decision: table, category, limits, and what becomes of the state (R2–R7, R9).
+//! One decision: table, category and limits choose the destination, then the state is advanced or paused (R2–R7, R9).
 //!
-//! States go in and come out by value: a history is never copied, so that a decision allocates less than 1 KiB.
+//! A state is passed in and returned by value, so its histories are never copied and a decision allocates less than 1 KiB.
 
 use crate::model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
 use crate::routing::category::{route_result, why_no_code};
 use crate::routing::history::{push_code, push_route};
-use crate::routing::limit::{attempt_limit, attempt_record, refuse_deterministic, retry_limit};
+use crate::routing::limit::{attempt_limit, attempt_record, refuse_repeated_failure, retry_limit};
 use crate::routing::result::TestResult;
 use crate::routing::table::destination;
 use crate::routing::transition::advance;
 
-/// A decision and the state after it.
+/// A decision, and the task's state after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
-    /// The decision. Outside a started cycle, or in another phase than the cycle's, it is advice: shown, never counted (R2).
+pub struct RouteDecision {
+    /// The decision. Without a started cycle, or for another phase than the cycle's, it is only advice: it is shown and not counted (R2).
     pub entry: RouteEntry,
-    /// The state after it; unchanged where the decision is advice.
+    /// The state after the decision; unchanged if the decision is only advice.
     pub state: TddState,
-    /// Seed 000's log texts, in order. The caller logs (A7).
+    /// Seed 000's log texts, in their order. The caller logs them (A7).
     pub log: Vec<String>,
 }
 
 /// Decides on a test result in the RED phase (seed 000 `verify_red_phase`).
-pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Red, None))
 }
 
 /// Decides on a test result in the GREEN phase (seed 000 `verify_green_phase`).
-pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Green, None))
 }
 
 /// Decides on a test result in the phase the state is in.
-pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> Verified {
+pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     match state.phase {
         Phase::Red => verify_red_phase(result, state, settings),
         Phase::Green => verify_green_phase(result, state, settings),
@@ -40,14 +40,26 @@ pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &Routing
     }
 }
 
-/// Decides on a test result beside a review that has no verdict, `why`: whatever the tests say, a person must look (C3).
-pub fn verify_beside_review(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings, why: &str) -> Verified {
+/// Decides on a test result in a run whose review has no verdict: whatever the tests say, the task goes to a person (C3). `why` becomes
+/// the decision's reason.
+pub fn verify_without_review_verdict(
+    result: &TestResult<'_>,
+    state: TddState,
+    settings: &RoutingSettings,
+    why: &str,
+) -> RouteDecision {
     let phase = state.phase;
     verify(result, state, settings, (phase, Some((RouteKind::Category, why))))
 }
 
-/// Decides on a test result beside protected files that nobody has approved, `why`: whatever the tests say, a person must look (S7).
-pub fn verify_beside_protected(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings, why: &str) -> Verified {
+/// Decides on a test result in a run with protected files that nobody has approved: whatever the tests say, the task goes to a person
+/// (S7). `why` becomes the decision's reason.
+pub fn verify_with_unapproved_files(
+    result: &TestResult<'_>,
+    state: TddState,
+    settings: &RoutingSettings,
+    why: &str,
+) -> RouteDecision {
     let phase = state.phase;
     verify(result, state, settings, (phase, Some((RouteKind::ProtectedFiles, why))))
 }
@@ -57,25 +69,25 @@ fn verify(
     mut state: TddState,
     settings: &RoutingSettings,
     (phase, beside): (Phase, Option<(RouteKind, &str)>),
-) -> Verified {
+) -> RouteDecision {
     let mut log = Vec::with_capacity(3);
-    log.push(opening(result, phase));
+    log.push(opening_line(result, phase));
     let mut entry = route_result(result, phase, settings);
     if let Some((kind, why)) = beside {
         overrule(&mut entry, kind, destination(NextNode::HumanReview, why));
     }
-    // A caller that names another phase than the cycle's gets advice: the phase never moves by a question (R6).
+    // A caller that asks about another phase than the cycle's gets advice: a question must not change the phase (R6).
     if state.started && state.phase == phase {
         count_attempt(result, &mut state, settings);
         apply_limits(&mut entry, &state, settings, &mut log);
         push_route(&mut state, entry.clone(), settings);
-        move_on(result, &mut state, &entry);
+        change_phase_or_pause(result, &mut state, &entry);
     }
-    log.push(closing(&entry));
-    Verified { entry, state, log }
+    log.push(closing_line(&entry));
+    RouteDecision { entry, state, log }
 }
 
-/// Appends the attempt, before anything is checked (R3).
+/// Adds the attempt to the state, before any limit is checked (R3).
 fn count_attempt(result: &TestResult<'_>, state: &mut TddState, settings: &RoutingSettings) {
     state.last_attempt = Some(attempt_record(result, state));
     state.exit_code = result.exit_code;
@@ -92,7 +104,7 @@ fn apply_limits(entry: &mut RouteEntry, state: &TddState, settings: &RoutingSett
         log.push(format!("Attempt limit reached after {} attempts", state.attempts));
         overrule(entry, RouteKind::AttemptLimit, destination);
     } else if let Some(attempt) = &state.last_attempt {
-        refuse_deterministic(entry, attempt);
+        refuse_repeated_failure(entry, attempt);
     }
 }
 
@@ -101,8 +113,8 @@ fn overrule(entry: &mut RouteEntry, kind: RouteKind, destination: RouteDestinati
     entry.destination = destination;
 }
 
-/// Advances the phase, or pauses the task (R6, R9). A paused task stays where it is, whatever a run of it says.
-fn move_on(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
+/// Advances the phase, or pauses the task (R6, R9). A task that is paused already stays so, whatever its tests say.
+fn change_phase_or_pause(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
     if state.paused.is_some() {
         return;
     }
@@ -116,13 +128,13 @@ fn move_on(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
     }
 }
 
-fn opening(result: &TestResult<'_>, phase: Phase) -> String {
+fn opening_line(result: &TestResult<'_>, phase: Phase) -> String {
     match result.exit_code {
         Some(code) => format!("Verifying {} phase with exit code {code}", phase.name()),
         None => format!("Verifying {} phase without exit code ({})", phase.name(), why_no_code(result.exit_code_source)),
     }
 }
 
-fn closing(entry: &RouteEntry) -> String {
+fn closing_line(entry: &RouteEntry) -> String {
     format!("Routing to {}: {}", entry.destination.next_node.label(), entry.destination.reason)
 }

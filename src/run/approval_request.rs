@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::evidence::{Fault, FaultKind, approving_signer};
+use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
 use crate::model::{ApprovalReason, ApprovalRecord, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId};
 use crate::run::protected::approved_by_rule;
 use crate::spec::weakenings;
@@ -56,13 +56,13 @@ pub fn approval_counts(project: &ProjectId, held: &HeldApproval, body: &LedgerBo
 }
 
 /// Returns the faults of a ledger's approvals: those that do not count.
-pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<Fault> {
+pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
     let mut held: BTreeMap<TaskId, HeldApproval> = BTreeMap::new();
     let mut faults = Vec::new();
     for (_, line) in lines {
         let Some((task, approved)) = approved(line) else { continue };
         if let Some(why) = held.get(&task).and_then(|held| objection(project, held, &line.body)) {
-            faults.push(Fault::of(FaultKind::ApprovalWrong, file, format!("line {}: {why}", line.sequence.0)));
+            faults.push(EvidenceFault::new(FaultKind::ApprovalWrong, file, format!("line {}: {why}", line.sequence.0)));
             continue;
         }
         let protected = approved.protected.or_else(|| held.get(&task)?.protected.clone());

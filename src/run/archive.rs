@@ -171,7 +171,7 @@ impl Archive {
         name: &str,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), RunError> {
-        evidence::show_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(RunError::Evidence)
+        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(RunError::Evidence)
     }
 
     /// Returns where a run lies: its directory, or its archive.

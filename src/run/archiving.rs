@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::evidence::{
-    ArchivePlan, ArchiveWish, Archiving, Ledger, ProjectLock, RetentionSurvey, Sizes, Stays, Store, archive_runs,
-    finish_archiving, finish_pruning, plan_archive, survey_runs,
+    ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store,
+    archive_runs, finish_archiving, plan_archive, remove_pruned_leftovers, survey_runs,
 };
 use crate::model::{PackedRun, ProjectId, RunId};
 use crate::process::clock;
@@ -39,20 +39,20 @@ pub struct ArchivedFrom {
 ///
 /// # Errors
 /// When the ledger or the evidence cannot be read.
-pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveWish) -> Result<Archived, RunError> {
+pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
     let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
     let plan = plan_archive(&survey.kept, wish, clock::now());
     let planned = |run: &crate::evidence::KeptRun| ArchivedFrom { run_id: run.run_id.clone(), before: run.bytes, after: None };
     let runs = plan.runs.iter().map(planned).collect();
-    Ok(Archived { runs, stays: said(&plan.stays), finished: 0 })
+    Ok(Archived { runs, stays: said(&plan.exempted), finished: 0 })
 }
 
 /// Archives runs of a project, and brings to its end what a process that died while it did so has left.
 ///
 /// # Errors
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveWish) -> Result<Archived, RunError> {
+pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, RunError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         archive_locked((store, index), (lock, &mut ledger), scope, wish)
     })
@@ -63,26 +63,26 @@ pub(super) fn archive_locked(
     (store, index): (&Store, &mut Index),
     (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
-    wish: &ArchiveWish,
+    wish: &ArchiveRequest,
 ) -> Result<Archived, RunError> {
     let mut finished = finish_archiving(lock).map_err(RunError::Evidence)?;
-    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotAsked).map_err(RunError::Evidence)?;
-    finish_pruning(lock, &survey.unfinished).map_err(RunError::Evidence)?;
-    finished += survey.unfinished.len();
+    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(RunError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+    finished += survey.pruned_leftovers.len();
     let now = clock::now();
-    let ArchivePlan { runs, stays } = plan_archive(&survey.kept, wish, now);
+    let ArchivePlan { runs, exempted: stays } = plan_archive(&survey.kept, wish, now);
     let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(RunError::Evidence)?;
     index.apply(&scope.project, &archiving.lines).map_err(RunError::Index)?;
     Ok(told(archiving, &stays, finished))
 }
 
-fn told(archiving: Archiving, stays: &[(RunId, Stays)], finished: usize) -> Archived {
+fn told(archiving: ArchiveOutcome, stays: &[(RunId, ArchiveExemption)], finished: usize) -> Archived {
     let done = |run: PackedRun| ArchivedFrom { run_id: run.run_id, before: run.bytes, after: Some(run.archive_bytes) };
     let mut all = said(stays);
-    all.extend(archiving.left.into_iter().map(|(run_id, why)| (run_id, why.to_string())));
+    all.extend(archiving.refused.into_iter().map(|(run_id, why)| (run_id, why.to_string())));
     Archived { runs: archiving.runs.into_iter().map(done).collect(), stays: all, finished }
 }
 
-fn said(stays: &[(RunId, Stays)]) -> Vec<(RunId, String)> {
-    stays.iter().map(|(run_id, why)| (run_id.clone(), why.words().to_owned())).collect()
+fn said(stays: &[(RunId, ArchiveExemption)]) -> Vec<(RunId, String)> {
+    stays.iter().map(|(run_id, why)| (run_id.clone(), why.reason().to_owned())).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::config::HomeAccess;
-use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Sealing, publish_latest, remove_outputs_of_run, seal};
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
     Action, ActionPhase, CommandExit, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, OverallStatus,
     PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
@@ -78,7 +78,7 @@ impl Workspace {
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
         let report = seal_hash(report);
         let record = record(&concluding, &decided, &report);
-        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
@@ -107,7 +107,7 @@ impl Workspace {
         &mut self,
         scope: &Scope,
         directory: RunDirectory,
-        sealing: Sealing,
+        sealing: SealInput,
         ledger: &mut Ledger,
         lock: &ProjectLock,
     ) -> Result<PathBuf, RunError> {
@@ -125,7 +125,7 @@ impl Workspace {
             observer(DurableStep::LatestLinked);
         }
         match indexed.and(linked) {
-            Ok(()) => lock.note_published(),
+            Ok(()) => lock.mark_published(),
             Err(error) => self.say_behind(&run_id, &error),
         }
         Ok(sealed.directory)
@@ -229,8 +229,8 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
     let review = review::without_verdict(&concluding.performed);
     let protected = needs_a_person(concluding);
     let verify = |state| match (review, &protected) {
-        (Some(why), _) => routing::verify_beside_review(&result, state, settings, why),
-        (None, Some(why)) => routing::verify_beside_protected(&result, state, settings, why),
+        (Some(why), _) => routing::verify_without_review_verdict(&result, state, settings, why),
+        (None, Some(why)) => routing::verify_with_unapproved_files(&result, state, settings, why),
         (None, None) => routing::verify_phase(&result, state, settings),
     };
     let verified = match advice {
@@ -238,7 +238,7 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
-            routing::Verified { state: course.tdd.clone(), ..verified }
+            routing::RouteDecision { state: course.tdd.clone(), ..verified }
         }
         None => verify(course.tdd.clone()),
     };

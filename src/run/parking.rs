@@ -1,6 +1,6 @@
 //! What is made ready before it is asked for: the shared directory of the next run, and the isolation of the next action.
 
-use crate::evidence::{ProjectLock, Scratch};
+use crate::evidence::{ProjectLock, ScratchDirectory};
 use crate::model::Access;
 use crate::process::Isolation;
 use crate::run::error::RunError;
@@ -9,7 +9,7 @@ use crate::run::workspace::Workspace;
 /// What is kept for the next run, and for the rest of this one.
 #[derive(Debug, Default)]
 pub(crate) struct Parking {
-    scratch: Option<Scratch>,
+    scratch: Option<ScratchDirectory>,
     made: u64,
     /// How the first check of the last run was kept apart: the next run's first probably will be.
     first_step: Option<Isolation>,
@@ -17,26 +17,26 @@ pub(crate) struct Parking {
 
 impl Parking {
     /// Returns the directory that the run's actions share.
-    pub(crate) fn scratch(&self) -> Option<&Scratch> {
+    pub(crate) fn scratch(&self) -> Option<&ScratchDirectory> {
         self.scratch.as_ref()
     }
 
     /// Makes the directory for a run that begins, if it was not made after the last one.
     pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
         self.first_step = None;
-        if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_ready_for(lock)) {
-            scratch.lend(lock);
+        if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
+            scratch.hand_over_prepared_files(lock);
             return Ok(());
         }
         self.made += 1;
-        self.scratch = Some(Scratch::create(lock, self.made).map_err(RunError::Evidence)?);
+        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(RunError::Evidence)?);
         Ok(())
     }
 
     /// Makes what the next run will need first.
     fn make_ready(&mut self) {
         // Where it cannot be made now, it is made, or refused, when it is needed.
-        let _not_ready = self.scratch.as_mut().map(Scratch::make_ready);
+        let _not_ready = self.scratch.as_mut().map(ScratchDirectory::prepare_files);
     }
 
     /// Notes how a check is kept apart.

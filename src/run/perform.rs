@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, Scratch, is_our_link};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
     Action, ActionLimits, ActionPhase, Blocking, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed, PlanNote,
     ResultType, Sandbox, StopReason, ToolReport,
@@ -278,7 +278,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
             store: self.workspace.store.root(),
-            scratch: self.workspace.parking.scratch().map_or(output.path(), Scratch::path),
+            scratch: self.workspace.parking.scratch().map_or(output.path(), ScratchDirectory::path),
             action,
             directory,
             program,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::evidence::Pending;
+use crate::evidence::BackgroundJob;
 use crate::model::{EntryKind, HeldApproval, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
 use crate::report::TestsModifiedV2;
 use crate::run::error::RunError;
@@ -36,7 +36,7 @@ pub(crate) struct ProtectedSeen {
 /// A look at the protected files of a tree that goes on in the background while the checks run: a large tree must not delay a verdict.
 pub(crate) struct ProtectedLook {
     globs: Vec<String>,
-    now: Pending<ProtectedFiles>,
+    now: BackgroundJob<ProtectedFiles>,
 }
 
 impl Workspace {

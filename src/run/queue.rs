@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{Queue, Slot, Store, Waiting};
+use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::run::error::RunError;
@@ -49,7 +49,7 @@ pub(crate) fn take_turn(
         return Ok(Answer { turn: Turn::Given(None), waited: None });
     }
     let mut begun = None;
-    let mut last = Queue { taken: 0, ahead: 0 };
+    let mut last = SlotQueueState { taken: 0, ahead: 0 };
     let slot = store.take_slot(settings.max_parallel, &mut |queue| {
         last = queue;
         let begun = *begun.get_or_insert_with(|| {
@@ -59,7 +59,7 @@ pub(crate) fn take_turn(
             clock::monotonic()
         });
         let in_time = clock::monotonic().since(begun) < settings.wait;
-        if in_time && stopped().is_none() { Waiting::GoOn } else { Waiting::GiveUp }
+        if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
     let turn = match slot.map_err(RunError::Evidence)? {
@@ -79,7 +79,7 @@ pub(crate) fn turn_at_once(
     if is_inside_action(store, ambient) {
         return Ok(Some(Turn::Given(None)));
     }
-    let slot = store.take_slot(settings.max_parallel, &mut |_| Waiting::GiveUp).map_err(RunError::Evidence)?;
+    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(RunError::Evidence)?;
     Ok(slot.map(|slot| Turn::Given(Some(slot))))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::Configuration;
-use crate::evidence::{DurableStep, RunDirectory, Sealing};
+use crate::evidence::{DurableStep, RunDirectory, SealInput};
 use crate::model::{CommandExit, OverallStatus, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
 use crate::report::{
@@ -84,7 +84,7 @@ impl Workspace {
             ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
         };
         self.dismiss_launcher_after_last_run();
-        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let report_path = self.seal_and_publish(scope, directory, sealing, &mut ledger, &lock)?.join(EXECUTION_REPORT_FILE);
         self.observer()(DurableStep::Published);
         Ok(Some(Sealed {

@@ -4,7 +4,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Waiting};
+use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, WaitDecision};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord};
 use crate::process::clock;
 use crate::run::approval::{terms_of_registration, unapproved_in};
@@ -70,7 +70,7 @@ impl Workspace {
         let registrar = ProjectId::mint("registration", 0);
         let begun = clock::monotonic();
         let lock = self.store.lock(&registrar, &mut || {
-            if clock::monotonic().since(begun) < settings.lock_wait { Waiting::GoOn } else { Waiting::GiveUp }
+            if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         let _registering = lock.map_err(RunError::Lock)?;
         self.catch_up_all()?;
@@ -168,7 +168,7 @@ impl Workspace {
             Ok(LinkOutcome::Created) => {
                 notes
                     .push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
-                if let Some(git) = evidence::find_git_place(&scope.root) {
+                if let Some(git) = evidence::find_git_location(&scope.root) {
                     match evidence::exclude_link(&git, &scope.root, name) {
                         Ok(ExcludeOutcome::Added) => notes.push(format!("`{name}` was added to .git/info/exclude")),
                         Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => {}
@@ -176,7 +176,7 @@ impl Workspace {
                     }
                 }
             }
-            Ok(LinkOutcome::SomethingElseThere(_)) => notes.push(format!(
+            Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
                 "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
             )),
             Ok(LinkOutcome::AlreadyRight | LinkOutcome::Off) => {}

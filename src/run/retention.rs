@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::evidence::{
-    ArchiveWish, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, Waiting, finish_archiving, finish_pruning, plan_prune,
-    prune_runs, survey_runs,
+    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, WaitDecision, finish_archiving, plan_prune, prune_runs,
+    remove_pruned_leftovers, survey_runs,
 };
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
@@ -63,7 +63,7 @@ pub(super) fn with_lock<T>(
     let mut index = open_index(&store)?.index;
     let begun = clock::monotonic();
     let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < settings.lock_wait { Waiting::GoOn } else { Waiting::GiveUp }
+        if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let lock = lock.map_err(RunError::Lock)?;
     catch_up(&store, &mut index, &scope.project)?;
@@ -85,11 +85,11 @@ impl Workspace {
         if !self.index.sealed_runs(&scope.project).map_err(RunError::Index)?.is_multiple_of(RUNS_BETWEEN) {
             return Ok(());
         }
-        let Ok(lock) = self.store.lock(&scope.project, &mut || Waiting::GiveUp) else { return Ok(()) };
+        let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
         self.catch_up(&scope.project)?;
         let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
         if let Some(days) = limits.archive_days {
-            let wish = ArchiveWish::Old { days, task: None };
+            let wish = ArchiveRequest::Old { days, task: None };
             let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
             if !archived.runs.is_empty() {
                 tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
@@ -98,7 +98,7 @@ impl Workspace {
         if limits.is_unlimited() {
             return Ok(());
         }
-        let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotAsked };
+        let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
         let pruned = prune_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, limits, sizes)?;
         if !pruned.runs.is_empty() {
             tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
@@ -114,15 +114,15 @@ fn prune_locked(
     limits: &RetentionLimits,
     sizes: Sizes,
 ) -> Result<Pruned, RunError> {
-    let ended = ledger.ended_prunings();
+    let ended = ledger.finished_prunings();
     let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
-    finish_pruning(lock, &survey.unfinished).map_err(RunError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
     index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
-    Ok(told(&survey, pruning.runs, ended + survey.unfinished.len() + tidied))
+    Ok(told(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
 }
 
 fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {

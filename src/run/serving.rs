@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{Ledger, Store, Waiting};
+use crate::evidence::{Ledger, Store, WaitDecision};
 use crate::model::{LedgerBody, Serving, ServingRecord};
 use crate::process::clock;
 use crate::run::error::RunError;
@@ -24,7 +24,7 @@ pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: 
     }
     let begun = clock::monotonic();
     let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let lock = lock.map_err(RunError::Lock)?;
     let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;

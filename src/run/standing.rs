@@ -125,7 +125,7 @@ impl Archive {
     /// # Errors
     /// When the lock cannot be looked at.
     pub fn is_busy(&self, project: &ProjectId) -> Result<bool, RunError> {
-        Ok(self.store.holder(project).map_err(RunError::Evidence)?.is_some())
+        Ok(self.store.lock_holder(project).map_err(RunError::Evidence)?.is_some())
     }
 
     /// Returns whether the service watches a project.
@@ -187,7 +187,7 @@ fn stand(
     question: &Question<'_>,
     look: impl FnOnce(&Settings) -> Result<tree::Index, RunError>,
 ) -> Result<ProjectStanding, RunError> {
-    let holder = question.project.map(|project| store.holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
+    let holder = question.project.map(|project| store.lock_holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = match &question.asked {
         Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::evidence::{Background, Pending};
+use crate::evidence::{BackgroundJob, BackgroundThread};
 use crate::model::{Digest, Plan, Tool};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
@@ -103,7 +103,7 @@ pub(crate) enum Certainty {
 
 /// A survey that goes on in the background while the actions run: hashing an interpreter must not delay a verdict.
 pub(crate) struct Survey {
-    found: Pending<Found>,
+    found: BackgroundJob<Found>,
 }
 
 /// What runs inside of pytest beside the tests.
@@ -122,7 +122,13 @@ struct Found {
 
 impl Survey {
     /// Begins to look at the plan's programs and at what is installed.
-    pub(crate) fn begin(background: &Background, known: KnownDigests, plan: &Plan, root: &Path, path_variable: &OsStr) -> Self {
+    pub(crate) fn begin(
+        background: &BackgroundThread,
+        known: KnownDigests,
+        plan: &Plan,
+        root: &Path,
+        path_variable: &OsStr,
+    ) -> Self {
         let (plan, root, path_variable) = (plan.clone(), root.to_owned(), path_variable.to_owned());
         let found = background.begin(move || {
             let mut learnt = KnownDigests::new();

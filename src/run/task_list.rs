@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{self, Ledger, ProjectFileError, Replaced, Store, Waiting};
+use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store, WaitDecision};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
 use crate::report::{
@@ -69,7 +69,7 @@ pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> 
     let mut index = open_index(&store)?.index;
     let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
     let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { Waiting::GoOn } else { Waiting::GiveUp }
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let lock = lock.map_err(RunError::Lock)?;
     let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
@@ -100,8 +100,8 @@ impl Keeper<'_> {
                 }
             }
             match self.write(found.as_deref(), &upkeep) {
-                Ok(Replaced::ChangedMeanwhile) => continue,
-                Ok(Replaced::Done) => self.note_written(last, upkeep.digest)?,
+                Ok(ReplaceOutcome::ChangedMeanwhile) => continue,
+                Ok(ReplaceOutcome::Done) => self.note_written(last, upkeep.digest)?,
                 Err(error) => return Ok(self.say(&recorded, Some(&error))),
             }
             return Ok(self.say(&recorded, None));
@@ -117,10 +117,10 @@ impl Keeper<'_> {
         evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
     }
 
-    fn write(&self, found: Option<&str>, upkeep: &Upkeep) -> Result<Replaced, ProjectFileError> {
+    fn write(&self, found: Option<&str>, upkeep: &Upkeep) -> Result<ReplaceOutcome, ProjectFileError> {
         match &upkeep.text {
             Some(text) => evidence::replace_project_file(&self.scope.root, self.path, found, text),
-            None => Ok(Replaced::Done),
+            None => Ok(ReplaceOutcome::Done),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Configuration;
-use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, Waiting};
+use crate::evidence::{self, DurableStep, Ledger, ProjectLock, Store, WaitDecision};
 use crate::model::{
     Action, Digest, LedgerLine, Plan, ProjectId, RetentionLimits, RunId, StopReason, TaskId, TddState, TreeDigest, TreeIssue,
     TreePath,
@@ -197,7 +197,7 @@ impl Workspace {
                 show(Progress::WaitingForLock { wait });
             }
             let in_time = clock::monotonic().since(begun) < wait;
-            if in_time && stopped().is_none() { Waiting::GoOn } else { Waiting::GiveUp }
+            if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         lock.map_err(|error| match stopped() {
             Some(reason) => RunError::StoppedWaiting(reason),
@@ -213,11 +213,11 @@ impl Workspace {
         show: &mut dyn FnMut(Progress),
     ) -> Result<Ledger, RunError> {
         let mut ledger = Ledger::open(lock).map_err(RunError::Evidence)?;
-        if let Some(torn) = ledger.torn() {
+        if let Some(torn) = ledger.torn_line_file() {
             show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
         }
-        if ledger.ended_prunings() > 0 {
-            let removed = ledger.ended_prunings();
+        if ledger.finished_prunings() > 0 {
+            let removed = ledger.finished_prunings();
             show(Progress::Note(format!(
                 "a pruning was ended whose process had died: {removed} directories of runs were removed"
             )));

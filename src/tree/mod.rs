@@ -27,7 +27,7 @@
 //! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what
 //! could not be read are named in [`Index::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
-//! The README has an independent implementation in Python, which the tests run against this one.
+//! docs/reference/tree-digest.md has an independent implementation in Python, which the tests run against this one.
 //!
 //! # What a rescan trusts
 //!

@@ -1,23 +1,23 @@
-//! What is written down after every transition: the state, and the files that may not be in the trail yet.
+//! A workflow's checkpoint, stored after every transition: the state, and the files that may not be in the trail yet.
 
 use serde::{Deserialize, Serialize};
 
-use crate::governance::{State, TrailFile};
+use crate::governance::{TrailFile, WorkflowState};
 
 const SCHEMA: &str = "proctor-checkpoint-v1";
 
-/// A checkpoint.
+/// The JSON form of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Checkpoint {
+pub(super) struct WorkflowCheckpoint {
     schema: String,
-    pub(super) state: State,
-    /// Files of the state's trail that are to be kept before anything else is done.
+    pub(super) state: WorkflowState,
+    /// Files of the trail that may not be on disk yet. A resumed workflow writes them before it does anything else.
     pub(super) unwritten: Vec<TrailFile>,
 }
 
-impl Checkpoint {
-    pub(super) fn new(state: &State, unwritten: Vec<TrailFile>) -> Self {
+impl WorkflowCheckpoint {
+    pub(super) fn new(state: &WorkflowState, unwritten: Vec<TrailFile>) -> Self {
         Self { schema: SCHEMA.to_owned(), state: state.clone(), unwritten }
     }
 

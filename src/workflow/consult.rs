@@ -1,46 +1,46 @@
-//! Asks a model and says what its answer is: a text, or why there is none.
+//! Asks a model, and turns the end of its command into an answer, or into the reason why there is none.
 
 use std::path::PathBuf;
 
-use crate::governance::{Consulted, Event, ISSUE_TEMPLATE, REVIEW_PROMPT, Slug};
+use crate::governance::{ConsultationRecord, ISSUE_TEMPLATE, REVIEW_PROMPT, Slug, WorkflowEvent};
 use crate::model::{ActionEnd, Digest, Ended, LimitKind, SpawnFailure};
-use crate::workflow::drive::Workflow;
 use crate::workflow::error::WorkflowError;
-use crate::workflow::hands::{Consultation, Role};
+use crate::workflow::interfaces::{Consultation, ModelRole};
+use crate::workflow::runner::WorkflowRunner;
 
-/// The longest answer that is taken, in bytes.
+/// The most bytes of an answer. A longer one does not count.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
-/// How much of a complaint a person is shown, in bytes.
+/// How many bytes of a failed model's standard error are shown to the person, counted from its end.
 const SHOWN_COMPLAINT: usize = 2000;
 
-impl Workflow<'_> {
-    /// Asks a model with a copy of the project in which nobody else has written.
-    pub(super) fn consult(&mut self, role: Role, slug: &Slug, prompt: &str) -> Result<Event, WorkflowError> {
+impl WorkflowRunner<'_> {
+    /// Runs a model in a fresh copy of the project, so that it sees nothing that another model has written.
+    pub(super) fn consult(&mut self, role: ModelRole, slug: &Slug, prompt: &str) -> Result<WorkflowEvent, WorkflowError> {
         if let Err(why) = self.refresh_copy(slug)? {
-            return Ok(Event::StepFailed(why));
+            return Ok(WorkflowEvent::StepFailed(why));
         }
-        let copy = self.place.copy(slug);
-        let directory = copy.join(self.place.below());
-        // What other models said in other loops, and what of it people took out.
-        let hidden: Vec<PathBuf> = vec![self.place.audit(self.settings)];
+        let copy = self.project.model_copy(slug);
+        let directory = copy.join(self.project.path_in_repository());
+        // The trails are hidden from the model: they hold the other model's answers, and the sentences that people removed from them.
+        let hidden: Vec<PathBuf> = vec![self.project.trail_root(self.settings)];
         let asked = Consultation { role, prompt: prompt.as_bytes(), copy: &copy, directory: &directory, hidden: &hidden };
-        let ended = self.hands.consult(&asked)?;
-        let consulted = self.consulted(role, prompt, &ended);
-        Ok(match answer(&ended) {
-            Ok(text) => Event::Consulted { text, consulted },
-            Err(why) => Event::ConsultationFailed { why: self.explain(role, &why, &ended), consulted },
+        let ended = self.host.consult(&asked)?;
+        let consulted = self.consultation_record(role, prompt, &ended);
+        Ok(match parse_answer(&ended) {
+            Ok(text) => WorkflowEvent::ModelAnswered { text, record: consulted },
+            Err(why) => WorkflowEvent::ConsultationFailed { why: self.explain(role, &why, &ended), record: consulted },
         })
     }
 
-    fn consulted(&self, role: Role, prompt: &str, ended: &Ended) -> Consulted {
+    fn consultation_record(&self, role: ModelRole, prompt: &str, ended: &Ended) -> ConsultationRecord {
         let (word, settings, pinned) = match role {
-            Role::Drafter => ("drafter", &self.settings.drafter, ISSUE_TEMPLATE),
-            Role::Reviewer => ("reviewer", &self.settings.reviewer, REVIEW_PROMPT),
+            ModelRole::Drafter => ("drafter", &self.settings.drafter, ISSUE_TEMPLATE),
+            ModelRole::Reviewer => ("reviewer", &self.settings.reviewer, REVIEW_PROMPT),
         };
         let captured = &ended.captured;
         let whole = |stream: &crate::model::StreamExcerpt| Digest::of(&[&stream.head[..], &stream.tail].concat());
-        Consulted {
+        ConsultationRecord {
             role: word.to_owned(),
             command: settings.command.clone(),
             end: describe(&ended.end),
@@ -59,12 +59,12 @@ impl Workflow<'_> {
         }
     }
 
-    fn explain(&self, role: Role, why: &str, ended: &Ended) -> String {
+    fn explain(&self, role: ModelRole, why: &str, ended: &Ended) -> String {
         let name = match role {
-            Role::Drafter => &self.settings.drafter.name,
-            Role::Reviewer => &self.settings.reviewer.name,
+            ModelRole::Drafter => &self.settings.drafter.name,
+            ModelRole::Reviewer => &self.settings.reviewer.name,
         };
-        // A model must not draw on the terminal at which its work is judged.
+        // Without its control characters the text cannot move the cursor or overwrite lines of the terminal at which the person decides.
         let is_shown = |one: &char| !one.is_control() || *one == '\n';
         let complaint: String = ended.captured.stderr.text().chars().filter(is_shown).collect();
         let complaint = complaint.trim();
@@ -75,8 +75,11 @@ impl Workflow<'_> {
     }
 }
 
-/// Returns what a model printed, if it is an answer: all of it, by a command that ended well.
-fn answer(ended: &Ended) -> Result<String, String> {
+/// Returns the answer of a model: its whole standard output, if the command ended with exit code 0.
+///
+/// # Errors
+/// A sentence for people that says why the output does not count.
+fn parse_answer(ended: &Ended) -> Result<String, String> {
     let stdout = &ended.captured.stdout;
     if ended.end != (ActionEnd::Exited { code: 0 }) {
         return Err(describe(&ended.end));
@@ -110,7 +113,7 @@ pub(super) fn describe_failure(failure: &SpawnFailure) -> String {
         }
         SpawnFailure::NotExecutable { program } => format!("`{program}` may not be executed"),
         SpawnFailure::DirectoryNotFound { directory } => format!("there is no directory `{directory}`"),
-        SpawnFailure::NotIsolated { why } => format!("it cannot be kept apart: {why}"),
+        SpawnFailure::NotIsolated { why } => format!("it cannot be isolated: {why}"),
         SpawnFailure::Refused { program, message, .. } => format!("`{program}`: {message}"),
         SpawnFailure::PromptUnreadable { why, .. } => why.clone(),
         SpawnFailure::PortHeld { port, .. } => format!("port {port} is held"),

@@ -1,4 +1,4 @@
-//! proctor's own troubles with a workflow. What models, tools and people do is never one of them.
+//! proctor's own failures while it runs a workflow. A failing model or tool, or a person's refusal, is an event and never an error.
 
 use std::error::Error;
 use std::io;
@@ -9,68 +9,48 @@ use crate::governance::NameError;
 use crate::model::CommandExit;
 use crate::store::CheckpointError;
 
-/// Says what could not be done. Where the workflow stood is written down.
+/// Why proctor itself could not continue a workflow. The last checkpoint stays.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// A checkpoint could not be read or written.
-    #[error("failed to keep where the workflow stands")]
+    #[error("failed to read or write the workflow's checkpoint")]
     Checkpoint(#[source] CheckpointError),
-    /// A checkpoint is none of this version's.
+    /// Another version of proctor has written the checkpoint.
     #[error("the checkpoint of `{slug}` cannot be understood")]
-    CheckpointText {
-        /// The workflow.
-        slug: String,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// There is no checkpoint.
-    #[error("there is no workflow `{slug}` to go on with")]
+    CheckpointText { slug: String, source: serde_json::Error },
+    #[error("there is no workflow `{slug}` to resume")]
     NoCheckpoint {
-        /// The workflow.
         slug: String,
-        /// Those that there are.
+        /// The slugs that have a checkpoint.
         known: Vec<String>,
-        /// The trail of one that was filed under this name, relative to the project; none: none was.
+        /// The trail of a finished workflow with this slug, relative to the project. None: there is no such trail.
         done: Option<PathBuf>,
     },
-    /// Another process carries it on.
-    #[error("the workflow `{slug}` is being carried on by another process")]
-    Busy {
-        /// The workflow.
-        slug: String,
-    },
-    /// A stop was asked for while a run of the project had the ledger.
-    #[error("interrupted while a run of this project was waited for")]
+    /// Another process has locked the workflow.
+    #[error("another process is working on the workflow `{slug}`")]
+    Busy { slug: String },
+    /// A signal came while the workflow waited for a run of the project, which had locked the ledger.
+    #[error("interrupted while waiting for a run of this project to end")]
     StoppedWaiting,
-    /// The trail could not be kept.
-    #[error("failed to keep the trail")]
+    #[error("failed to read or write the trail")]
     Trail(#[source] TrailError),
-    /// The lock could not be had.
     #[error("failed to lock the workflow")]
     Lock(#[source] EvidenceError),
     /// A model's copy of the project could not be made or removed.
     #[error("failed to replace the models' copy of the project `{}`", path.display())]
-    Copy {
-        /// Where it lies.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The brief's name gives none to the workflow.
-    #[error("the brief's name gives none to the workflow")]
+    Copy { path: PathBuf, source: io::Error },
+    #[error("no workflow name can be made from the brief's name")]
     Name(#[source] NameError),
-    /// Who starts programs and writes the ledger could not.
+    /// A program could not be started and supervised, or the ledger could not be written.
     #[error("failed to {what}")]
-    Hands {
-        /// What was to be done.
+    Host {
+        /// What failed, as a verb and its object.
         what: &'static str,
-        /// Why not.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl WorkflowError {
-    /// Returns how a command ends with it.
+    /// Returns the exit code of a command that fails with this error.
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::NoCheckpoint { .. } | Self::Busy { .. } | Self::Name(_) => CommandExit::CodeNeedsWork,
@@ -80,31 +60,31 @@ impl WorkflowError {
             | Self::Trail(_)
             | Self::Lock(_)
             | Self::Copy { .. }
-            | Self::Hands { .. } => CommandExit::OwnFault,
+            | Self::Host { .. } => CommandExit::OwnFault,
         }
     }
 
-    /// Returns the sentence that says what to do next.
+    /// Returns the sentence that tells people what to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::Checkpoint(error) => error.hint().to_owned(),
             Self::CheckpointText { .. } => {
-                "go on with the proctor that wrote it, or begin anew with `--brief` under another name".to_owned()
+                "resume it with the version of proctor that wrote it, or begin again with `--brief` under another name".to_owned()
             }
             Self::NoCheckpoint { done: Some(done), .. } => {
-                format!("it is over, its issue is filed: see `{}`; `proctor govern --list` shows what waits", done.display())
+                format!("it is over, its issue is filed: see `{}`; `proctor govern --list` shows the workflows that wait", done.display())
             }
             Self::NoCheckpoint { known, .. } if known.is_empty() => {
-                "begin one with `--brief FILE`; a trail without a checkpoint is moved away by hand, or answered with a new name"
+                "begin one with `--brief FILE`; if there is a trail with this name, move it away or choose another name when asked"
                     .to_owned()
             }
-            Self::NoCheckpoint { known, .. } => format!("those that wait are: {}", known.join(", ")),
-            Self::Busy { .. } => "go on in the terminal where it is, or wait until that one is paused".to_owned(),
-            Self::StoppedWaiting => "nothing is lost; `proctor govern --list` says how to go on".to_owned(),
-            Self::Trail(_) | Self::Copy { .. } => "see to the named path, then go on with `proctor govern --resume`".to_owned(),
+            Self::NoCheckpoint { known, .. } => format!("these workflows can be resumed: {}", known.join(", ")),
+            Self::Busy { .. } => "continue in the terminal where it runs, or wait until it is paused there".to_owned(),
+            Self::StoppedWaiting => "nothing is lost; `proctor govern --list` says how to continue".to_owned(),
+            Self::Trail(_) | Self::Copy { .. } => "repair the named path, then continue with `proctor govern --resume`".to_owned(),
             Self::Lock(error) => error.hint().to_owned(),
-            Self::Name(_) => "rename the brief: letters and digits of its name are what the workflow is called by".to_owned(),
-            Self::Hands { .. } => "go on with `proctor govern --resume` once that is mended".to_owned(),
+            Self::Name(_) => "rename the brief: the workflow's name is made from the letters and digits of the brief's name".to_owned(),
+            Self::Host { .. } => "repair that, then continue with `proctor govern --resume`".to_owned(),
         }
     }
 }

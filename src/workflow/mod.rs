@@ -1,30 +1,30 @@
-//! Carries the governance workflow out: files, git, the tracker, checkpoints, and the order in which all that becomes durable.
+//! Runs the governance workflow: performs its effects with files, git, the tracker, models and a person, and stores its checkpoints.
 //!
-//! Decides nothing: [`crate::governance::handle`] says what is to be done, and each effect has one place here that does it. A transition is
-//! durable before what it asks for is done: checkpoint, files of the trail, ledger line; then the drafter, the editor, the person or the
-//! tracker. Whoever dies in between is carried on from the checkpoint, and what was kept already is kept once.
+//! Decides nothing: [`crate::governance::handle`] returns the effects, and each effect is performed in one place here. A transition is
+//! stored before its effect is performed: first the checkpoint, then the trail's files, then the ledger line. So a workflow whose process
+//! dies at any point can be resumed from its checkpoint, and no file is written twice.
 //!
-//! Models and a person's tools are started by others ([`Hands`]), and only a [`Person`] has the terminal: what answers a gate is typed there.
+//! This folder starts no program itself: a [`WorkflowHost`] does that. Answers at a gate come only from a [`Person`], who has the terminal.
 //!
-//! Where to look: `drive` the loop · `perform` one effect · `consult` a model's answer · `repository` the models' copies and the one commit ·
-//! `tracker` labels and issues · `checkpoint` what is written down · `waiting` what is not over.
+//! Where to look: `runner` the loop · `perform` one effect · `consult` a model's answer · `repository` the models' copy and the commit ·
+//! `tracker` labels and issues · `checkpoint` what is stored · `waiting` the workflows that are not over.
 
 mod checkpoint;
 mod consult;
-mod drive;
 mod error;
-mod hands;
+mod interfaces;
 mod perform;
 mod repository;
+mod runner;
 mod settings;
 mod tracker;
 mod waiting;
 
-pub use drive::{Beginning, PointObserver, Workflow};
 pub use error::WorkflowError;
-pub use hands::{Consultation, Hands, Person, Refusal, Role, ToolEnd, ToolRequest};
-pub use settings::{ModelSettings, Place, WorkflowSettings};
-pub use waiting::{Waiting, list_waiting};
+pub use interfaces::{Consultation, EditorFailure, ModelRole, Person, ToolEnd, ToolRequest, WorkflowHost};
+pub use runner::{PointObserver, WorkflowBeginning, WorkflowRunner};
+pub use settings::{ModelCommand, WorkflowProject, WorkflowSettings};
+pub use waiting::{WaitingWorkflow, list_waiting_workflows};
 
 #[cfg(test)]
 mod tests;

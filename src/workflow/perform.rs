@@ -1,80 +1,84 @@
-//! Does what one effect asks for, and says what came of it.
+//! Performs one effect and returns the event that it results in.
 
 use crate::evidence::TrailDirectory;
-use crate::governance::{Answer, Effect, Event, Question, Slug, State, WorkingCopy};
-use crate::workflow::drive::Workflow;
+use crate::governance::{EditorFile, PersonAnswer, PersonQuestion, Slug, WorkflowEffect, WorkflowEvent, WorkflowState};
 use crate::workflow::error::WorkflowError;
-use crate::workflow::hands::{Refusal, Role};
+use crate::workflow::interfaces::{EditorFailure, ModelRole};
+use crate::workflow::runner::WorkflowRunner;
 
-impl<'a> Workflow<'a> {
-    pub(super) fn perform(&mut self, state: &State, effect: &Effect) -> Result<Event, WorkflowError> {
+impl<'a> WorkflowRunner<'a> {
+    pub(super) fn perform(&mut self, state: &WorkflowState, effect: &WorkflowEffect) -> Result<WorkflowEvent, WorkflowError> {
         match effect {
-            Effect::ReadBrief => Ok(self.read_brief()),
-            Effect::LookForSlug(slug) => self.look_for(slug),
-            Effect::CheckTools => Ok(self.missing_tools()?.map_or(Event::ToolsReady, Event::ToolsMissing)),
-            Effect::MakeSandbox => Ok(match self.refresh_copy(&state.slug)? {
-                Ok(()) => Event::SandboxReady,
-                Err(why) => Event::StepFailed(why),
+            WorkflowEffect::ReadBrief => Ok(self.read_brief()),
+            WorkflowEffect::ClaimSlug(slug) => self.claim_slug(slug),
+            WorkflowEffect::CheckTools => {
+                Ok(self.missing_tools()?.map_or(WorkflowEvent::ToolsReady, WorkflowEvent::ToolsMissing))
+            }
+            WorkflowEffect::MakeSandbox => Ok(match self.refresh_copy(&state.slug)? {
+                Ok(()) => WorkflowEvent::SandboxReady,
+                Err(why) => WorkflowEvent::StepFailed(why),
             }),
-            Effect::AskDrafter { prompt } => {
-                self.person.show(&format!("{} drafts the issue …", state.asked.drafter));
-                self.consult(Role::Drafter, &state.slug, prompt)
+            WorkflowEffect::AskDrafter { prompt } => {
+                self.person.show(&format!("{} drafts the issue …", state.model_names.drafter));
+                self.consult(ModelRole::Drafter, &state.slug, prompt)
             }
-            Effect::AskReviewer { prompt } => {
-                self.person.show(&format!("{} reviews the draft …", state.asked.reviewer));
-                self.consult(Role::Reviewer, &state.slug, prompt)
+            WorkflowEffect::AskReviewer { prompt } => {
+                self.person.show(&format!("{} reviews the draft …", state.model_names.reviewer));
+                self.consult(ModelRole::Reviewer, &state.slug, prompt)
             }
-            Effect::Edit { draft, verdict } => self.edit(&state.slug, draft, verdict.as_ref()),
-            Effect::Ask(question) => Ok(Event::Answered(self.ask(question))),
-            Effect::EnsureLabels(labels) => self.ensure_labels(self.repo(state), labels),
-            Effect::FileIssue { title, body_file, labels, marker } => {
-                let body = self.place.active(self.settings, &state.slug).path().join(body_file);
+            WorkflowEffect::Edit { draft, verdict } => self.edit(&state.slug, draft, verdict.as_ref()),
+            WorkflowEffect::Ask(question) => Ok(WorkflowEvent::Answered(self.ask(question))),
+            WorkflowEffect::EnsureLabels(labels) => self.ensure_labels(self.repo(state), labels),
+            WorkflowEffect::FileIssue { title, body_file, labels, marker } => {
+                let body = self.project.active_trail(self.settings, &state.slug).path().join(body_file);
                 self.file_issue(self.repo(state), (title, &body.to_string_lossy()), labels, marker)
             }
-            Effect::MoveToDone { issue } => self.move_to_done(state, *issue),
-            Effect::Commit { issue } => self.commit_trail(state, *issue),
-            Effect::RemoveSandbox => {
+            WorkflowEffect::MoveToDone { issue } => self.move_to_done(state, *issue),
+            WorkflowEffect::Commit { issue } => self.commit_trail(state, *issue),
+            WorkflowEffect::RemoveSandbox => {
                 self.clear_copy(&state.slug)?;
-                Ok(Event::SandboxRemoved)
+                Ok(WorkflowEvent::SandboxRemoved)
             }
-            // These are carried out when the transition is settled, and are nothing to wait for.
-            Effect::Keep(_) | Effect::Say(_) | Effect::End(_) => Ok(Event::StepFailed("there is nothing to be done".to_owned())),
+            // `apply_transition` and `run_from` have dealt with these effects; none of them has an event as its result.
+            WorkflowEffect::Keep(_) | WorkflowEffect::Say(_) | WorkflowEffect::End(_) => {
+                Ok(WorkflowEvent::StepFailed("there is nothing to be done".to_owned()))
+            }
         }
     }
 
-    /// Where the issue is filed: what a checkpoint of an older proctor does not say, the settings say.
-    fn repo<'s>(&self, state: &'s State) -> Option<&'s str>
+    /// Returns the repository in which the issue is filed. Checkpoints of older versions do not name it; then the settings count.
+    fn repo<'s>(&self, state: &'s WorkflowState) -> Option<&'s str>
     where
         'a: 's,
     {
         state.repo.as_deref().or(self.settings.repo.as_deref())
     }
 
-    fn read_brief(&self) -> Event {
-        let Some(path) = &self.brief else { return Event::BriefUnreadable("no brief was named".to_owned()) };
+    fn read_brief(&self) -> WorkflowEvent {
+        let Some(path) = &self.brief else { return WorkflowEvent::BriefUnreadable("no brief was named".to_owned()) };
         match TrailDirectory::read_text(path) {
-            Ok(text) => Event::BriefRead(text),
+            Ok(text) => WorkflowEvent::BriefRead(text),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                Event::BriefUnreadable(format!("the brief cannot be read: {error}{cause}"))
+                WorkflowEvent::BriefUnreadable(format!("the brief cannot be read: {error}{cause}"))
             }
         }
     }
 
-    /// A name is taken where a trail, a checkpoint or another process has it; one that is free is ours from here on.
-    fn look_for(&mut self, slug: &Slug) -> Result<Event, WorkflowError> {
-        let kept = self.checkpoints.load(&self.place.project, slug.as_str()).map_err(WorkflowError::Checkpoint)?;
+    /// Locks a slug for this workflow. The slug is taken if a trail, a checkpoint or another process has it.
+    fn claim_slug(&mut self, slug: &Slug) -> Result<WorkflowEvent, WorkflowError> {
+        let kept = self.checkpoints.load(&self.project.id, slug.as_str()).map_err(WorkflowError::Checkpoint)?;
         self.lock = None;
-        if kept.is_some() || self.place.active(self.settings, slug).exists() {
-            return Ok(Event::SlugTaken);
+        if kept.is_some() || self.project.active_trail(self.settings, slug).exists() {
+            return Ok(WorkflowEvent::SlugTaken);
         }
-        self.lock = self.place.store.lock_workflow(&self.place.project, slug.as_str()).map_err(WorkflowError::Lock)?;
-        Ok(if self.lock.is_some() { Event::SlugFree } else { Event::SlugTaken })
+        self.lock = self.project.store.lock_workflow(&self.project.id, slug.as_str()).map_err(WorkflowError::Lock)?;
+        Ok(if self.lock.is_some() { WorkflowEvent::SlugFree } else { WorkflowEvent::SlugTaken })
     }
 
-    /// N1 steps 1 and 2, before anything is made (B1).
+    /// Returns the first tool that is missing, as a sentence for people (N1 steps 1 and 2). None: all are there.
     pub(super) fn missing_tools(&mut self) -> Result<Option<String>, WorkflowError> {
-        if let Err(Refusal(why)) = self.person.find_editor() {
+        if let Err(EditorFailure(why)) = self.person.find_editor() {
             return Ok(Some(why));
         }
         if let Some(why) = self.check_repository()? {
@@ -83,38 +87,38 @@ impl<'a> Workflow<'a> {
         self.check_tracker()
     }
 
-    fn ask(&mut self, question: &Question) -> Answer {
+    fn ask(&mut self, question: &PersonQuestion) -> PersonAnswer {
         question.display.iter().for_each(|line| self.person.show(line));
-        self.person.ask(&question.prompt).map_or(Answer::Nobody, Answer::Line)
+        self.person.ask(&question.prompt).map_or(PersonAnswer::Nobody, PersonAnswer::Line)
     }
 
-    fn edit(&mut self, slug: &Slug, draft: &WorkingCopy, verdict: Option<&WorkingCopy>) -> Result<Event, WorkflowError> {
-        let trail = self.place.active(self.settings, slug);
-        let copies: Vec<&WorkingCopy> = [Some(draft), verdict].into_iter().flatten().collect();
+    fn edit(&mut self, slug: &Slug, draft: &EditorFile, verdict: Option<&EditorFile>) -> Result<WorkflowEvent, WorkflowError> {
+        let trail = self.project.active_trail(self.settings, slug);
+        let copies: Vec<&EditorFile> = [Some(draft), verdict].into_iter().flatten().collect();
         for copy in &copies {
-            trail.make(&copy.name, &copy.text).map_err(WorkflowError::Trail)?;
+            trail.create_if_missing(&copy.name, &copy.text).map_err(WorkflowError::Trail)?;
         }
         let files: Vec<_> = copies.iter().map(|copy| trail.path().join(&copy.name)).collect();
-        if let Err(Refusal(why)) = self.person.edit(slug, &files) {
-            return Ok(Event::StepFailed(why));
+        if let Err(EditorFailure(why)) = self.person.edit(slug, &files) {
+            return Ok(WorkflowEvent::StepFailed(why));
         }
-        let read = |copy: &WorkingCopy| trail.read(&copy.name);
+        let read = |copy: &EditorFile| trail.read(&copy.name);
         match (read(draft), verdict.map(read).transpose()) {
-            (Ok(draft), Ok(verdict)) => Ok(Event::Edited { draft, verdict }),
-            (Err(error), _) | (_, Err(error)) => Ok(Event::StepFailed(error.to_string())),
+            (Ok(draft), Ok(verdict)) => Ok(WorkflowEvent::Edited { draft, verdict }),
+            (Err(error), _) | (_, Err(error)) => Ok(WorkflowEvent::StepFailed(error.to_string())),
         }
     }
 
-    /// N6 step 8. One that has been moved by a process that died is not moved again.
-    fn move_to_done(&mut self, state: &State, issue: u64) -> Result<Event, WorkflowError> {
-        let active = self.place.active(self.settings, &state.slug);
-        let done = self.place.done(self.settings, issue, &state.slug);
+    /// Moves the trail to `done/` (N6 step 8), unless an earlier process has moved it and crashed after that.
+    fn move_to_done(&mut self, state: &WorkflowState, issue: u64) -> Result<WorkflowEvent, WorkflowError> {
+        let active = self.project.active_trail(self.settings, &state.slug);
+        let done = self.project.done_trail(self.settings, issue, &state.slug);
         if !active.exists() && done.exists() {
-            return Ok(Event::Moved);
+            return Ok(WorkflowEvent::Moved);
         }
         Ok(match active.move_to(done.path()) {
-            Ok(_) => Event::Moved,
-            Err(error) => Event::StepFailed(error.to_string()),
+            Ok(_) => WorkflowEvent::Moved,
+            Err(error) => WorkflowEvent::StepFailed(error.to_string()),
         })
     }
 }

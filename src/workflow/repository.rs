@@ -1,24 +1,24 @@
-//! The project's repository: the copies that models get, and the one commit.
+//! The project's git repository: makes the copy of the project that models work in, and commits the trail.
 
 use std::fs;
 use std::io;
 use std::thread;
 use std::time::Duration;
 
-use crate::governance::{Event, Slug, State};
-use crate::workflow::drive::Workflow;
+use crate::governance::{Slug, WorkflowEvent, WorkflowState};
 use crate::workflow::error::WorkflowError;
-use crate::workflow::hands::{ToolEnd, ToolRequest};
+use crate::workflow::interfaces::{ToolEnd, ToolRequest};
+use crate::workflow::runner::WorkflowRunner;
 
-/// What a repository's own settings must not do while a copy is made: run anything, or begin to tidy up.
+/// Settings that keep git from running the repository's hooks and from starting its maintenance in the background.
 const QUIET: &[&str] = &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
 
-/// How often git is asked again while somebody else has its index, and how long is waited in between.
+/// How often git is tried while another process holds the lock of its index, and the wait between two tries.
 const BUSY_ATTEMPTS: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-impl Workflow<'_> {
-    /// Returns what keeps the repository from being used; none: nothing does.
+impl WorkflowRunner<'_> {
+    /// Returns why the repository cannot be used, as a sentence for people. None: it can be.
     pub(super) fn check_repository(&mut self) -> Result<Option<String>, WorkflowError> {
         let end = self.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         Ok(match end {
@@ -28,56 +28,57 @@ impl Workflow<'_> {
         })
     }
 
-    /// Makes the models' copy of the project anew, as the last commit has it. What a model has written goes with it: the next one sees
-    /// nothing of it. Trails are left out.
+    /// Replaces the models' copy of the project by a fresh one of the last commit, without the trails. Whatever a model has written to the
+    /// old copy is deleted, so that the next model cannot see it.
     pub(super) fn refresh_copy(&mut self, slug: &Slug) -> Result<Result<(), String>, WorkflowError> {
         self.clear_copy(slug)?;
-        let copy = self.place.copy(slug);
+        let copy = self.project.model_copy(slug);
         let path = copy.to_string_lossy().into_owned();
         let made = self.git(&["worktree", "add", "--quiet", "--force", "--detach", &path, "HEAD"])?;
-        if let Some(why) = refusal("git worktree add", made) {
+        if let Some(why) = failure_reason("git worktree add", made) {
             return Ok(Err(why));
         }
-        let trails = copy.join(self.place.below()).join(&self.settings.trail);
+        let trails = copy.join(self.project.path_in_repository()).join(&self.settings.trail);
         remove_all(&trails).map_err(|source| WorkflowError::Copy { path: trails.clone(), source })?;
         Ok(Ok(()))
     }
 
-    /// Removes the models' copy. Git is not asked to look into it: a model may have written anything there.
+    /// Removes the models' copy. The files are deleted without `git worktree remove`: a model may have written anything there, and git
+    /// would read it.
     pub(super) fn clear_copy(&mut self, slug: &Slug) -> Result<(), WorkflowError> {
-        let copy = self.place.copy(slug);
+        let copy = self.project.model_copy(slug);
         remove_all(&copy).map_err(|source| WorkflowError::Copy { path: copy.clone(), source })?;
         let _what_is_left_is_pruned_the_next_time = self.git(&["worktree", "prune"])?;
         Ok(())
     }
 
-    /// Commits exactly the trail's files, once: where they are in the last commit already, nothing is done.
-    pub(super) fn commit_trail(&mut self, state: &State, issue: u64) -> Result<Event, WorkflowError> {
-        let done = self.place.done(self.settings, issue, &state.slug);
+    /// Commits exactly the trail's files, unless the last commit has them already.
+    pub(super) fn commit_trail(&mut self, state: &WorkflowState, issue: u64) -> Result<WorkflowEvent, WorkflowError> {
+        let done = self.project.done_trail(self.settings, issue, &state.slug);
         let kept: Vec<_> = state.trail.iter().map(|entry| (entry.name.clone(), entry.sha256)).collect();
-        let changed = done.changed(&kept).map_err(WorkflowError::Trail)?;
+        let changed = done.changed_files(&kept).map_err(WorkflowError::Trail)?;
         if !changed.is_empty() {
-            let why = format!("these files of the trail are not what was kept: {}", changed.join(", "));
-            return Ok(Event::StepFailed(why));
+            let why = format!("these files of the trail were changed or removed: {}", changed.join(", "));
+            return Ok(WorkflowEvent::StepFailed(why));
         }
-        for name in done.strangers(&kept).map_err(WorkflowError::Trail)? {
-            self.person.show(&format!("`{name}` lies in the trail and is not part of it; it is not committed"));
+        for name in done.unknown_entries(&kept).map_err(WorkflowError::Trail)? {
+            self.person.show(&format!("`{name}` is in the trail's directory, but not part of the trail; it is not committed"));
         }
         let files: Vec<String> = kept.iter().map(|(name, _)| done.path().join(name).to_string_lossy().into_owned()).collect();
         let with = |words: &[&str]| [words.iter().map(|word| (*word).to_owned()).collect(), files.clone()].concat();
         let added = self.git_with(&with(&["add", "--force", "--"]))?;
-        if let Some(why) = refusal("git add", added) {
-            return Ok(Event::StepFailed(why));
+        if let Some(why) = failure_reason("git add", added) {
+            return Ok(WorkflowEvent::StepFailed(why));
         }
         if let ToolEnd::Exited { code: 0, .. } = self.git_with(&with(&["diff", "--cached", "--quiet", "HEAD", "--"]))? {
-            return Ok(Event::Committed);
+            return Ok(WorkflowEvent::Committed);
         }
         let message = format!("docs: audit trail of issue #{issue} ({})", state.slug);
         let end = self.run_git(
             &[&["-c", "gc.auto=0", "-c", "maintenance.auto=false"]],
             &with(&["commit", "--quiet", "--only", "-m", &message, "--"]),
         )?;
-        Ok(refusal("git commit", end).map_or(Event::Committed, Event::StepFailed))
+        Ok(failure_reason("git commit", end).map_or(WorkflowEvent::Committed, WorkflowEvent::StepFailed))
     }
 
     fn git(&mut self, arguments: &[&str]) -> Result<ToolEnd, WorkflowError> {
@@ -93,11 +94,11 @@ impl Workflow<'_> {
         let settings = settings.iter().flat_map(|words| words.iter()).map(|word| (*word).to_owned());
         let argv = ["git".to_owned(), "--literal-pathspecs".to_owned()].into_iter().chain(settings);
         let argv = argv.chain(arguments.iter().cloned()).collect();
-        let request = ToolRequest { argv, directory: self.place.root.clone() };
+        let request = ToolRequest { argv, directory: self.project.root.clone() };
         let mut attempts = 1;
         loop {
-            let end = self.hands.run_tool(&request)?;
-            // Another workflow, or the person, has the index for a moment.
+            let end = self.host.run_tool(&request)?;
+            // Another workflow, or the person's own git, holds the index for a moment.
             let is_busy = matches!(&end, ToolEnd::Exited { complaint, .. } if complaint.contains("index.lock"));
             if !is_busy || attempts == BUSY_ATTEMPTS {
                 return Ok(end);
@@ -108,8 +109,8 @@ impl Workflow<'_> {
     }
 }
 
-/// Returns why a tool did not do its work; none: it did.
-pub(super) fn refusal(what: &str, end: ToolEnd) -> Option<String> {
+/// Returns why a tool failed, as a sentence for people. None: it ended with exit code 0.
+pub(super) fn failure_reason(what: &str, end: ToolEnd) -> Option<String> {
     match end {
         ToolEnd::Exited { code: 0, .. } => None,
         ToolEnd::Exited { code, output, complaint } => {

@@ -1,77 +1,72 @@
-//! What a workflow is carried out with.
+//! The settings of a project's workflows, and the paths that they use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{GitPlace, Store, TrailDirectory};
-use crate::governance::{Limits, Slug, done_directory};
+use crate::evidence::{GitLocation, Store, TrailDirectory};
+use crate::governance::{Slug, WorkflowLimits, done_directory};
 use crate::model::ProjectId;
 
-/// The settings of the workflows of a project.
+/// The settings of a project's workflows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowSettings {
-    /// The editor: program and arguments, the files follow.
+    /// The editor's program and arguments. The files to edit are appended.
     pub editor: Vec<String>,
-    /// The tracker's command line.
+    /// Program and arguments of the tracker's command line, such as `gh`. Each call's own arguments are appended.
     pub tracker: Vec<String>,
-    /// Where issues are filed; none: where the tracker's command line says.
+    /// The configured repository for issues. None: the tracker's command line chooses it.
     pub repo: Option<String>,
-    /// Where this workflow's issue is filed, as it was just said; none: where it was to be when the workflow began.
-    pub named_repo: Option<String>,
+    /// The repository that was named on this command's own command line. None: the workflow keeps the one that it began with.
+    pub repo_override: Option<String>,
     /// The directory of the trails, relative to the project.
     pub trail: String,
-    /// The limits.
-    pub limits: Limits,
-    /// Who drafts.
-    pub drafter: ModelSettings,
-    /// Who reviews.
-    pub reviewer: ModelSettings,
+    pub limits: WorkflowLimits,
+    pub drafter: ModelCommand,
+    pub reviewer: ModelCommand,
 }
 
-/// A model.
+/// A model: its name, and the command that asks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelSettings {
-    /// What people read.
+pub struct ModelCommand {
+    /// The model's name in messages and questions.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
 }
 
-/// Where a workflow is carried out.
+/// The project that a workflow belongs to.
 #[derive(Debug, Clone)]
-pub struct Place {
-    /// The store.
+pub struct WorkflowProject {
     pub store: Store,
-    /// The project.
-    pub project: ProjectId,
-    /// Its root.
+    pub id: ProjectId,
+    /// The project's directory.
     pub root: PathBuf,
-    /// Its repository.
-    pub git: GitPlace,
+    pub git: GitLocation,
 }
 
-/// Returns the file of the checkpoints, in the store.
+/// Returns the path of the store's database of checkpoints.
 pub(super) fn checkpoints_file(store: &Store) -> PathBuf {
     store.root().join("checkpoints.db")
 }
 
-impl Place {
-    pub(super) fn audit(&self, settings: &WorkflowSettings) -> PathBuf {
+impl WorkflowProject {
+    pub(super) fn trail_root(&self, settings: &WorkflowSettings) -> PathBuf {
         self.root.join(&settings.trail)
     }
 
-    /// Returns the trail of a workflow that is not over.
-    pub(super) fn active(&self, settings: &WorkflowSettings, slug: &Slug) -> TrailDirectory {
-        TrailDirectory::new(self.audit(settings).join("active").join(slug.as_str()))
+    /// Returns the directory of the trail of a workflow that is not over.
+    pub(super) fn active_trail(&self, settings: &WorkflowSettings, slug: &Slug) -> TrailDirectory {
+        TrailDirectory::new(self.trail_root(settings).join("active").join(slug.as_str()))
     }
 
-    /// Returns the trail of one that is.
-    pub(super) fn done(&self, settings: &WorkflowSettings, issue: u64, slug: &Slug) -> TrailDirectory {
-        TrailDirectory::new(self.audit(settings).join("done").join(done_directory(issue, slug)))
+    /// Returns the directory of the trail of a workflow that is over.
+    pub(super) fn done_trail(&self, settings: &WorkflowSettings, issue: u64, slug: &Slug) -> TrailDirectory {
+        TrailDirectory::new(self.trail_root(settings).join("done").join(done_directory(issue, slug)))
     }
 
-    /// Returns the trail of the issue with the highest number that was filed under this name, relative to the project; none: none was.
-    pub(super) fn done_under(&self, settings: &WorkflowSettings, slug: &Slug) -> Option<PathBuf> {
+    /// Returns the trail of the newest finished workflow with this slug: the one with the highest issue number. The path is relative to the
+    /// project. None: no finished workflow has this slug.
+    pub(super) fn latest_done_trail(&self, settings: &WorkflowSettings, slug: &Slug) -> Option<PathBuf> {
         let done = Path::new(&settings.trail).join("done");
         let entries = fs::read_dir(self.root.join(&done)).ok()?.flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -80,13 +75,14 @@ impl Place {
         Some(done.join(last.1))
     }
 
-    /// Returns the copy of the project that models get: in the repository's own directory, which no check and no model can write to.
-    pub(super) fn copy(&self, slug: &Slug) -> PathBuf {
+    /// Returns the path of the models' copy of the project. It is in the repository's `.git` directory: no check can write to it, and a
+    /// model can write only to its own copy.
+    pub(super) fn model_copy(&self, slug: &Slug) -> PathBuf {
         self.git.common_directory.join("proctor-sandboxes").join(slug.as_str())
     }
 
-    /// Returns where the project lies in a working tree of its repository.
-    pub(super) fn below(&self) -> &Path {
+    /// Returns the project's path relative to the root of its repository.
+    pub(super) fn path_in_repository(&self) -> &Path {
         self.root.strip_prefix(&self.git.work_tree).unwrap_or(Path::new(""))
     }
 }

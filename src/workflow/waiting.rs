@@ -1,29 +1,28 @@
-//! Which workflows of a project are not over, by their checkpoints alone: nothing is locked, started or written.
+//! Lists the workflows of a project that are not over. It only reads their checkpoints: nothing is locked, started or written.
 
 use crate::evidence::Store;
-use crate::governance::State;
+use crate::governance::WorkflowState;
 use crate::model::{ProjectId, Timestamp};
 use crate::store::Checkpoints;
-use crate::workflow::checkpoint::Checkpoint;
+use crate::workflow::checkpoint::WorkflowCheckpoint;
 use crate::workflow::error::WorkflowError;
 use crate::workflow::settings::checkpoints_file;
 
-/// A workflow that is not over. Whether a process carries it on right now it does not say.
+/// A workflow that is not over. It does not say whether a process is working on it at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// Its name.
+pub struct WaitingWorkflow {
     pub slug: String,
-    /// When it came to where it stands; none: it is not known.
+    /// When the workflow came to its present node. None: the checkpoint does not say.
     pub since: Option<Timestamp>,
-    /// Where it stands; none: another version of proctor wrote that down.
-    pub state: Option<State>,
+    /// None: another version of proctor has written the checkpoint, and this one cannot read it.
+    pub state: Option<WorkflowState>,
 }
 
-/// Returns the workflows of a project that are not over, sorted by their names.
+/// Returns the workflows of a project that are not over, sorted by slug.
 ///
 /// # Errors
 /// When the checkpoints cannot be read.
-pub fn list_waiting(store: &Store, project: &ProjectId) -> Result<Vec<Waiting>, WorkflowError> {
+pub fn list_waiting_workflows(store: &Store, project: &ProjectId) -> Result<Vec<WaitingWorkflow>, WorkflowError> {
     let file = checkpoints_file(store);
     if !file.exists() {
         return Ok(Vec::new());
@@ -31,8 +30,8 @@ pub fn list_waiting(store: &Store, project: &ProjectId) -> Result<Vec<Waiting>, 
     let checkpoints = Checkpoints::open(&file).map_err(WorkflowError::Checkpoint)?;
     let kept = checkpoints.list(project).map_err(WorkflowError::Checkpoint)?;
     let waiting = kept.into_iter().map(|one| {
-        let state = Checkpoint::parse(&one.state).ok().map(|checkpoint| checkpoint.state);
-        Waiting { slug: one.slug, since: one.since, state }
+        let state = WorkflowCheckpoint::parse(&one.state).ok().map(|checkpoint| checkpoint.state);
+        WaitingWorkflow { slug: one.slug, since: one.since, state }
     });
     Ok(waiting.collect())
 }

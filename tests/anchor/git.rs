@@ -199,7 +199,7 @@ fn a_repository_that_cannot_have_a_note_is_told_with_what_to_do() {
     git(&other, &["init", "--quiet", "--object-format=sha256"]);
     git(&other, &["add", "."]);
     commit(&other, "first");
-    refused(&other, "keeps its objects by SHA-256");
+    refused(&other, "stores objects under SHA-256 names");
     other.proctor(["verify", "--git=refs/../HEAD"]).status(2);
     project.proctor(["verify", "--git", "--all"]).status(2);
     assert_eq!(kinds(&project, &["--git"]), ["anchorMissing"]);

@@ -1,6 +1,7 @@
-//! What each attack must come to at each level: the measured matrices as a table, a column for a level.
+//! The table of expected results: a row for each attack, a column for each isolation level.
 //!
-//! A cell that the machine changes says by what ([`Condition`]), and what depends on more than that says why ([`Cell::Either`]).
+//! If a result depends on the machine, the row names the [`Condition`]. If it depends on more than that, the cell gives a reason
+//! ([`Cell::Either`]).
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,28 +10,28 @@ use proctor::model::IsolationLevel;
 
 use crate::common::{User, inside};
 
-/// What an attack must come to.
+/// The expected result of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
     Allowed,
     Denied,
-    /// Either is right, for this reason.
+    /// Both results are right, for this reason.
     Either(&'static str),
 }
 
-/// What a machine can lack, so that an attack comes to nothing wherever it is tried.
+/// Something that a machine or a user may lack, so that the attack fails at every level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
     None,
-    /// There is nothing at this path; `UID` stands for the user's number.
+    /// Nothing exists at this path. `UID` in it stands for the user's number.
     Path(&'static str),
     /// There is no socket at this path that the user may write to.
     Socket(&'static str),
-    /// The user may not make user namespaces.
+    /// The user may not create user namespaces.
     UserNamespaces,
-    /// A container's root that lacks `CAP_SYS_ADMIN`: what only root can do cannot be done. For others it changes nothing.
+    /// Root in a container lacks `CAP_SYS_ADMIN`, and cannot do what usually only root can do. This does not concern other users.
     Capabilities,
-    /// The tests themselves were started with `no_new_privs` or an emptied bounding set.
+    /// The tests themselves were started with `no_new_privs` or with an empty bounding set.
     Privileges,
     /// Root may not open this file for writing.
     Writable(&'static str),
@@ -38,17 +39,17 @@ pub(super) enum Condition {
     BlockDevice,
 }
 
-/// One row.
+/// The expected results of one attack.
 pub(super) struct Row {
     pub(super) group: char,
     pub(super) attack: &'static str,
     condition: Condition,
     none: Cell,
-    /// The same for root, where it differs.
+    /// The result for root without isolation. None: the same as for other users.
     none_as_root: Option<Cell>,
     landlock: Cell,
     namespace: Cell,
-    /// What Landlock and namespaces come to for root, where it differs.
+    /// The result for root under Landlock and namespaces. None: the same as for other users.
     kept_as_root: Option<Cell>,
 }
 
@@ -85,12 +86,12 @@ impl Row {
         self
     }
 
-    /// Returns what this machine lacks for the attack to come to anything.
+    /// Returns what this machine lacks, so that the attack must fail. None: it lacks nothing.
     pub(super) fn lack(&self, user: User) -> Option<String> {
         self.condition.lack(user)
     }
 
-    /// Returns what must be seen, and why it is not what the table says at first sight.
+    /// Returns the expected result, and the reason if it depends on the machine.
     pub(super) fn expected(&self, level: IsolationLevel, user: User) -> (Cell, Option<String>) {
         if let Some(lack) = self.lack(user) {
             return (Cell::Denied, Some(lack));
@@ -102,14 +103,14 @@ impl Row {
             IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
             IsolationLevel::ProcessGroup => none,
         };
-        // Inside a machine the supervisor's cgroup was delegated to it.
+        // Inside a machine the supervisor owns its cgroup: it was delegated to it.
         let cell = if cell == DELEGATED && inside().is_some() { Cell::Allowed } else { cell };
         (cell, if let Cell::Either(why) = cell { Some(why.to_owned()) } else { None })
     }
 }
 
 impl Condition {
-    /// Returns what is missing.
+    /// Returns what is missing, for people. None: nothing is.
     fn lack(self, user: User) -> Option<String> {
         match self {
             Self::None => None,
@@ -146,14 +147,14 @@ impl Condition {
     }
 }
 
-/// Returns a number of our own status; capability sets are hexadecimal, and so is a single digit.
+/// Returns a number of this process's status. Capability sets are hexadecimal; a flag of one digit can be read as such too.
 fn capabilities(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("our own status");
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     u64::from_str_radix(value.expect("the kernel tells it").trim(), 16).expect("a hexadecimal number")
 }
 
-/// Columns: a process group, Landlock, namespaces.
+/// The table. The columns of a row are: only a process group, Landlock, namespaces.
 pub(super) const ROWS: &[Row] = &[
     row('A', "read evidence file", [Y, HIDDEN, HIDDEN]),
     row('A', "create file in evidence", [Y, N, N]),

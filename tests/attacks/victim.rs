@@ -1,4 +1,4 @@
-//! What is attacked: a store with evidence and key, a home with secrets, a project, and a process that stands for the daemon.
+//! The target of the attacks: a store with evidence and a key, a home with secrets, a project, and a process that plays the daemon.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,15 +15,15 @@ use crate::common::{Supervised, User, poll};
 const EVIDENCE: &str = "{\"verdict\":\"FAILED\"}\n";
 const BOUND: Duration = Duration::from_secs(20);
 
-/// A layout as the program's own is, and its daemon.
+/// Directories as the program itself lays them out, and a process that plays the daemon.
 #[must_use]
 pub(super) struct Victim {
     pub(super) supervised: Supervised,
     pub(super) daemon: Child,
-    /// The daemon ends when this is closed.
+    /// The process that plays the daemon ends when this is closed.
     stdin: Option<ChildStdin>,
     abstract_name: String,
-    /// In the machine's `/tmp`, which an action has one of its own of.
+    /// A file in the machine's `/tmp`. An isolated action sees its own `/tmp` instead.
     others_file: NamedTempFile,
     user: User,
 }
@@ -79,7 +79,7 @@ impl Victim {
         Self { supervised, daemon, stdin, abstract_name, others_file, user }
     }
 
-    /// Returns the arguments of the attacks.
+    /// Returns the arguments of `fake-tool __attack`.
     pub(super) fn arguments(&self) -> Vec<String> {
         let store = store_of(&self.supervised);
         let namespace = fs::metadata("/proc/self/ns/pid").expect("a namespace").ino();
@@ -106,7 +106,7 @@ impl Victim {
         store_of(&self.supervised).join("output/own")
     }
 
-    /// Returns what an action may see and write, as a run would decide it.
+    /// Returns the sandbox that a run would give to an action here.
     pub(super) fn sandbox(&self) -> Sandbox {
         let home = self.supervised.path("home");
         let place = |path: &Path, access| {
@@ -126,7 +126,7 @@ impl Victim {
         Sandbox { places, store: store_of(&self.supervised) }
     }
 
-    /// Makes files while the attacks run, as soon as they say that they do.
+    /// Makes files in another thread, after the attacks have started. They must see some of these files, and not others.
     pub(super) fn make_late_files(&self) -> JoinHandle<()> {
         let (home, project, user) = (self.supervised.path("home"), self.supervised.path("project"), self.user);
         thread::spawn(move || {
@@ -146,7 +146,7 @@ impl Victim {
         })
     }
 
-    /// Says what was changed for good, although every attack puts back what it changed.
+    /// Returns what the attacks have changed and not restored. Each attack restores its changes, so there must be none.
     pub(super) fn damage(&mut self) -> Vec<String> {
         let mut damage = Vec::new();
         let store = store_of(&self.supervised);
@@ -170,7 +170,7 @@ impl Victim {
 impl Drop for Victim {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Killed, so that one that an attack has stopped ends as well.
+        // It is killed, because an attack may have stopped it, and a stopped process would not end by itself.
         let _ended = self.daemon.kill().and_then(|()| self.daemon.wait());
     }
 }

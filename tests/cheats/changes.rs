@@ -1,4 +1,4 @@
-//! Tests, findings and files that are changed until they fit; runs that are repeated until they do.
+//! Cheats that change tests, findings or files until the checks pass, or repeat runs until they do.
 
 use std::os::unix::fs::symlink;
 

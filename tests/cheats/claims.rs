@@ -1,4 +1,4 @@
-//! Words in the place of runs: claims, edited reports, ticked boxes, other people's voices.
+//! Cheats that claim a result without a run: statements, edited reports, ticked boxes, and speaking for somebody else.
 
 use std::fs;
 use std::fs::Permissions;
@@ -128,7 +128,7 @@ fn t15_ticks_its_boxes_in_a_file() {
 fn t16_deletes_lock_and_state_to_be_rid_of_a_pause() {
     let project = pytest("", "").file("test_a.py", PASSING);
     project.proctor(["tdd", "start"]).success();
-    // Tests that pass in RED ask for a person.
+    // Tests that pass in the RED phase pause the task for a person.
     project.proctor(["run"]).status(3);
     let state = project.root().join("state/proctor");
     fs::remove_dir_all(state.join("locks")).expect("they are ours");
@@ -155,14 +155,14 @@ fn t16_puts_an_older_ledger_back_to_be_rid_of_a_failure() {
     let named = faults(&project);
     assert!(named.iter().any(|name| name.starts_with("indexAhead")), "{named:?}");
     assert!(named.iter().any(|name| name.starts_with("runUnnamed")), "the failed run lies there: {named:?}");
-    // Without the index the run itself still tells.
+    // Without the index, the run's own directory still shows that its line is missing.
     for entry in fs::read_dir(project.root().join("state/proctor")).expect("the store").flatten() {
         if entry.file_name().to_string_lossy().starts_with("state.db") {
             fs::remove_file(entry.path()).expect("it is ours");
         }
     }
     assert!(faults(&project).iter().any(|name| name.starts_with("runUnnamed")));
-    // A line that is taken out of the middle breaks the chain.
+    // Removing a line from the middle breaks the chain of hashes and numbers.
     let without: String = whole.lines().enumerate().filter(|(at, _)| *at != 1).map(|(_, line)| format!("{line}\n")).collect();
     fs::write(&ledger, without).expect("it is ours");
     let named = faults(&project);
@@ -188,7 +188,7 @@ fn t27_plays_the_service_on_a_socket_of_its_own() {
     daemon.wait_for_line("the socket", std::time::Duration::from_secs(60), |line| line.starts_with("listening on"));
     let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&directory.join("control.sock")), 0o600);
-    // From inside of a run it cannot be reached at all: the second argument of the attacks' table, here with what a test would do.
+    // From within a run the socket cannot even be found, by a test as it would be written for that. The attacks' table tries it in other ways.
     const ASKING: &str = "import pathlib\n\n\ndef test_it():\n    found = list(pathlib.Path('RUNTIME').rglob('control.sock'))\n    assert found == []\n";
     project.save("test_a.py", &ASKING.replace("RUNTIME", &project.root().join("runtime").to_string_lossy()));
     let output = project.proctor(["run"]).success();
@@ -202,7 +202,7 @@ fn t28_gives_a_changed_file_its_old_time() {
     project.proctor(["run"]).success();
     let path = project.path().join("test_a.py");
     let before = fs::metadata(&path).expect("it is there").modified().expect("it has one");
-    // As long as before, so that neither size nor time tells.
+    // The new text has the same length, so neither the file's size nor its time shows the change.
     fs::write(&path, PASSING.replace("1 == 1", "1 == 2")).expect("it is ours");
     fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(before)).expect("it is ours");
     let status = project.proctor(["status", "--json"]).success().json();

@@ -1,4 +1,4 @@
-//! Another command, another tool, other surroundings in the place of what was asked for.
+//! Cheats that replace the command, the tool or their environment by another one.
 
 use std::os::unix::fs::symlink;
 
@@ -21,7 +21,7 @@ fn t08_runs_a_command_that_only_sounds_like_the_tests() {
     let before = project.store().report("default");
     project
         .save("proctor.toml", "[[check]]\nname = \"tests\"\ntool = \"pytest\"\ncommand = [\"echo\", \"12 passed in 0.10s\"]\n");
-    // Another command is not run until a person has approved it, and is no success then.
+    // A changed command is not run before a person has approved it. Even then it is no success: there is no report of tests.
     project.proctor(["run"]).status(3);
     project.approve();
     let report = project.proctor(["run"]).failure().report();

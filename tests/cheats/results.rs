@@ -1,4 +1,4 @@
-//! Results that are forged, cut short or drowned.
+//! Cheats that forge results, end the tests early, or hide failures in a lot of output.
 
 use std::time::Duration;
 

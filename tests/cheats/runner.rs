@@ -1,4 +1,4 @@
-//! A runner that lies from inside: hooks that rewrite results, and the control that shows it.
+//! Cheats by hooks of pytest that rewrite results, and the control test that reveals them.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::common::{Output, Project, python_parallel};
 
 const CONTROL: &str = "control = true\n";
 
-/// Rewrites each result to passed, as seen by every reporter of the process.
+/// A hook that changes each result to passed, before any reporter sees it.
 const REWRITING: &str = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    outcome = yield\n    report = outcome.get_result()\n    report.outcome = 'passed'\n    report.longrepr = None\n";
 
-/// Leaves only what it knows to pass.
+/// A hook that removes all tests except one that passes.
 const CHOOSING: &str =
     "def pytest_collection_modifyitems(items):\n    items[:] = [item for item in items if item.name == 'test_good']\n";
 
@@ -68,11 +68,11 @@ fn t22_a_hook_leaves_only_the_tests_that_pass() {
     is_caught(&project.proctor(["run"]).failure(), "removes tests before they run");
 }
 
-/// Ends a run after its first test and says that all went well.
+/// A hook that ends pytest after the first test, with exit code 0.
 const ENDING: &str =
     "import pytest\n\n\ndef pytest_runtest_logfinish(nodeid, location):\n    pytest.exit('enough', returncode=0)\n";
 
-/// A project whose one check is pytest with these options, which says how many tests it collected.
+/// Returns a project whose only check is pytest with these options. This pytest prints how many tests it has collected.
 fn said(options: &str, tests: &str) -> Project {
     let words = options.split_whitespace().map(|word| format!(", {word:?}")).collect::<String>();
     let python = python_parallel();
@@ -105,7 +105,8 @@ const PRINTING: &str =
     "def test_it():\n    print()\n    print('===== test session starts =====')\n    print('collected 9 items')\n";
 const PLAIN: &str = "def test_it():\n    '''\n    >>> 1 + 1\n    2\n    '''\n";
 
-/// Honest runs whose results are more or fewer than what is collected, or that print what another pytest would.
+/// Options and tests of honest runs. Their number of results differs from the number of collected tests, or they print lines that look like
+/// pytest's own.
 const HONEST: &[(&str, &str)] = &[
     ("", PARAMETERS),
     ("-n 2", PARAMETERS),

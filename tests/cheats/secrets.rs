@@ -1,11 +1,11 @@
-//! Secrets that a command prints: what is shown and kept for readers holds none of them, and the log is the user's alone.
+//! Secrets that a command prints. No report or screen shows them; only the exact logs hold them, which nobody but the user can read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::cheats::{notes, pytest};
 
-/// A token of nobody's, in pieces so that whoever looks for tokens finds none here.
+/// Returns a made-up token. It is put together from pieces, so that tools that search for tokens do not report this file.
 fn token() -> String {
     ["ghp", "_", "abcdefghijklmnopqrstuvwxyz0123456789"].concat()
 }

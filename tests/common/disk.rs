@@ -1,4 +1,4 @@
-//! A small disk for a project's state, where no other process sees it; only root may do that.
+//! A small file system for a project's state, mounted where no other process sees it. Only root can mount it.
 #![expect(clippy::print_stdout, reason = "a test that is left out says why")]
 
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::geteuid;
 
-/// How large the disk is; its store takes some hundred KiB.
+/// The size of the file system at first. A project's store takes some hundred KiB.
 const SMALL: &str = "size=8m";
-/// How large it is when there is space again.
+/// The size of the file system once it is enlarged.
 const LARGE: &str = "size=64m";
 
 /// A file system that only this thread and its children see, below a project's state directory.
@@ -19,7 +19,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Mounts it; none where that may not be done.
+    /// Mounts the file system. None: this user or this machine may not mount it.
     #[track_caller]
     pub(crate) fn mount(place: PathBuf) -> Option<Self> {
         if !geteuid().is_root() || unshare(CloneFlags::CLONE_NEWNS).is_err() {
@@ -32,19 +32,19 @@ impl Disk {
         Some(Self { place })
     }
 
-    /// Returns where it is.
+    /// Returns the directory that it is mounted on.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Mounts it again with other flags; nothing may be open for writing where it can only be read from then on.
+    /// Remounts the file system with other flags. Before it becomes read-only, no file may be open for writing.
     #[track_caller]
     pub(crate) fn remount(&self, flags: MsFlags) {
         let none = None::<&str>;
         mount(none, &self.place, none, MsFlags::MS_REMOUNT | flags, none).expect("root may mount");
     }
 
-    /// Makes it larger.
+    /// Enlarges the file system, so that there is free space again.
     #[track_caller]
     pub(crate) fn enlarge(&self) {
         mount(None::<&str>, &self.place, None::<&str>, MsFlags::MS_REMOUNT, Some(LARGE)).expect("root may mount");
@@ -53,7 +53,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // With the thread the whole namespace goes, so that nothing is left where this fails.
+        // If this fails nothing is left either: the mount namespace ends with its thread.
         let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::poll;
 
-/// How long ends that are on their way may take to arrive.
+/// How long processes that were told to end may take to be gone.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// Returns the children of a process; none for one that is gone.
+/// Returns the children of a process; an empty list if the process is gone.
 pub(crate) fn children_of(id: i32) -> Vec<i32> {
     let entries = fs::read_dir("/proc").expect("/proc is mounted");
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -26,24 +26,24 @@ pub(crate) fn family_of(id: i32) -> Vec<i32> {
     family
 }
 
-/// Waits for all of them to be gone.
+/// Waits until all these processes are gone, and panics if they are not.
 #[track_caller]
 pub(crate) fn expect_all_to_be_gone(ids: &[i32]) {
     poll(BOUND, "every process to be gone", || {
-        // A zombie is over: whoever inherits it in a container may be slow to reap it.
+        // A zombie counts as gone: in a container, the process that inherits it may be slow to reap it.
         let lives = |id: &&i32| stat_fields(**id).is_some_and(|fields| fields[0] != "Z");
         let left: Vec<_> = ids.iter().filter(lives).collect();
         if left.is_empty() { Ok(()) } else { Err(format!("{left:?} of {ids:?}")) }
     });
 }
 
-/// Returns the fields of `/proc/PID/stat` after the name; none for a process that is gone.
+/// Returns the fields of `/proc/PID/stat` after the process's name. None: the process is gone.
 pub(crate) fn stat_fields(id: i32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     Some(stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned).collect())
 }
 
-/// Returns the number behind a key of `/proc/PID/status`, in the unit the kernel says it in.
+/// Returns the number after a key of `/proc/PID/status`, in the kernel's unit.
 #[track_caller]
 pub(crate) fn status_number(id: i32, key: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it lives");
@@ -53,7 +53,7 @@ pub(crate) fn status_number(id: i32, key: &str) -> u64 {
 
 /// Returns the numbers of the signals that are ignored, by the `SigIgn` line of a `/proc/PID/status`.
 ///
-/// 32 and 33 are left out: they are the C library's own, and its `posix_spawn(3)` ignores them in every child.
+/// Signals 32 and 33 are left out: the C library uses them itself, and its `posix_spawn(3)` ignores them in every child.
 #[track_caller]
 pub(crate) fn ignored(status: &str) -> Vec<u32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("the kernel says it");

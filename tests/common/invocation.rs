@@ -1,4 +1,4 @@
-//! A command that runs in a project: prepared, then run with the end it is expected to have.
+//! A command that runs in a project. A test prepares it, runs it, and states the exit status that it expects.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
@@ -14,7 +14,7 @@ use crate::common::project::Project;
 use crate::common::terminal::Terminal;
 use crate::common::watch::Watch;
 
-/// How long a command may take unless its test says otherwise. No test is meant to come near it.
+/// How long a command may take unless its test says otherwise. Normal runs take far less.
 const COMMAND_BOUND: Duration = Duration::from_secs(120);
 
 /// A command that is ready to be run.
@@ -30,33 +30,32 @@ impl<'project> Invocation<'project> {
         Self { project, command, bound: COMMAND_BOUND }
     }
 
-    /// Adds arguments.
     pub(crate) fn arguments(mut self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Self {
         self.command.args(arguments);
         self
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Runs it in `directory`, relative to the project's.
+    /// Lets the command run in `directory`, relative to the project's directory.
     pub(crate) fn directory(mut self, directory: &str) -> Self {
         self.command.current_dir(self.project.path().join(directory));
         self
     }
 
-    /// Starts it in a process group of its own, as an interactive shell starts a job.
+    /// Lets the command start in a new process group, as an interactive shell starts a job.
     pub(crate) fn own_group(mut self) -> Self {
         self.command.process_group(0);
         self
     }
 
-    /// Makes it the only one in a cgroup that the user's service manager delegates to it, inside a machine that has one.
+    /// Lets the command run alone in a cgroup that the user's service manager delegates to it. This needs a [`super::Machine`].
     ///
-    /// It is started by a program that it takes the place of.
+    /// The command is executed by the program that asks for the cgroup, with the same process id.
     pub(crate) fn delegated(mut self) -> Self {
         let mut arguments = delegating(geteuid().is_root());
         let mut outer = Command::new(arguments.next().expect("a program's name"));
@@ -70,25 +69,25 @@ impl<'project> Invocation<'project> {
         self
     }
 
-    /// Changes how long it may take.
+    /// Changes how long the command may take.
     pub(crate) fn bound(mut self, bound: Duration) -> Self {
         self.bound = bound;
         self
     }
 
-    /// Runs it and expects 0.
+    /// Runs the command and expects exit code 0.
     #[track_caller]
     pub(crate) fn success(self) -> Output {
         self.status(0)
     }
 
-    /// Runs it and expects 1: the code needs work.
+    /// Runs the command and expects exit code 1: the code needs work.
     #[track_caller]
     pub(crate) fn failure(self) -> Output {
         self.status(1)
     }
 
-    /// Runs it and expects `status`; 128 plus the number for a signal.
+    /// Runs the command and expects `status`: the exit code, or 128 plus the number of the signal that ended it.
     #[track_caller]
     pub(crate) fn status(self, status: i32) -> Output {
         let shown = format!("{:?}", self.command);
@@ -97,19 +96,19 @@ impl<'project> Invocation<'project> {
         output
     }
 
-    /// Runs it and expects nothing: the caller looks at the status itself.
+    /// Runs the command without an expectation: the caller checks the status.
     #[track_caller]
     pub(crate) fn any_status(self) -> Output {
         self.run()
     }
 
-    /// Starts it as something that goes on until it is told to end.
+    /// Starts a command that runs until it is told to end.
     #[track_caller]
     pub(crate) fn watch(mut self) -> Watch<'project> {
         Watch::start(self.project, &mut self.command)
     }
 
-    /// Starts it at a terminal of its own.
+    /// Starts the command at a pseudo-terminal.
     #[track_caller]
     pub(crate) fn at_terminal(mut self) -> Terminal<'project> {
         Terminal::start(self.project, &mut self.command)

@@ -1,4 +1,4 @@
-//! What proctor keeps of a project, checked without a line of its own code that reads it: coreutils, JSON, RFC 8785, SHA-256.
+//! Checks the evidence and the ledger of a project without proctor's own code, by coreutils, JSON, RFC 8785 and SHA-256.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) struct Kept {
     pub(crate) ledger: PathBuf,
 }
 
-/// A run the ledger holds.
+/// A run that has a line in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Committed {
     pub(crate) run_id: String,
@@ -23,7 +23,7 @@ pub(crate) struct Committed {
 }
 
 impl Kept {
-    /// Returns what is kept of every project below a state directory, sorted by id.
+    /// Returns the evidence of every project below a state directory, sorted by the projects' ids.
     #[track_caller]
     pub(crate) fn all(state: &Path) -> Vec<Self> {
         let names = names_in(&state.join("ledger"));
@@ -35,7 +35,7 @@ impl Kept {
         .collect()
     }
 
-    /// Returns what is kept of the one project there is.
+    /// Returns the evidence of the only project below a state directory.
     #[track_caller]
     pub(crate) fn only(state: &Path) -> Self {
         let mut all = Self::all(state);
@@ -43,7 +43,8 @@ impl Kept {
         all.remove(0)
     }
 
-    /// Checks that every whole line of the ledger parses, counts on and names the hash of the line before; returns the bodies.
+    /// Checks that every complete line of the ledger is JSON, has the next number and names the hash of the line before it. Returns the
+    /// bodies of the lines.
     #[track_caller]
     pub(crate) fn chained_bodies(&self) -> Vec<Value> {
         let bytes = fs::read(&self.ledger).expect("a project has a ledger");
@@ -60,13 +61,13 @@ impl Kept {
         bodies
     }
 
-    /// Checks ledger, every committed run and the links, and returns the committed runs in their order.
+    /// Checks the ledger, every committed run and the links. Returns the committed runs in the order of their commits.
     #[track_caller]
     pub(crate) fn check(&self) -> Vec<Committed> {
         self.check_after(0)
     }
 
-    /// Does the same but for the first runs, which were checked before: nothing of them may change, so once is enough.
+    /// Checks the same, but skips the first `checked` runs: they were checked before, and committed runs do not change.
     #[track_caller]
     pub(crate) fn check_after(&self, checked: usize) -> Vec<Committed> {
         let bodies = self.chained_bodies();
@@ -87,18 +88,19 @@ impl Kept {
         names
     }
 
-    /// Returns the run `latest` leads to.
+    /// Returns the id of the run that the link `latest` leads to.
     pub(crate) fn latest(&self) -> Option<String> {
         let target = fs::read_link(self.task.join("latest")).ok()?;
         Some(target.file_name().expect("`latest` leads to a run").to_string_lossy().into_owned())
     }
 
-    /// Returns the names of links that somebody died in the middle of making: none after the next run.
+    /// Returns the names of temporary links that a process has left by dying before it renamed them. The next run removes them.
     pub(crate) fn half_made_links(&self) -> Vec<String> {
         names_in(&self.task).into_iter().filter(|name| name.starts_with('.') && name.ends_with(".new")).collect()
     }
 
-    /// The manifest verifies and is the one of the ledger; the report is JSON, and its hash is its own and the ledger's.
+    /// Checks that the manifest verifies and has the hash that the ledger names, and that the report is JSON whose hash is the one that
+    /// report and ledger name.
     #[track_caller]
     fn check_run(&self, body: &Value) {
         let run_id = body["runId"].as_str().expect("a run has an id");
@@ -119,14 +121,14 @@ impl Kept {
         assert_eq!(body["reportHash"], claimed, "{run_id}");
     }
 
-    /// `latest` leads to a committed run that counts, and every name beside it to a file of that run.
+    /// Checks that `latest` leads to a committed run that was not interrupted, and that every link beside it leads to a file of that run.
     #[track_caller]
     fn check_links(&self, committed: &[Committed]) {
         let Some(latest) = self.latest() else { return };
         let run = committed.iter().find(|run| run.run_id == latest);
         let run = run.unwrap_or_else(|| panic!("`latest` leads to {latest}, which is not committed: {committed:?}"));
         assert_ne!(run.status, "INTERRUPTED", "`latest` stays where it was");
-        // A link that was made and not yet renamed to its name is in nobody's way; the next one takes its place.
+        // A temporary link that was not renamed is harmless: the next run replaces it.
         let names = names_in(&self.task).into_iter().filter(|name| !self.half_made_links().contains(name));
         for name in names.filter(|name| !["runs", "latest"].contains(&name.as_str())) {
             let target = fs::read_link(self.task.join(&name)).expect("only links lie beside `runs`");
@@ -148,7 +150,7 @@ fn assert_sums_verify(directory: &Path) {
     assert!(output.status.success(), "`{}`: {}", directory.display(), String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns the names in a directory, sorted; none where it is missing.
+/// Returns the names in a directory, sorted; an empty list if there is no such directory.
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

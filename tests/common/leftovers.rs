@@ -1,8 +1,7 @@
-//! Finding processes that a test left behind (house style T14).
+//! Finds processes that a test has left behind (house style T14).
 //!
-//! A process belongs to a test's directory when its working directory or executable lies in it, or when the directory stands
-//! in its arguments or in the environment it was started with: proctor hands `HOME` and `TMPDIR` to checks, so a check's descendants
-//! carry it too.
+//! A process belongs to a test's directory if its working directory or its executable is in it, or if the directory's path is in its
+//! arguments or its environment. proctor passes `HOME` and `TMPDIR` to checks, so the path is in the environment of their descendants too.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -15,21 +14,22 @@ use nix::unistd::Pid;
 
 use crate::common::poll;
 
-/// How long ends that are on their way may take to arrive.
+/// How long processes that were told to end may take to be gone.
 const BOUND: Duration = Duration::from_secs(3);
-/// How many looks in a row must find nobody.
+/// How many scans in a row must find no process.
 const LOOKS: usize = 3;
 
-/// Returns the processes that belong to `root`, by id, with their command lines. Zombies have no environment and are not found.
+/// Returns the ids and command lines of the processes that belong to `root`. Zombies are not found: they have no environment.
 pub(crate) fn processes_of(root: &Path) -> Vec<(i32, String)> {
     let entries = fs::read_dir("/proc").expect("/proc is mounted");
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     ids.filter(|id| id.unsigned_abs() != process::id() && belongs(*id, root)).map(|id| (id, command_line(id))).collect()
 }
 
-/// Waits a bounded time for `root` to have no processes; kills the ones that are left and returns them.
+/// Waits a bounded time until no process belongs to `root`. Kills those that are left and returns them.
 ///
-/// One look is not enough: a process that was started after the list was read, by one that ended before its turn came, is on neither.
+/// One scan is not enough: it misses a process that is started after the list of processes was read, by a parent that ends before it is
+/// looked at.
 pub(crate) fn end_processes_of(root: &Path) -> Vec<(i32, String)> {
     let start = std::time::Instant::now();
     while start.elapsed() < BOUND {
@@ -42,7 +42,7 @@ pub(crate) fn end_processes_of(root: &Path) -> Vec<(i32, String)> {
     poll(BOUND, "the left processes to die", || {
         let alive = processes_of(root);
         for (id, _) in &alive {
-            // It may have gone between the scan and the signal; the next scan tells.
+            // The process may have ended between the scan and the signal; the next scan shows that.
             let _ = kill(Pid::from_raw(*id), Signal::SIGKILL);
         }
         if alive.is_empty() { Ok(()) } else { Err(format!("{alive:?}")) }

@@ -1,9 +1,9 @@
-//! A machine with a service manager of its own, in which a test repeats itself where it needs delegated cgroups or a real bus.
+//! A container with its own service manager, for tests that need delegated cgroups or a real bus. Such a test repeats itself in there.
 //!
-//! The machine is a tool that boots a service manager in namespaces: `PROCTOR_WITH_SYSTEMD`, else `../shared/tools/with-systemd`
-//! beside the repository. Without it, or without root, whoever needs it says so and passes. Inside, this very binary runs again, with
-//! one test by name; what it is told stands in two variables.
-#![expect(clippy::print_stdout, reason = "a test that is left out says why, and one that was repeated what it said")]
+//! The container is started by a tool that boots a service manager in namespaces: the program that `PROCTOR_WITH_SYSTEMD` names, else
+//! `../shared/tools/with-systemd` beside the repository. Without that tool, or without root, a test prints that it was left out and passes.
+//! Inside the container this same test binary runs a single test; two environment variables tell it where it is.
+#![expect(clippy::print_stdout, reason = "a test that is left out prints why, and a repeated test prints its output")]
 
 use std::env;
 use std::ffi::OsStr;
@@ -18,23 +18,24 @@ use tempfile::TempDir;
 
 use crate::common::{fake_tool, proctor, repository};
 
-/// The levels a test inside a machine is to look at, by their names, with commas between them.
+/// The variable with the names of the isolation levels that a test inside the machine is run for, separated by commas.
 const INSIDE: &str = "PROCTOR_TEST_INSIDE";
-/// Where a test inside a machine finds the programs: the build directory may lie where nobody else may go.
+/// The variable with the directory of the programs under test inside the machine. They are copies: other users may have no access to the
+/// build directory.
 const TOOLS: &str = "PROCTOR_TEST_TOOLS";
-/// How this binary is called there.
+/// The name of the test binary's copy in that directory.
 const TESTS: &str = "tests";
 
-/// Who a command inside belongs to.
+/// The user that a command inside the machine runs as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The machine's root, which is the tests' own.
+    /// Root, who runs the tests outside as well.
     Root,
-    /// An unprivileged user in a session of its own. Another one, with the same service manager, is [`super::User::Unprivileged`].
+    /// An unprivileged user in a login session. [`super::User::Unprivileged`] is another user, with the same service manager.
     Person,
 }
 
-/// A machine that can be booted, and the programs for it.
+/// A machine that can be booted, and copies of the programs under test for it.
 #[must_use]
 pub(crate) struct Machine {
     program: PathBuf,
@@ -42,7 +43,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Returns the machine; none where there is none, which is said, or where this is a test inside one.
+    /// Returns the machine. None: it cannot be booted, which is printed, or this test is running inside it already.
     #[track_caller]
     pub(crate) fn find() -> Option<Self> {
         if inside().is_some() {
@@ -62,12 +63,12 @@ impl Machine {
         Some(Self { program, tools })
     }
 
-    /// Returns where its `proctor` and `fake-tool` lie, outside and inside.
+    /// Returns the directory of `proctor` and `fake-tool`. Its path is the same outside and inside.
     pub(crate) fn tools(&self) -> &Path {
         self.tools.path()
     }
 
-    /// Boots it, runs a command in it, and takes it down with everything that is left in it.
+    /// Boots the machine, runs a command in it, and shuts it down with every process that is left in it.
     #[track_caller]
     pub(crate) fn run(&self, owner: Owner, variables: &[(&str, &str)], command: &[&OsStr]) -> Output {
         let mut machine = Command::new(&self.program);
@@ -79,7 +80,7 @@ impl Machine {
         machine.output().expect("the machine can be started")
     }
 
-    /// Repeats tests of this binary inside, for these levels, and prints what they say; fails when not so many have passed.
+    /// Repeats tests of this binary inside the machine, for these levels, and prints their output. Fails unless exactly `count` tests pass.
     #[track_caller]
     pub(crate) fn repeat(&self, owner: Owner, name: &str, count: usize, levels: &[IsolationLevel], more: &[(&str, &str)]) {
         let tests = self.tools().join(TESTS);
@@ -88,7 +89,7 @@ impl Machine {
         let tools = self.tools().to_str().expect("a temporary path is text");
         let levels = levels.join(",");
         let variables: Vec<(&str, &str)> = [(INSIDE, levels.as_str()), (TOOLS, tools)].iter().chain(more).copied().collect();
-        // One after the other: they share the machine's few places.
+        // One test at a time: they share the machine's sockets and cgroups.
         let arguments = [name, "--nocapture", "--test-threads=1"].map(OsStr::new);
         let command: Vec<&OsStr> = [tests.as_os_str()].into_iter().chain(arguments).collect();
         let output = self.run(owner, &variables, &command);
@@ -100,14 +101,14 @@ impl Machine {
     }
 }
 
-/// Returns the levels a test inside a machine is to look at; none outside of one.
+/// Returns the levels that a test inside the machine is run for. None: this test is not inside a machine.
 pub(crate) fn inside() -> Option<Vec<IsolationLevel>> {
     let named = env::var(INSIDE).ok()?;
     let level = |name: &str| serde_json::from_value(name.into()).expect("our own variable names levels");
     Some(named.split(',').map(level).collect())
 }
 
-/// Returns where a test inside a machine finds this program; none outside of one.
+/// Returns the path of a program under test inside the machine. None: this test is not inside a machine.
 pub(super) fn tool_inside(name: &str) -> Option<PathBuf> {
     env::var_os(TOOLS).map(|directory| Path::new(&directory).join(name))
 }
@@ -118,9 +119,9 @@ pub(crate) fn name_of(level: IsolationLevel) -> String {
     value.as_str().expect("its name").to_owned()
 }
 
-/// Returns what makes a command the only one in a cgroup that a service manager delegates to it: the arguments before it.
+/// Returns the arguments to put before a command so that it runs alone in a cgroup that a service manager delegates to it.
 ///
-/// The command takes the place of this program, with its process id.
+/// The command is executed by the program that they name, with the same process id.
 pub(crate) fn delegating(is_root: bool) -> impl Iterator<Item = &'static str> {
     let of_user = (!is_root).then_some("--user");
     ["systemd-run"].into_iter().chain(of_user).chain(["--scope", "--quiet", "--collect", "-p", "Delegate=yes", "--"])

@@ -1,19 +1,19 @@
-//! A store of many runs, for what a test or a bench has to do with all of them: one run that was carried out, and others like it, which
-//! are sealed by the same code with files of their own. The index learns of them when it is asked the next time.
+//! Fills a store with many runs, for tests and benchmarks that read all of them: one real run, and copies of it with different files, which
+//! are sealed by the code that seals every run. The index is updated with them when it is used the next time.
 
 use std::path::Path;
 
 use proctor::evidence::{
-    Ledger, RunDirectory, START_RECORD_NAME, Sealing, Store, Waiting, list_projects, publish_latest, read_file, read_lines,
-    read_report, recover, seal,
+    Ledger, RunDirectory, START_RECORD_NAME, SealInput, Store, WaitDecision, list_projects, publish_latest, read_file,
+    read_lines, read_report, recover, seal,
 };
 use proctor::model::{Asker, EvidenceFile, LedgerBody, ProjectId, RunId, RunRecord};
 use proctor::report::{ExecutionReportV2, RunStartDetailsV1, attested, parse, parse_run_start, seal_hash, to_bytes};
 
-/// What ends the name of the file that gets as many bytes as are asked for.
+/// The ending of the name of the file whose size is chosen.
 const LOG: &str = ".log";
 
-/// The run that the others are made like.
+/// The run that the others are copies of.
 struct Model {
     project: ProjectId,
     record: RunRecord,
@@ -40,11 +40,11 @@ impl Model {
     }
 }
 
-/// Seals `runs` more runs like the first one of the only project of a store, whose logs have `log_bytes` bytes each.
+/// Seals `runs` copies of the first run of a store's only project. Each has a log of `log_bytes` bytes.
 pub(crate) fn seal_many_runs(state: &Path, runs: u64, log_bytes: usize) {
     let store = Store::open(state).expect("a store that is there");
     let model = Model::read(&store);
-    let lock = store.lock(&model.project, &mut || Waiting::GiveUp).expect("nothing goes on");
+    let lock = store.lock(&model.project, &mut || WaitDecision::GiveUp).expect("nothing goes on");
     let mut ledger = Ledger::open(&lock).expect("a sound ledger");
     let now = model.record.ended;
     recover(&lock, &mut ledger, now, &model.asker, &|_| unreachable!("nothing was left")).expect("nothing to recover");
@@ -56,7 +56,7 @@ pub(crate) fn seal_many_runs(state: &Path, runs: u64, log_bytes: usize) {
         let mut report = model.report.clone();
         report.evidence_files.clear();
         for (file, bytes) in &model.files {
-            // No two runs have the same log.
+            // The number makes every log different.
             let log = || format!("{number:020}\n").into_bytes().repeat(log_bytes.div_ceil(21));
             let bytes = if file.name.ends_with(LOG) { log() } else { bytes.clone() };
             let written = run.write(&file.name, &bytes, file.kind, None).expect("the disk has room");
@@ -66,11 +66,11 @@ pub(crate) fn seal_many_runs(state: &Path, runs: u64, log_bytes: usize) {
         let report = seal_hash(report);
         let report_hash = report.authenticity.report_hash.expect("it was just set");
         let record = RunRecord { run_id: run_id.clone(), report_hash, ..model.record.clone() };
-        let sealing = Sealing { report: to_bytes(&report), record, attested: attested(&report) };
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         seal(run, sealing, &mut ledger, &model.asker, now, &|_| {}).expect("the disk has room");
         if number + 1 == runs {
             publish_latest(&lock, &model.record.task, &run_id).expect("the disk has room");
         }
-        lock.note_published();
+        lock.mark_published();
     }
 }

@@ -1,6 +1,6 @@
-//! What the tests share: a project of their own, the program started in it, and what it left behind.
+//! What the tests share: temporary projects, commands that run in them, and access to the files that proctor writes.
 //!
-//! Owns no expectation about proctor beyond its files on disk. Start at [`Project`].
+//! It knows how those files are laid out, and expects nothing else of proctor. Start at [`Project`].
 
 mod disk;
 mod family;

@@ -1,4 +1,4 @@
-//! How a command ended: what it printed, its exit status, and what it left in the store.
+//! The end of a command: its output, its exit status, and the files that it has written to the store.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,19 @@ use serde_json::Value;
 use crate::common::redact::{Redactions, redact};
 use crate::common::store::Store;
 
-/// The end of a command.
+/// A command that has ended.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// Everything on standard output.
     pub(crate) stdout: String,
-    /// Everything on standard error.
     pub(crate) stderr: String,
-    /// The exit status; 128 plus the number for a signal.
+    /// The exit code, or 128 plus the number of the signal that ended the command.
     pub(crate) status: i32,
     pub(super) store: Store,
     pub(crate) redactions: Redactions,
 }
 
 impl Output {
-    /// Returns status, stdout and stderr as one text without what differs from run to run (house style T7).
+    /// Returns exit status, stdout and stderr as one text in which everything that differs from run to run is redacted (house style T7).
     pub(crate) fn snapshot(&self) -> String {
         let mut text = format!("exit status: {}\n", self.status);
         for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -35,7 +33,7 @@ impl Output {
         redact(&text, &self.redactions)
     }
 
-    /// Returns standard output as the one JSON document `--json` prints.
+    /// Returns standard output as JSON. It must be the one document that `--json` prints.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
@@ -48,13 +46,13 @@ impl Output {
         self.store.report("default")
     }
 
-    /// Returns the run directory that report lies in.
+    /// Returns the directory of the run that this report belongs to.
     #[track_caller]
     pub(crate) fn run_directory(&self) -> PathBuf {
         self.store.run_directory("default")
     }
 
-    /// Returns the lines of the project's ledger.
+    /// Returns the lines of the project's ledger as JSON.
     #[track_caller]
     pub(crate) fn ledger(&self) -> Vec<Value> {
         self.store.ledger()

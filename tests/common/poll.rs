@@ -1,15 +1,16 @@
-//! Waiting without sleeping "long enough": look often, give up late, say what was last seen (house style T5).
+//! Waits for a condition by checking it often, instead of sleeping "long enough". If it never holds, the last observation is reported (house
+//! style T5).
 
 use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What one look found: the value that was waited for, or a description of what was there instead.
+/// The result of one check: the value that is waited for, or a description of what was seen instead.
 pub(crate) trait Attempt {
-    /// What is waited for.
+    /// The type of the value that is waited for.
     type Value;
 
-    /// Returns the value, or what was seen instead of it.
+    /// Returns the value, or a description of what was seen instead.
     fn seen(self) -> Result<Self::Value, String>;
 }
 
@@ -27,7 +28,7 @@ impl<T, E: Display> Attempt for Result<T, E> {
     }
 }
 
-/// Looks until `attempt` has the value; panics after `bound` with `what` was waited for and what was last seen.
+/// Calls `attempt` until it has the value. Panics after `bound`, with `what` was waited for and what was seen last.
 #[track_caller]
 pub(crate) fn poll<A: Attempt>(bound: Duration, what: &str, mut attempt: impl FnMut() -> A) -> A::Value {
     let start = Instant::now();

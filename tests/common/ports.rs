@@ -1,20 +1,20 @@
-//! Ports on the loopback address that nobody is handed by chance.
+//! Ports for servers of tests that no other program gets by chance.
 
 use std::net::TcpListener;
 use std::process;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below the ports that the kernel hands out by itself (`ip(7)`, `ip_local_port_range`: from 32768).
+/// The first port. The range lies below the ports that the kernel chooses by itself (`ip(7)`, `ip_local_port_range`: from 32768).
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// Returns a port that is free and that nobody else is handed before it is served: one of the kernel's choice may be another's by
-/// then, as the end of some connection.
+/// Returns a free port that no other test is given. A port that the kernel chooses would not do: before the test's server listens on it,
+/// the kernel may use it for the end of another connection.
 #[track_caller]
 pub(crate) fn free_port() -> String {
     static NEXT: OnceLock<AtomicU16> = OnceLock::new();
-    // Suites that run beside each other begin far from each other.
+    // Test suites that run at the same time start at ports that are far apart.
     let next = NEXT.get_or_init(|| AtomicU16::new((process::id().wrapping_mul(7919) % u32::from(COUNT)) as u16));
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let mut tried = (0..COUNT).map(|_| FIRST + next.fetch_add(1, Ordering::Relaxed) % COUNT);

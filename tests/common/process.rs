@@ -1,4 +1,4 @@
-//! A child with its output read while it runs: lines as they arrive, everything at the end.
+//! A child process whose output is read while it runs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -7,21 +7,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the pipes may stay open after the child has ended; longer means that a descendant holds them.
+/// How long the pipes may stay open after the child has ended. If they stay open longer, a descendant holds them.
 const PIPES_BOUND: Duration = Duration::from_secs(10);
 
-/// Which pipe a piece came from.
+/// The pipe that a piece of output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Stdout,
     Stderr,
 }
 
-/// A started child.
+/// A child that was started.
 pub(crate) struct Running {
     child: Child,
     pieces: Receiver<(Stream, Vec<u8>)>,
-    /// Everything that has arrived, a line per element, with its newline.
+    /// The output that has arrived so far, line by line, each with its newline.
     pub(crate) arrived: Vec<(Stream, String)>,
     status: Option<ExitStatus>,
 }
@@ -38,13 +38,16 @@ impl Running {
         Self { child, pieces, arrived: Vec::new(), status: None }
     }
 
-    /// Returns the child's process id, as long as it can be signalled safely.
+    /// Returns the child's process id. None: the child was reaped, and the id may belong to another process.
     pub(crate) fn id(&self) -> Option<i32> {
         let id = i32::try_from(self.child.id()).expect("Linux process ids fit");
         self.status.is_none().then_some(id)
     }
 
-    /// Takes in what has arrived, waiting at most `bound` for the first piece. `Err` when both pipes are closed.
+    /// Reads the output that has arrived, waiting at most `bound` for its first piece.
+    ///
+    /// # Errors
+    /// When both pipes are closed.
     pub(crate) fn take_in(&mut self, bound: Duration) -> Result<(), PipesClosed> {
         match self.pieces.recv_timeout(bound) {
             Ok((stream, bytes)) => self.arrived.push((stream, String::from_utf8_lossy(&bytes).into_owned())),
@@ -57,7 +60,7 @@ impl Running {
         Ok(())
     }
 
-    /// Returns the exit status, waiting at most `bound` for it; 128 plus the number for a signal, as a shell says it.
+    /// Waits at most `bound` for the child's end. Returns its exit code, or 128 plus the number of the signal that ended it.
     pub(crate) fn wait(&mut self, bound: Duration) -> Option<i32> {
         let deadline = Instant::now() + bound;
         while self.status.is_none() {
@@ -73,7 +76,7 @@ impl Running {
             .map(|status| status.code().or(status.signal().map(|number| 128 + number)).expect("it ended one way or the other"))
     }
 
-    /// Kills the child if it still runs. Its descendants are left to it: that is what the leftovers check is for.
+    /// Kills the child if it still runs, but not its descendants: the check for leftovers is to find those.
     pub(crate) fn kill(&mut self) {
         if self.status.is_none() {
             self.child.kill().expect("an unreaped child can be signalled");
@@ -81,7 +84,7 @@ impl Running {
         }
     }
 
-    /// Takes in everything up to the end of both pipes; panics when a descendant keeps one open.
+    /// Reads the output up to the end of both pipes. Panics if a descendant keeps one of them open.
     #[track_caller]
     pub(crate) fn drain(&mut self) {
         let deadline = Instant::now() + PIPES_BOUND;
@@ -91,12 +94,12 @@ impl Running {
         }
     }
 
-    /// Returns what has arrived on `stream`.
+    /// Returns the output that has arrived on `stream`.
     pub(crate) fn text_of(&self, stream: Stream) -> String {
         self.arrived.iter().filter(|(from, _)| *from == stream).map(|(_, line)| line.as_str()).collect()
     }
 
-    /// Returns what has arrived on both streams, in order of arrival.
+    /// Returns the output of both streams, in the order in which it has arrived.
     pub(crate) fn text_of_both(&self) -> String {
         self.arrived.iter().map(|(_, line)| line.as_str()).collect()
     }
@@ -108,7 +111,7 @@ impl Drop for Running {
     }
 }
 
-/// Both pipes of a child are at their end.
+/// Both pipes of a child are closed.
 #[derive(Debug)]
 pub(crate) struct PipesClosed;
 

@@ -1,4 +1,4 @@
-//! A project in a temporary directory, and commands that run in it with an environment of their own (house style T6).
+//! A project in a temporary directory, and commands that run in it with a cleared environment (house style T6).
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,15 +20,15 @@ use crate::common::redact::Redactions;
 use crate::common::store::Store;
 use crate::common::watch::Watch;
 
-/// How every temporary directory of a test begins; `.ci/run` looks for what is left of them.
+/// The beginning of the name of every temporary directory of a test. `.ci/run` finds forgotten ones by it.
 const PREFIX: &str = "proctor-test-";
-/// The settings by which actions of a project may write to [`Project::shared`]; they stand before everything else.
+/// Settings that let a project's actions write to [`Project::shared`]. They must be the first in `proctor.toml`.
 pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
-/// Directories for temporary files.
+/// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// What reaches a command from the test's own environment.
+/// The variables that commands inherit from the test's own environment.
 const KEPT: &[&str] = &["PATH"];
-/// What reaches package managers beside that, when a test lets them out: by prefix, in both cases.
+/// Beginnings of the variables that package managers inherit as well, if the test allows it. They match in upper and lower case.
 const PACKAGE_INDEX_PREFIXES: &[&str] =
     &["http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_", "requests_ca_", "node_extra_ca_", "pip_", "npm_config_"];
 
@@ -39,16 +39,16 @@ pub(crate) fn proctor() -> &'static Path {
     &PROGRAM
 }
 
-/// Returns the test suite's own tool, whose options make it behave in any way a tool can (house style T4).
+/// Returns the tool that tests run as a check. Its arguments say how it behaves (house style T4).
 pub(crate) fn fake_tool() -> &'static Path {
     static PROGRAM: LazyLock<PathBuf> =
         LazyLock::new(|| tool_inside("fake-tool").unwrap_or_else(|| env!("CARGO_BIN_EXE_fake-tool").into()));
     &PROGRAM
 }
 
-/// A project, with the home, state, run-time and temporary directories of the user who works on it.
+/// A project, with its own home, state, run-time and temporary directories.
 ///
-/// When it is dropped nothing may be left of it: its processes are looked for, and one that is found fails the test.
+/// When it is dropped, the test fails if a process is left that belongs to it.
 #[must_use]
 pub(crate) struct Project {
     directory: Option<TempDir>,
@@ -57,14 +57,14 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Makes an empty project called `project`.
+    /// Makes an empty project whose directory is called `project`.
     #[track_caller]
     pub(crate) fn new() -> Self {
         Self::of(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made"))
     }
 
-    /// Makes an empty project that lies in no directory for temporary files, all of which actions may write to where there are no
-    /// namespaces; none where there is no such place that everybody can reach and we may write to.
+    /// Makes an empty project outside of the directories for temporary files: without namespaces, actions may write to all of those. None:
+    /// there is no other place that every user can reach and that the test may write to.
     #[track_caller]
     pub(crate) fn outside_of_temporary_directories() -> Option<Self> {
         let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];
@@ -72,8 +72,9 @@ impl Project {
         fit.find_map(|place| tempfile::Builder::new().prefix(PREFIX).tempdir_in(place).ok()).map(Self::of)
     }
 
+    /// Makes a project in a new directory, which may hold other files already.
     #[track_caller]
-    fn of(directory: TempDir) -> Self {
+    pub(crate) fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> =
             KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
@@ -88,17 +89,17 @@ impl Project {
             ("XDG_STATE_HOME", "state"),
         ] {
             let path = root.join(folder);
-            fs::create_dir(&path).expect("the root is empty");
+            fs::create_dir_all(&path).expect("the root is ours");
             fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
             environment.insert(name.into(), path.into());
         }
         for folder in ["project", "shared"] {
-            fs::create_dir(root.join(folder)).expect("the root is empty");
+            fs::create_dir_all(root.join(folder)).expect("the root is ours");
         }
         Self { directory: Some(directory), root, environment }
     }
 
-    /// Makes a project of a copy of `fixtures/projects/NAME`.
+    /// Makes a project that is a copy of `fixtures/projects/NAME`.
     #[track_caller]
     pub(crate) fn bundled(name: &str) -> Self {
         let project = Self::new();
@@ -108,14 +109,13 @@ impl Project {
         project
     }
 
-    /// Adds a file.
     #[track_caller]
     pub(crate) fn file(self, path: &str, text: &str) -> Self {
         self.save(path, text);
         self
     }
 
-    /// Adds a file that can be executed.
+    /// Adds an executable file.
     #[track_caller]
     pub(crate) fn executable(self, path: &str, text: &str) -> Self {
         self.save(path, text);
@@ -129,7 +129,7 @@ impl Project {
         self.file("proctor.toml", text)
     }
 
-    /// Sets a variable for every command of this project.
+    /// Sets an environment variable for every command of this project.
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.environment.insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
@@ -144,7 +144,7 @@ impl Project {
         self.env("PATH", joined)
     }
 
-    /// Lets package managers reach their index the way the test's own environment would.
+    /// Passes on the variables by which package managers reach their index.
     pub(crate) fn with_package_index(mut self) -> Self {
         let wanted = |name: &OsString| {
             let name = name.to_string_lossy().to_lowercase();
@@ -154,7 +154,7 @@ impl Project {
         self
     }
 
-    /// Writes a file as an editor would who does not know of atomic saves: in place.
+    /// Writes a file in place, as an editor without atomic saves does.
     #[track_caller]
     pub(crate) fn save(&self, path: &str, text: &str) {
         let path = self.path().join(path);
@@ -163,7 +163,8 @@ impl Project {
         fs::write(&path, text).unwrap_or_else(|error| panic!("could not write `{}`: {error}", path.display()));
     }
 
-    /// Has a person approve at a terminal that the project's checks ask for less than was approved; returns what was shown.
+    /// Runs `proctor approve` at a terminal and answers yes: a person accepts that the project's checks have become weaker. Returns what the
+    /// terminal showed.
     #[track_caller]
     pub(crate) fn approve(&self) -> String {
         let mut terminal = self.proctor(["approve"]).at_terminal();
@@ -178,41 +179,41 @@ impl Project {
         self.root.join("project")
     }
 
-    /// Returns a path outside the project, where what is written does not move the tree. Actions may write there if the project's
-    /// settings are [`WRITES_TO_SHARED`].
+    /// Returns a path outside of the project: files there do not change the project's tree digest. Actions may write there if the project's
+    /// settings begin with [`WRITES_TO_SHARED`].
     pub(crate) fn shared(&self, name: &str) -> PathBuf {
         self.root.join("shared").join(name)
     }
 
-    /// Returns the directory that holds the project and its user's directories.
+    /// Returns the directory that contains the project and its home, state, run-time and temporary directories.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns what proctor keeps of this project.
+    /// Returns the store in which proctor keeps this project's evidence.
     pub(crate) fn store(&self) -> Store {
         Store::new(self.root.join("state/proctor"))
     }
 
-    /// Prepares a `proctor` command, run in the project's directory.
+    /// Prepares a `proctor` command in the project's directory.
     pub(crate) fn proctor(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
         self.command(proctor(), arguments)
     }
 
-    /// Prepares any command with the environment `proctor` commands get, run in the project's directory.
+    /// Prepares any command in the project's directory, with the environment that `proctor` commands get.
     pub(crate) fn command(&self, program: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(&self.environment).current_dir(self.path());
         Invocation::new(self, command)
     }
 
-    /// Starts `proctor watch` with `arguments`; it is killed at the latest when the handle is dropped.
+    /// Starts `proctor watch` with `arguments`. It is killed when the handle is dropped.
     #[track_caller]
     pub(crate) fn watch(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Watch<'_> {
         self.proctor(["watch"]).arguments(arguments).watch()
     }
 
-    /// Returns what is redacted in this project's output.
+    /// Returns the texts that are redacted in the output of this project's commands.
     pub(crate) fn redactions(&self) -> Redactions {
         let mut redactions = Redactions::new();
         for (folder, name) in [
@@ -239,7 +240,7 @@ impl Drop for Project {
         let left = end_processes_of(&self.root);
         make_removable(&self.root);
         let closed = self.directory.take().map(TempDir::close);
-        // A second panic while the first unwinds would abort the process and hide both.
+        // A panic during the unwinding of another one aborts the process, and then neither message is seen.
         if !thread::panicking() {
             assert!(left.is_empty(), "processes were left behind (and are killed now): {left:#?}");
             assert!(matches!(closed, Some(Ok(()))), "the temporary directory cannot be removed: {closed:?}");
@@ -247,19 +248,19 @@ impl Drop for Project {
     }
 }
 
-/// Makes every directory below `root` writable: a run may leave read-only ones, which only root could remove.
+/// Makes every directory below `root` writable. A run may leave read-only directories, which only root could remove otherwise.
 fn make_removable(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // What cannot be changed cannot be removed either, and closing the directory says so.
+            // A directory whose mode cannot be changed cannot be removed either; removing the temporary directory reports that.
             let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
             make_removable(&entry.path());
         }
     }
 }
 
-/// What whoever tried the bundled project has left in it is not part of it.
+/// Directories that somebody has left in the bundled project by trying it. They are not copied.
 const MADE_BY_RUNS: &[&str] = &[".venv", "node_modules", "evidence"];
 
 fn copy_tree(from: &Path, to: &Path) {

@@ -1,30 +1,30 @@
-//! Taking out of a text what differs from run to run, so that the rest can be compared (house style T7).
+//! Replaces everything in a text that differs from run to run, so that the rest can be compared (house style T7).
 //!
-//! Digests are redacted from 12 hexadecimal digits on, and where they are 8 and dots. Another one could be a plain number by chance, and a rule that holds
-//! nearly always makes tests that fail nearly never: show 12 digits or more, or name the text with [`Redactions::add`].
+//! A digest is recognised by 12 or more hexadecimal digits, or by 8 digits and dots. Shorter ones would sometimes look like a plain number,
+//! and tests with them would fail now and then: print 12 digits or more, or name the text with [`Redactions::add`].
 
-/// Texts that are known to differ, with what stands for them.
+/// Texts that differ from run to run, and the names that replace them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redactions {
     literals: Vec<(String, String)>,
 }
 
 impl Redactions {
-    /// Knows no text yet; the rules of this file always apply.
+    /// Returns redactions without any text. The rules of this file apply all the same.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Lets `name` stand for `text`. The first text added wins where two begin at the same place.
+    /// Replaces `text` by `name`. If two texts begin at the same place, the one that was added first is replaced.
     pub(crate) fn add(&mut self, text: &str, name: &str) {
         self.literals.push((text.to_owned(), name.to_owned()));
     }
 }
 
-/// A rule: how many bytes at the start of the text it takes, and what stands for them.
+/// A rule returns how many bytes at the beginning of a text it replaces, and the name that replaces them.
 type Rule = fn(&str) -> Option<(usize, &'static str)>;
 
-/// Tried in this order wherever a word may begin.
+/// The rules, in the order in which they are tried at the beginning of every word.
 const RULES: &[Rule] = &[run_id, date_and_time, time_of_day, process_id, digest, shortened_digest, duration];
 const DURATION: &str = "<time>";
 
@@ -43,7 +43,7 @@ pub(crate) fn redact(text: &str, redactions: &Redactions) -> String {
             push_name(&mut redacted, name);
             rest = &rest[length..];
             if name == DURATION {
-                // Durations are of different widths, and so is what pads them.
+                // Where a column is padded, the number of spaces depends on the width of the duration.
                 rest = trim_padding(rest);
             }
             inside_word = false;
@@ -74,7 +74,7 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Returns how many bytes `shape` takes: `d` is a digit, every other character itself.
+/// Returns the length of `shape` if the text begins with it. A `d` in the shape is any digit; other characters stand for themselves.
 fn shaped(text: &str, shape: &str) -> Option<usize> {
     let mut bytes = text.bytes();
     let fits = |want| bytes.next().is_some_and(|byte| if want == b'd' { byte.is_ascii_digit() } else { byte == want });
@@ -122,13 +122,13 @@ fn digest(text: &str) -> Option<(usize, &'static str)> {
     (length >= 12 && ends_word(&text[length..])).then_some((length, "<digest>"))
 }
 
-/// Takes `0123abcd…`: the dots say that it is a digest, whatever its digits.
+/// Matches a shortened digest such as `0123abcd…`. The dots tell it from a number.
 fn shortened_digest(text: &str) -> Option<(usize, &'static str)> {
     let length = count(text, |byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     (length == 8 && text[length..].starts_with('…')).then_some((length + '…'.len_utf8(), "<digest>"))
 }
 
-/// Takes `12 ms`, `1.25s`, `2 min 3 s`, `1m 02s`.
+/// Matches durations such as `12 ms`, `1.25s`, `2 min 3 s`, `1m 02s`.
 fn duration(text: &str) -> Option<(usize, &'static str)> {
     let mut length = one_duration(text)?;
     while let Some(more) = text[length..].strip_prefix(' ').and_then(one_duration) {

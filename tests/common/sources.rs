@@ -1,22 +1,21 @@
-//! The repository's own files, for the tests that hold them to the rules.
+//! The repository's own files, for the tests that check them against the rules of the house.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is never ours: version control, build products, and what tools put beside sources.
+/// Directories without our own sources: version control, build products, and files that tools write.
 const SKIPPED_DIRECTORIES: &[&str] =
     &[".git", "target", "node_modules", ".venv", "__pycache__", ".pytest_cache", "corpus", "artifacts"];
 
-/// A file of the repository that is text.
+/// A text file of the repository.
 pub(crate) struct SourceFile {
-    /// Its path from the repository's root, with `/`.
+    /// The path relative to the repository's root, with `/` between its parts.
     pub(crate) path: String,
-    /// Its content.
     pub(crate) text: String,
 }
 
 impl SourceFile {
-    /// Says whether all of the file is compiled for tests only, by the names the house gives to such files.
+    /// Returns whether the whole file is compiled only for tests. Such files are recognised by their names.
     pub(crate) fn is_test(&self) -> bool {
         self.path.ends_with("tests.rs") || self.path.contains("tests/")
     }
@@ -27,7 +26,7 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the repository's text files whose path starts with `below`, in order of their paths.
+/// Returns the repository's text files whose path starts with `below`, sorted by path.
 pub(crate) fn source_files(below: &str) -> Vec<SourceFile> {
     let mut paths = Vec::new();
     collect(repository(), &mut paths);
@@ -41,9 +40,10 @@ pub(crate) fn source_files(below: &str) -> Vec<SourceFile> {
     paths.into_iter().filter_map(to_file).collect()
 }
 
-/// Returns the lines of a Rust file that are not tests, with their numbers counted from 1.
+/// Returns the lines of a Rust file that are not tests, with their numbers, which begin at 1.
 ///
-/// An item after a `#[cfg(test)]` in the first column is left out up to its end, which rustfmt puts in the first column too.
+/// An item after a `#[cfg(test)]` in the first column is left out. It ends at the next closing brace or semicolon in the first column, where
+/// rustfmt puts it.
 pub(crate) fn production_lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut test_item = false;

@@ -1,4 +1,4 @@
-//! Reading what proctor keeps, by the layout the architecture promises: independent of the program's own reader.
+//! Reads a store by its documented layout, without the program's own reader.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Names a state directory; it need not exist.
+    /// Returns the store in a state directory. The directory need not exist yet.
     pub(crate) fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
@@ -50,7 +50,7 @@ impl Store {
         self.directory.join("ledger").join(format!("{}.jsonl", self.project_id()))
     }
 
-    /// Returns the complete lines of the ledger; none before there is one. A line that is still being written is left out.
+    /// Returns the complete lines of the ledger; an empty list if there is no ledger. A line that is still being written is left out.
     #[track_caller]
     pub(crate) fn ledger(&self) -> Vec<Value> {
         let Some(id) = self.project_ids().pop() else { return Vec::new() };
@@ -60,7 +60,7 @@ impl Store {
         complete.map(|line| parse(&path, line)).collect()
     }
 
-    /// Returns the runs the ledger holds, in order of their commits.
+    /// Returns the runs in the ledger, in the order of their commits.
     #[track_caller]
     pub(crate) fn committed_runs(&self) -> Vec<Value> {
         let bodies = self.ledger().into_iter().map(|mut line| line["body"].take());

@@ -1,5 +1,6 @@
-//! A supervisor in a process of its own, of this user or of an unprivileged one, and finding what it left by a cookie.
-#![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees the whole matrix")]
+//! Runs a supervisor in another process, as this user or as an unprivileged one, and finds the processes that it has left by a cookie: a
+//! random text in their arguments or environment.
+#![expect(clippy::print_stdout, reason = "the log of the tests shows the whole matrix")]
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -20,21 +21,21 @@ use tempfile::TempDir;
 
 use crate::common::{delegating, fake_tool, inside, poll};
 
-/// The user and group that a run of root's is repeated as: nobody has this number.
+/// The number of the user and group as which root repeats a test. No account has this number.
 const UNPRIVILEGED: u32 = 4711;
-/// How long a supervisor may take beyond its own limits before it is killed.
+/// How much longer than its own limits a supervisor may take before it is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whom a supervisor belongs to.
+/// The user that a supervisor runs as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum User {
-    /// Whoever runs the tests.
+    /// The user who runs the tests.
     Own,
-    /// A user without any privilege, where root runs the tests.
+    /// A user without privileges. Only root can run a test as this user.
     Unprivileged,
 }
 
-/// What a supervisor is to run. The field names are those of `fake-tool __supervise-job`.
+/// The command that a supervisor runs, with its settings. The field names are those of `fake-tool __supervise-job`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Job {
@@ -49,7 +50,7 @@ pub(crate) struct Job {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// How a job ended, as its supervisor prints it.
+/// The end of a job, as its supervisor prints it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Ended {
@@ -60,7 +61,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// A directory, a copy of `fake-tool` in it, and whoever they belong to.
+/// A directory with a copy of `fake-tool`, and the user that both belong to.
 #[must_use]
 pub(crate) struct Supervised {
     user: User,
@@ -69,7 +70,8 @@ pub(crate) struct Supervised {
     jobs: AtomicU32,
 }
 
-/// A supervisor whose job has ended and which has not ended itself: what is alive now is what supervising left.
+/// A supervisor whose job has ended, but which is still running itself. Every process of the job that is alive now was left by the
+/// supervision.
 #[must_use = "dropping it ends the supervisor"]
 pub(crate) struct Returned {
     pub(crate) ended: Ended,
@@ -85,22 +87,21 @@ pub(crate) struct Living {
 }
 
 impl User {
-    /// Returns everybody the tests can be run as here.
+    /// Returns the users that tests can run as on this machine.
     pub(crate) fn all() -> Vec<Self> {
         if geteuid().is_root() { vec![Self::Own, Self::Unprivileged] } else { vec![Self::Own] }
     }
 
-    /// Returns whether this user is root.
     pub(crate) fn is_root(self) -> bool {
         self == Self::Own && geteuid().is_root()
     }
 
-    /// Returns the user's number.
+    /// Returns the user's number (uid).
     pub(crate) fn number(self) -> u32 {
         if self == Self::Own { geteuid().as_raw() } else { UNPRIVILEGED }
     }
 
-    /// Returns a command that is run as this user, with an empty environment.
+    /// Returns a command that runs as this user, with an empty environment.
     pub(crate) fn command(self, program: &Path) -> Command {
         let mut command = match self {
             Self::Own => Command::new(program),
@@ -115,7 +116,7 @@ impl User {
         command
     }
 
-    /// Returns the same command in a cgroup that this user's service manager delegates to it; it is the only one there.
+    /// Returns a command that runs as this user, alone in a cgroup that the user's service manager delegates to it.
     fn delegated_command(self, program: &Path) -> Command {
         let mut arguments = delegating(self.is_root());
         let mut command = self.command(Path::new(arguments.next().expect("a program's name")));
@@ -123,7 +124,7 @@ impl User {
         command
     }
 
-    /// Returns whether this user may make a user namespace here.
+    /// Returns whether this user may create user namespaces on this machine.
     #[track_caller]
     pub(crate) fn has_user_namespaces(self) -> bool {
         let mut command = self.command(Path::new("unshare"));
@@ -131,7 +132,7 @@ impl User {
         quiet.status().expect("`unshare` and `setpriv` of util-linux are there").success()
     }
 
-    /// Gives everything below a directory to this user.
+    /// Makes this user the owner of everything below a directory.
     pub(crate) fn own(self, path: &Path) {
         if self == Self::Own {
             return;
@@ -152,12 +153,12 @@ impl Display for User {
 }
 
 impl Supervised {
-    /// Makes the directory. It is not below `/tmp`, which an action may have one of its own of, and nobody else may look into it.
+    /// Makes the directory. It is not below `/tmp`, since an isolated action may see a private `/tmp` instead; other users cannot read it.
     #[track_caller]
     pub(crate) fn new(user: User) -> Self {
         let root = tempfile::Builder::new().prefix("proctor-").tempdir_in("/var/tmp").expect("`/var/tmp` is for everybody");
         let tool = root.path().join("fake-tool");
-        // A copy: the build directory may lie where the other user may not go.
+        // The tool is copied, since the other user may have no access to the build directory.
         fs::copy(fake_tool(), &tool).expect("a copy of the tool");
         user.own(root.path());
         Self { user, root, tool, jobs: AtomicU32::new(0) }
@@ -168,18 +169,17 @@ impl Supervised {
         self.root.path().join(name)
     }
 
-    /// Creates an empty file that belongs to the user.
+    /// Creates an empty file that the user owns.
     pub(crate) fn create(&self, path: &Path) {
         File::create_new(path).expect("our own directory");
         self.user.own(path);
     }
 
-    /// Returns the copy of the tool.
     pub(crate) fn tool(&self) -> &Path {
         &self.tool
     }
 
-    /// Returns a copy of the tool that is root's and set-user-id, where that can be and means something.
+    /// Returns a set-user-id copy of the tool that root owns. None: the supervisor runs as the user of the tests, for whom it would mean nothing.
     pub(crate) fn set_user_id_tool(&self) -> Option<PathBuf> {
         if self.user == User::Own {
             return None;
@@ -191,7 +191,10 @@ impl Supervised {
         Some(path)
     }
 
-    /// Runs a job under a supervisor of this user's and returns when the supervising has; an error is a supervisor that did not return.
+    /// Runs a job under a supervisor as this user, and returns when the supervision is over.
+    ///
+    /// # Errors
+    /// When the supervisor did not report the end of its job.
     pub(crate) fn run(&self, job: &Job) -> Result<Returned, String> {
         let number = self.jobs.fetch_add(1, Ordering::Relaxed);
         let path = |kind: &str| self.path(&format!("job-{number}.{kind}"));
@@ -204,7 +207,8 @@ impl Supervised {
         };
         command.arg("__supervise-job").arg(path("json"));
         command.stdin(Stdio::piped()).stdout(create("out")).stderr(create("err"));
-        // While another thread forks, its child may hold the descriptor by which the tool was copied: it is then busy for a moment.
+        // Another thread's child may have inherited the descriptor to which the tool was copied. Until it executes its program, the kernel
+        // refuses to execute the tool (`ETXTBSY`).
         let mut process = poll(PATIENCE, "the supervisor to start", || match command.spawn() {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => Err(error.to_string()),
             spawned => Ok(spawned.expect("the supervisor starts")),
@@ -230,7 +234,7 @@ impl Supervised {
 }
 
 impl Returned {
-    /// Returns the cgroups of actions that are left below the supervisor's own; none where it has none to itself.
+    /// Returns the cgroups of actions that are left below the supervisor's own cgroup; an empty list if no cgroup was delegated to it.
     pub(crate) fn cgroups_left(&self) -> Vec<PathBuf> {
         if inside().is_none() {
             return Vec::new();
@@ -253,19 +257,19 @@ impl Drop for Returned {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        // It may end between the look and the signal.
+        // The supervisor may have ended already.
         let _ended = self.process.kill().and_then(|()| self.process.wait());
     }
 }
 
-/// Every level, the strongest first.
+/// Every isolation level, from the strongest to the weakest.
 pub(crate) const LEVELS: [IsolationLevel; 4] =
     [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock, IsolationLevel::ProcessGroup];
 
-/// Returns the levels that can be had; the others are printed with the reason.
+/// Returns the levels that this machine supports. The others are printed with the reason.
 ///
-/// A machine that runs the tests must have all but `Cgroup`, whose reason is a file system that is not ours to write: it is looked
-/// at inside a machine with a service manager of its own.
+/// A machine that runs the tests must support every level except `Cgroup`, for which the tests may not be allowed to write to the cgroup file
+/// system. That level is tested inside a [`super::Machine`].
 pub(crate) fn levels() -> Vec<IsolationLevel> {
     inside().unwrap_or_else(|| {
         println!("Cgroup: no cgroup is delegated to these tests");
@@ -273,13 +277,13 @@ pub(crate) fn levels() -> Vec<IsolationLevel> {
     })
 }
 
-/// Returns a text that no other process has in its arguments or environment.
+/// Returns a text that is in no other process's arguments or environment.
 pub(crate) fn new_cookie() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("proctor-cookie-{}-{:06}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Returns every process, in whatever namespace, that has the cookie in its arguments or environment. Zombies have neither.
+/// Returns every process with the cookie in its arguments or environment, in any namespace. Zombies have neither and are not found.
 pub(crate) fn living_with(cookie: &str) -> Vec<Living> {
     let entries = fs::read_dir("/proc").expect("/proc is mounted");
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -293,13 +297,13 @@ pub(crate) fn living_with(cookie: &str) -> Vec<Living> {
     .collect()
 }
 
-/// Kills every process that has the cookie, until none is left.
+/// Kills every process that has the cookie, and repeats that until none is left.
 #[track_caller]
 pub(crate) fn end_all_with(cookie: &str) {
     poll(PATIENCE, "the processes that were left to die", || {
         let living = living_with(cookie);
         for process in &living {
-            // It may have gone between the scan and the signal; the next scan tells.
+            // The process may have ended between the scan and the signal; the next scan shows that.
             let _gone = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
         }
         if living.is_empty() { Ok(()) } else { Err(format!("{living:?}")) }

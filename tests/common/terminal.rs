@@ -1,6 +1,6 @@
-//! A command at a pseudo-terminal: what it draws, the keys a person presses, the modes it leaves behind.
+//! A command at a pseudo-terminal: the text that it draws, the keys that are pressed, and the terminal modes that it leaves.
 //!
-//! The terminal is not the command's controlling one, so no key becomes a signal; `Watch` is for those.
+//! The terminal is not the command's controlling terminal, so no key becomes a signal. Tests of signals use `Watch`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -21,17 +21,16 @@ use crate::common::output::Output;
 use crate::common::poll::poll;
 use crate::common::project::Project;
 
-/// How long the command may take to end.
 const END_BOUND: Duration = Duration::from_secs(120);
 
-/// A command at a terminal; killed when dropped.
+/// A command at a terminal. It is killed when this is dropped.
 #[must_use = "dropping it kills the command"]
 pub(crate) struct Terminal<'project> {
     project: &'project Project,
     child: Child,
     master: File,
     pieces: Receiver<Vec<u8>>,
-    /// Everything that was drawn, as bytes; `taken` of it has been waited for.
+    /// Every byte that was drawn. The first `taken` bytes have been waited for.
     drawn: Vec<u8>,
     taken: usize,
 }
@@ -39,7 +38,7 @@ pub(crate) struct Terminal<'project> {
 impl<'project> Terminal<'project> {
     #[track_caller]
     pub(super) fn start(project: &'project Project, command: &mut Command) -> Self {
-        // Both ends are closed on exec: a command another test starts meanwhile must not hold this terminal open.
+        // Both ends are closed on exec: otherwise a command that another test starts meanwhile would keep this terminal open.
         let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).expect("a terminal can be made");
         grantpt(&master).expect("a new terminal can be granted");
         unlockpt(&master).expect("a new terminal can be unlocked");
@@ -48,14 +47,14 @@ impl<'project> Terminal<'project> {
         let end = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
         command.stdin(end()).stdout(end()).stderr(end());
         let child = command.spawn().unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
-        // The command keeps its standard streams: without this the terminal would stay open after the child's end.
+        // `command` still holds the terminal's descriptors. They are replaced, or the terminal would stay open after the child's end.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let master = File::from(master.as_fd().try_clone_to_owned().expect("a descriptor can be copied"));
         let mut reader = master.try_clone().expect("a descriptor can be copied");
         let (sender, pieces) = channel();
         thread::spawn(move || {
             let mut buffer = [0_u8; 4096];
-            // The kernel reports the end of the other side as an error.
+            // When the other side is closed, the kernel returns an error instead of the end of the file.
             while let Ok(count) = reader.read(&mut buffer) {
                 if count == 0 || sender.send(buffer[..count].to_vec()).is_err() {
                     return;
@@ -65,7 +64,7 @@ impl<'project> Terminal<'project> {
         Self { project, child, master, pieces, drawn: Vec::new(), taken: 0 }
     }
 
-    /// Waits for `text` to be drawn after what was waited for before; returns everything drawn up to its end.
+    /// Waits until `text` is drawn after the text that was waited for last. Returns everything that was drawn up to its end.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str, bound: Duration) -> String {
         let deadline = Instant::now() + bound;
@@ -87,7 +86,7 @@ impl<'project> Terminal<'project> {
         }
     }
 
-    /// Waits until one of these texts is drawn after what was waited for before, and returns which; none: the command ended before.
+    /// Waits until one of these texts is drawn after the text that was waited for last. Returns its index. None: the command ended first.
     pub(crate) fn draws_one_of(&mut self, texts: &[&str]) -> Option<usize> {
         let deadline = Instant::now() + END_BOUND;
         loop {
@@ -113,42 +112,40 @@ impl<'project> Terminal<'project> {
         kill(Pid::from_raw(self.id()), signal).expect("an unreaped child can be signalled");
     }
 
-    /// Returns the command's process id.
     pub(crate) fn id(&self) -> i32 {
         i32::try_from(self.child.id()).expect("Linux process ids fit")
     }
 
-    /// Presses keys.
     #[track_caller]
     pub(crate) fn press(&mut self, keys: &str) {
         self.press_bytes(keys.as_bytes());
     }
 
-    /// Presses keys of a terminal that sends something else than UTF-8.
+    /// Presses keys as a terminal that does not send UTF-8.
     #[track_caller]
     pub(crate) fn press_bytes(&mut self, keys: &[u8]) {
         self.master.write_all(keys).expect("the terminal is open");
     }
 
-    /// Returns the terminal's modes as they are now.
+    /// Returns the terminal's current modes.
     #[track_caller]
     pub(crate) fn modes(&self) -> Termios {
         tcgetattr(self.master.as_fd()).expect("it is a terminal")
     }
 
-    /// Returns whether what is typed is echoed and handed on by lines, as a shell leaves a terminal.
+    /// Returns whether the terminal echoes typed characters and passes them on line by line, as a shell leaves it.
     #[track_caller]
     pub(crate) fn is_cooked(&self) -> bool {
         self.modes().local_flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
     }
 
-    /// Waits for the command to end; everything it drew is its standard output.
+    /// Waits for the command to end. Everything that it drew is returned as its standard output.
     #[track_caller]
     pub(crate) fn ended(self) -> Output {
         self.ended_with_modes().0
     }
 
-    /// Waits for the command to end, and returns the modes it left the terminal in as well.
+    /// Waits for the command to end. Returns the terminal modes that it has left, too.
     #[track_caller]
     pub(crate) fn ended_with_modes(mut self) -> (Output, Termios) {
         let status = poll(END_BOUND, "the command to end", || {

@@ -1,6 +1,6 @@
-//! Installing the real tools the tests run: once for a build directory, at exact versions, whoever comes first.
+//! Installs the real tools that tests run, at exact versions, once for each build directory.
 //!
-//! The versions of pytest stand here; the Node packages are those of the bundled project `quotes`, by its lock file.
+//! The versions of the Python packages are in this file. The Node packages are those in the lock file of the bundled project `quotes`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use std::process::Command;
 
 use crate::common::repository;
 
-/// The pytest that the tests' expectations were taken from.
+/// The version of pytest that the tests' expectations were taken from.
 pub(crate) const PYTEST_VERSION: &str = "9.2.0";
-/// The pytest-cov of [`python_plugins`].
+/// The version of pytest-cov in [`python_plugins`].
 pub(crate) const PYTEST_COV_VERSION: &str = "7.1.0";
-/// What pytest needs, at the versions it was tried with: a plugin or dependency that moves would move the tests.
+/// The packages that pytest depends on, at fixed versions: a newer one could change the tests' results.
 const PYTEST_DEPENDENCIES: &[&str] = &["iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "Pygments==2.21.0"];
 
-/// What mypy needs, likewise.
+/// The packages that mypy depends on, at fixed versions for the same reason.
 const MYPY_DEPENDENCIES: &[&str] =
     &["ast_serialize==0.13.1", "librt==0.16.0", "mypy_extensions==1.2.0", "pathspec==1.1.1", "typing_extensions==4.16.0"];
 
-/// Returns the interpreter of an environment with pytest and nothing else, installing it if need be.
+/// Returns the interpreter of an environment with pytest and no plugin, after installing it if need be.
 #[track_caller]
 pub(crate) fn python_plain() -> PathBuf {
     python("python", &[format!("pytest=={PYTEST_VERSION}")])
@@ -32,14 +32,14 @@ pub(crate) fn python_checkers() -> PathBuf {
     install_python(Path::new("python3"), "python-checkers", &packages.collect::<Vec<_>>())
 }
 
-/// Returns the interpreter of an environment with securesystemslib, which verifies what we sign.
+/// Returns the interpreter of an environment with securesystemslib, which verifies proctor's signatures.
 #[track_caller]
 pub(crate) fn python_signatures() -> PathBuf {
     let packages = ["securesystemslib==1.6.0", "cryptography==50.0.2", "cffi==2.1.1", "pycparser==3.12"];
     install_python(Path::new("python3"), "python-signatures", &packages)
 }
 
-/// Returns the interpreter of an environment with pytest and pytest-cov; a plugin changes what pytest does, so it is apart.
+/// Returns the interpreter of an environment with pytest and pytest-cov. It is separate because a plugin changes how pytest behaves.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {
     let packages =
@@ -57,7 +57,7 @@ pub(crate) fn python_parallel() -> PathBuf {
         "pytest-xdist==3.8.0".to_owned(),
         "execnet==2.1.2".to_owned(),
     ];
-    // An interpreter of the system's can be reached by every user, one below a HOME often cannot.
+    // Every user can reach the system's interpreter. An interpreter in a home directory is often closed to others.
     let system = Path::new("/usr/bin/python3");
     python_by(if system.exists() { system } else { Path::new("python3") }, "python-parallel", &packages)
 }
@@ -124,10 +124,10 @@ fn install_python(interpreter: &Path, name: &str, packages: &[&str]) -> PathBuf 
     directory.join("bin/python")
 }
 
-/// Fills the directory `name` of the build directory's `test-tools` with `install`, unless its stamp says that it is there.
+/// Calls `install` for the directory `test-tools/NAME` of the build directory, unless its stamp shows that this was done before.
 ///
-/// Tests run in several processes at once: a lock beside the directory lets one of them install and the others wait. The stamp is
-/// written last, so an installation that was cut short is done again.
+/// Tests run in several processes at once: a lock beside the directory lets one of them install while the others wait. The stamp is
+/// written last, so an installation that was interrupted is repeated.
 #[track_caller]
 fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf {
     let build_directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's directory for tests is in the build's");

@@ -1,4 +1,4 @@
-//! `proctor watch` while it goes on: its lines as they come, its verdicts as they are committed, its end.
+//! A running `proctor watch`: waits for its lines, for the verdicts that it commits, and for its end.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,12 +13,12 @@ use crate::common::poll::poll;
 use crate::common::process::{Running, Stream};
 use crate::common::project::Project;
 
-/// How long a verdict may take; no check of a test is meant to come near it.
+/// How long a verdict may take. Normal checks take far less.
 const VERDICT_BOUND: Duration = Duration::from_secs(120);
-/// How long the program may take to end when it is told to.
+/// How long the program may take to end after it was told to.
 const END_BOUND: Duration = Duration::from_secs(120);
 
-/// A command that goes on until it is told to end; killed when dropped.
+/// A command that runs until it is told to end. It is killed when this is dropped.
 #[must_use = "dropping it kills the command"]
 pub(crate) struct Watch<'project> {
     project: &'project Project,
@@ -34,7 +34,7 @@ impl<'project> Watch<'project> {
         Self { project, running: Running::start(command), lines_taken: 0, verdicts_taken }
     }
 
-    /// Returns the next line, of either stream, that `is_it`; lines up to it are taken and not looked at again.
+    /// Waits for the next line of either stream for which `is_it` is true, and returns it. The lines before it are not examined again.
     #[track_caller]
     pub(crate) fn wait_for_line(&mut self, what: &str, bound: Duration, is_it: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + bound;
@@ -57,7 +57,7 @@ impl<'project> Watch<'project> {
         }
     }
 
-    /// Waits until a file is there that something the command started makes.
+    /// Waits until a file exists that the command, or a process that it has started, makes.
     #[track_caller]
     pub(crate) fn wait_for_file(&mut self, what: &str, bound: Duration, file: &str) {
         poll(bound, what, || {
@@ -68,7 +68,7 @@ impl<'project> Watch<'project> {
         });
     }
 
-    /// Returns the ledger's record of the next committed run, whatever its verdict.
+    /// Waits for the next committed run, whatever its verdict, and returns its line of the ledger.
     #[track_caller]
     pub(crate) fn wait_for_verdict(&mut self) -> Value {
         let running = &mut self.running;
@@ -76,7 +76,8 @@ impl<'project> Watch<'project> {
         let taken = self.verdicts_taken;
         let verdict = poll(VERDICT_BOUND, "the next verdict", || {
             let ended = running.wait(Duration::ZERO);
-            // Only for the messages below; the end of both pipes is the end of the command, which is looked at above.
+            // The output is needed only for the messages below. That both pipes are closed means that the command has ended, which is
+            // checked above.
             let _ = running.take_in(Duration::ZERO);
             let record = store.committed_runs().get(taken).cloned();
             assert!(
@@ -90,15 +91,14 @@ impl<'project> Watch<'project> {
         verdict
     }
 
-    /// Returns the command's process id.
     #[track_caller]
     pub(crate) fn id(&self) -> i32 {
         self.running.id().expect("the command has not been waited for")
     }
 
-    /// Returns everything it has said so far.
+    /// Returns all output so far.
     pub(crate) fn text(&mut self) -> String {
-        // Pipes that are closed have said everything they will.
+        // If the pipes are closed, all output has been read already.
         let _ = self.running.take_in(Duration::ZERO);
         self.running.text_of_both()
     }
@@ -109,7 +109,7 @@ impl<'project> Watch<'project> {
         kill(Pid::from_raw(self.id()), signal).expect("an unreaped child can be signalled");
     }
 
-    /// Interrupts the command, as Ctrl-C in a terminal would, and returns how it ended.
+    /// Interrupts the command as Ctrl-C in a terminal does, and returns how it ended.
     #[track_caller]
     pub(crate) fn interrupt(mut self) -> Output {
         self.signal(Signal::SIGINT);

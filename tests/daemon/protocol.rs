@@ -9,7 +9,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 
 use super::{LATE, ask, project, project_id, socket, start, start_serving};
-use crate::common::{poll, repository};
+use crate::common::poll;
 
 #[test]
 fn what_is_not_understood_is_an_error_with_a_kind_and_a_way_out() {
@@ -121,19 +121,17 @@ fn the_service_manager_is_told_what_goes_on() {
     assert_eq!(daemon.ended().status, 0);
 }
 
-/// The README's examples, against a service that runs.
+/// The examples of docs/reference/control-socket.md, against a service that runs.
 #[test]
-fn the_examples_of_the_readme_are_answered() {
+fn the_examples_of_the_page_are_answered() {
     if Command::new("curl").arg("--version").output().is_err() {
         eprintln!("skipped: curl is not installed");
         return;
     }
-    let readme = std::fs::read_to_string(repository().join("README.md")).expect("the README");
-    let marked = readme.split("<!-- curl -->").nth(1).and_then(|rest| rest.split("```").nth(1)).expect("a block marked `curl`");
-    let commands = marked.trim_start_matches("sh\n");
+    let commands = crate::docs::marked("curl").text;
     let project = project("true");
     let daemon = start_serving(&project);
-    let shell = project.command(Path::new("/bin/sh"), ["-euc", commands]).success();
+    let shell = project.command(Path::new("/bin/sh"), ["-euc", commands.as_str()]).success();
     assert!(shell.stdout.contains("\"projects\":[") && shell.stdout.contains("\"inTime\":\"answered\""), "{}", shell.snapshot());
     assert!(shell.stdout.contains("\"outcome\":\"judged\""), "{}", shell.snapshot());
     assert!(!shell.stdout.contains("\"error\""), "{}", shell.snapshot());

@@ -1,4 +1,4 @@
-//! The service loses its store, or is started twice.
+//! A service whose store disappears, and a service that is started twice.
 
 use std::fs;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ fn of_services_that_are_started_at_once_one_serves_and_the_others_name_it() {
         for refused in all {
             let output = refused.ended();
             assert_eq!(output.status, 2, "{}", output.snapshot());
-            // Its process is named where it has written it down by then.
+            // The message also names the other process if that one has recorded itself already, so only its beginning is compared.
             assert!(output.stderr.contains("a service is running already"), "{}", output.snapshot());
         }
         project.proctor(["add"]).success();

@@ -1,4 +1,4 @@
-//! The index is damaged deep inside, or somebody else holds it: the ledger has everything, and that is said.
+//! The index is damaged or locked by another process. It is rebuilt from the ledger, and people are told.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -9,10 +9,10 @@ use rusqlite::Connection;
 
 use crate::common::{Kept, Project};
 
-/// How long a command may take that has to wait for whoever holds the index.
+/// How long a command may take that waits for the process that has locked the index.
 const BOUND: Duration = Duration::from_secs(60);
 const RUNS: usize = 6;
-/// Every command that asks the index.
+/// Every command that uses the index.
 const COMMANDS: &[&[&str]] = &[
     &["run"],
     &["log"],
@@ -97,12 +97,12 @@ fn an_index_that_is_held_for_a_moment_is_waited_for() {
     project.proctor(["verify"]).success();
 }
 
-/// What is done to the index.
+/// A way to damage the index.
 #[derive(Debug, Clone, Copy)]
 enum Damage {
-    /// The page with the newest runs is no page any more.
+    /// The page of the database with the newest runs is overwritten.
     LastPageOfRuns,
-    /// A word stands there that proctor does not write.
+    /// A run's status is replaced by a word that proctor never writes.
     AWord,
 }
 
@@ -140,7 +140,7 @@ fn index(project: &Project) -> PathBuf {
     project.root().join("state/proctor/state.db")
 }
 
-/// Removes what was set aside before.
+/// Removes the damaged files that an earlier command has set aside.
 fn forget_earlier(project: &Project) {
     for name in ["corrupt-1", "corrupt-1-wal", "corrupt-1-shm"] {
         let _absent = fs::remove_file(index(project).with_extension(format!("db.{name}")));

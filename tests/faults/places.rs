@@ -1,4 +1,4 @@
-//! A kill at, and a failure of, every operation by which a command changes the store.
+//! Lets every operation by which a command changes the store fail, and kills the command at each of them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::common::{Kept, Output, Project, fake_tool, poll, processes_of, production_lines, source_files};
 
 pub(super) const BOUND: Duration = Duration::from_secs(60);
-/// The status of a command that was killed, as a shell says it.
+/// The exit status of a command that was killed, as a shell reports it.
 pub(super) const KILLED: i32 = 137;
-/// The status of a command that could not do what it was asked to.
+/// The exit status of a command in which proctor itself failed.
 const OWN_FAULT: i32 = 70;
-/// How much goes wrong in one project: every verification reads all that was before.
+/// How many operations fail in one project before a new project is used: each verification reads all earlier runs, so old projects are slow.
 const MISHAPS_OF_A_PROJECT: usize = 10;
-/// What is written down when a durable step is done.
+/// The beginning of the line that records a finished durable step.
 const DONE: &str = "done ";
 
-/// Where something may be changed: by the operations themselves, by the record of them, and by what only tests use.
-const MAY_CHANGE: &[&str] = &["src/evidence/changes.rs", "src/evidence/mishap/planned.rs", "src/evidence/testing.rs"];
-/// What changes something on disk, whoever calls it.
+/// The files that may change the disk directly: the one that defines the operations, the one that records them, and one for tests only.
+const MAY_CHANGE: &[&str] = &["src/evidence/changes.rs", "src/evidence/failure_injection/planned.rs", "src/evidence/testing.rs"];
+/// Calls that change something on disk. Other files must not contain them.
 const CHANGES: &[&str] = &[
     "DirBuilder",
     "File::create",
@@ -49,36 +49,36 @@ const CHANGES: &[&str] = &[
     "unlink",
 ];
 
-/// What goes wrong.
+/// How an operation goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// The program dies; of a write, half is done.
+    /// The program is killed at the operation. If it is a write, half of it is done.
     Dies,
-    /// The operation fails with this error; of a write, half is done.
+    /// The operation fails with this error. If it is a write, half of it is done.
     Fails(&'static str),
 }
 
-/// A command, and the state of the project it is given in.
+/// A command, and the state of the project in which it is run.
 pub(super) struct Scenario {
     pub(super) command: &'static [&'static str],
-    /// Brings the project into the state; it may be called again and again.
+    /// Brings the project into that state. It may be called several times for the same project.
     pub(super) prepare: fn(&Project),
-    /// Whether each time begins with a project that proctor does not know.
+    /// Whether each attempt needs a new project that proctor does not know yet.
     pub(super) is_first: bool,
-    /// Whether it is a run that has more to do than another one: only that is let go wrong.
+    /// Whether the command is a run that has additional work to do. Then only the operations of that work go wrong.
     pub(super) goes_on_as_a_run: bool,
 }
 
 const FIRST_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: true, goes_on_as_a_run: true };
 const NEXT_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
-/// The run before was killed when everything but its line of the ledger was written.
+/// The run before was killed when everything was written except its line in the ledger.
 const RUN_AFTER_A_KILLED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::DirectorySynced),
     is_first: false,
     goes_on_as_a_run: true,
 };
-/// The run before was killed right behind its commit.
+/// The run before was killed immediately after its commit.
 const RUN_AFTER_A_COMMITTED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::LedgerCommitted),
@@ -93,7 +93,7 @@ const START_OF_A_CYCLE: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There is one run that is over the limit.
+/// There is one run more than the settings keep.
 const PRUNING: Scenario = Scenario {
     command: &["prune"],
     prepare: |project| {
@@ -104,7 +104,7 @@ const PRUNING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There are runs that nobody needs.
+/// There are runs that may be archived.
 const ARCHIVING: Scenario = Scenario {
     command: &["archive", "--days", "0"],
     prepare: |project| (0..2).for_each(|_| drop(project.proctor(["run"]).success())),
@@ -112,7 +112,7 @@ const ARCHIVING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// The pruning before was killed in the middle of a directory.
+/// The pruning before was killed while it removed a run's directory.
 const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
     command: &["run"],
     prepare: |project| {
@@ -199,7 +199,8 @@ fn every_durable_step_is_passed_by_a_run_and_none_is_without_an_operation_that_m
     let all: BTreeSet<&str> = DurableStep::ALL.iter().map(|step| step.name()).collect();
     assert_eq!(names.iter().copied().collect::<BTreeSet<_>>(), all, "steps that were passed (left) and all (right)");
     assert_eq!(names.len(), all.len(), "{names:?}");
-    // The start record's sync is begun long before it is joined, with those of other files; the index is SQLite's to write.
+    // These steps have no operation immediately before them: the syncs are started long before they are waited for, and SQLite writes the
+    // index.
     let may_be_bare = [DurableStep::RunRecordSynced, DurableStep::FilesSynced, DurableStep::IndexUpdated].map(DurableStep::name);
     let bare: Vec<_> = steps.iter().filter(|(name, count)| *count == 0 && !may_be_bare.contains(&name.as_str())).collect();
     assert!(bare.is_empty(), "{bare:?}");
@@ -222,7 +223,7 @@ impl Scenario {
         self.go_wrong_in_projects(wrong, if self.is_first { 1 } else { MISHAPS_OF_A_PROJECT });
     }
 
-    /// Lets each operation go wrong, so many in one project.
+    /// Lets each operation of the command go wrong, `lives` of them in one project.
     #[track_caller]
     pub(super) fn go_wrong_in_projects(&self, wrong: Wrong, lives: usize) {
         let places = self.places();
@@ -236,7 +237,7 @@ impl Scenario {
         }
     }
 
-    /// Returns what the command passes by, but for what a run passes by that finds nothing to do first.
+    /// Returns the operations of the command. For a run with additional work, those of a run without it are left out.
     #[track_caller]
     fn places(&self) -> Vec<String> {
         let own = if self.is_first { unknown_project() } else { project() };
@@ -250,7 +251,7 @@ impl Scenario {
         places
     }
 
-    /// Lets one operation of the command go wrong, and then runs.
+    /// Lets one operation of the command go wrong, checks the store, runs again, and checks the store once more.
     #[track_caller]
     fn go_wrong(&self, project: &Project, wrong: Wrong, place: &str) {
         let what = format!("`proctor {}`, `{place}`, {wrong:?}", self.command.join(" "));
@@ -274,7 +275,7 @@ impl Scenario {
         assert_eq!(verified.status, 0, "{what}: {said}\n{}", verified.snapshot());
         let begun = verified.json()["unfinished"].clone();
         let is_begun = |kind: &str| begun.as_array().expect("a list").iter().any(|begun| begun["kind"] == kind);
-        // Half of a line is there; of a first one nobody knows whose it was to be.
+        // Half of a line was written to the ledger. If the ledger has no other line, that half belongs to no known project.
         let is_torn = wrong == Wrong::Dies && place.starts_with("write ledger/") && !place.contains("torn-");
         assert_eq!(is_begun("line"), is_torn && !then.is_empty(), "{what}: {begun}");
         if ["prune", "approve"].contains(&self.command[0]) {
@@ -297,7 +298,7 @@ impl Scenario {
     }
 }
 
-/// Carries a command out in which something goes wrong, and makes sure that it did.
+/// Runs a command in which an operation goes wrong. Panics if the command never reached that operation.
 #[track_caller]
 fn let_go_wrong(project: &Project, command: &[&str], wrong: Wrong, place: &str, what: &str) -> Output {
     let passed = record(project);
@@ -312,7 +313,7 @@ fn let_go_wrong(project: &Project, command: &[&str], wrong: Wrong, place: &str, 
     output
 }
 
-/// Carries a command out and returns what it passed by.
+/// Runs a command and returns the operations and durable steps that it recorded.
 #[track_caller]
 fn passed_by(project: &Project, command: &[&str]) -> Vec<String> {
     let passed = record(project);
@@ -320,7 +321,7 @@ fn passed_by(project: &Project, command: &[&str]) -> Vec<String> {
     read_record(&passed)
 }
 
-/// Returns where a command writes down what it passes by; nothing is there yet.
+/// Returns the path of the file in which a command records its operations. An older file is removed.
 pub(super) fn record(project: &Project) -> PathBuf {
     let path = project.root().join("passed");
     let _absent = fs::remove_file(&path);
@@ -332,11 +333,11 @@ pub(super) fn read_record(path: &PathBuf) -> Vec<String> {
     fs::read_to_string(path).expect("the command passed something").lines().map(str::to_owned).collect()
 }
 
-/// Returns every line of the one ledger, in its order; none where there is no ledger.
+/// Returns the bodies of all lines of the project's ledger; an empty list if there is no ledger.
 #[track_caller]
 pub(super) fn bodies(project: &Project) -> Vec<Value> {
     let mut bodies: Vec<_> = Kept::all(&state(project)).iter().map(Kept::chained_bodies).collect();
-    // Of a registration that went wrong before its line: that id is nobody's.
+    // A registration that went wrong before its first line leaves an empty ledger whose project id is not used.
     bodies.retain(|bodies| !bodies.is_empty());
     assert!(bodies.len() <= 1, "one project has one ledger: {bodies:?}");
     bodies.pop().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Commands that write beside a run: what else may die or fail at every operation.
+//! More commands that write to the store: each is killed at, and fails at, every operation.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::places::{Scenario, Wrong, check};
 use crate::approval::LINT;
 use crate::approval::signed::{SETTINGS, allowed, key, sign};
 
-/// A run after somebody ticked a box of the task list: that is recorded and put back, and the list is written anew.
+/// A run after somebody has changed a box of the task list. The run records that, restores the list and writes it again.
 const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
     command: &["run"],
     prepare: |project| {
@@ -45,13 +45,13 @@ fn a_run_that_puts_the_task_list_back_may_die_and_fail_at_every_operation() {
 
 #[test]
 fn an_anchor_a_log_and_an_export_may_die_and_fail_at_every_operation() {
-    // The names of a log's files tell how many lines there are.
+    // A log's files are named after the number of its lines. So that the names stay the same, each attempt at the log gets a new project.
     for (scenario, lives) in [(ANCHOR_IN_A_FILE, 10), (LOG_IN_A_DIRECTORY, 1), (EXPORT, 10)] {
         scenario.go_wrong_in_projects(Wrong::Dies, lives);
         scenario.go_wrong_in_projects(Wrong::Fails("ENOSPC"), lives);
     }
 }
-/// Somebody who may approve has signed what weakens.
+/// Somebody who may approve has signed the change that weakens the checks.
 const APPROVAL: Scenario = Scenario {
     command: &["approve", "--signature", "../shared/approval.json.sig"],
     prepare: |project| {
@@ -65,7 +65,7 @@ const APPROVAL: Scenario = Scenario {
     is_first: false,
     goes_on_as_a_run: false,
 };
-/// The project is a repository with a commit and no notes.
+/// The project is a git repository with one commit and without git notes.
 const ANCHOR_IN_GIT: Scenario = Scenario {
     command: &["anchor", "--git"],
     prepare: |project| {

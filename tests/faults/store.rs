@@ -1,4 +1,4 @@
-//! The store cannot be written, is gone, or there are no descriptors left; the link to it is replaced; the clock goes back.
+//! A store that cannot be written or is gone, too few file descriptors, a replaced link to the store, and a clock that is set back.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use nix::mount::MsFlags;
 use crate::common::{Disk, Kept, Output, Project, WRITES_TO_SHARED, processes_of, proctor};
 
 const BOUND: Duration = Duration::from_secs(60);
-/// Every limit on open files below which a run cannot be carried out is among these, and some above.
+/// The limits on open files that are tried. Under the lower ones a run is impossible, under the higher ones it succeeds.
 const LIMITS: std::ops::RangeInclusive<u32> = 4..=48;
 /// A day in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -53,7 +53,7 @@ fn without_descriptors_a_run_says_so_and_nothing_is_lost() {
         assert_eq!(processes_of(project.root()), [], "{what}");
         match output.status {
             0 => green += 1,
-            // It could not even be started, or it says what it lacks.
+            // The run could not be started, and the message says why.
             70 => {
                 assert!(output.stderr.contains("error: ") && output.stderr.contains("hint: "), "{what}");
                 refused += 1;
@@ -127,7 +127,7 @@ fn a_clock_that_was_set_back_between_runs_and_in_the_middle_of_one_orders_nothin
     assert_eq!(Kept::only(&state(&project)).latest().as_ref(), ids.last());
     let shown = project.proctor(["show", "--json"]).success().json();
     assert_eq!(shown["authenticity"]["executionId"], ids.last().expect("there are runs").as_str());
-    // A run that dies while the clock is behind is closed by one whose clock is right.
+    // A run that was killed while the clock was set back is closed by the next run, whose clock is right.
     let died =
         project.proctor(["run"]).env("PROCTOR_TEST_CLOCK_BACK", format!("1:{DAY}")).env("PROCTOR_TEST_DIE_AFTER", "files-synced");
     assert_eq!(died.any_status().status, 137);
@@ -157,7 +157,7 @@ fn statuses(project: &Project) -> Vec<String> {
     Kept::only(&state(project)).check().into_iter().map(|run| run.status).collect()
 }
 
-/// A project whose one check is a shell command that may write to the project and beside it.
+/// Returns a project whose only check is a shell command. The command may write to the project and to its shared directory.
 fn project(command: &str) -> Project {
     let settings = format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n");
     Project::new().toml(&(WRITES_TO_SHARED.to_owned() + &settings))

@@ -1,11 +1,12 @@
-//! A run that a save stops is dropped: first its line of the ledger, then its directory. Any of these operations dies or fails.
+//! When a save stops a run, the run is dropped: first a line in the ledger says so, then its directory is removed. The program is killed at, and
+//! fails at, each of these operations.
 
 use std::fs;
 
 use super::places::{BOUND, KILLED, Wrong, bodies, read_record, record};
 use crate::common::{Project, WRITES_TO_SHARED, poll, processes_of};
 
-/// Says that it has begun, and waits as long as it is held.
+/// A check that records its start and waits while the file `hold` exists.
 const CHECK: &str = "#!/bin/sh\necho check >> ../shared/steps\nwhile [ -e ../shared/hold ]; do sleep 0.01; done\n";
 
 #[test]
@@ -33,7 +34,7 @@ fn a_run_that_a_save_stops_may_die_and_fail_wherever_it_is_dropped() {
     }
 }
 
-/// Lets a save stop a run of a watch, where something may go wrong, and returns what was passed by.
+/// Lets a save stop a watch's run, with an operation that goes wrong if one is named. Returns the recorded operations.
 #[track_caller]
 fn supersede(project: &Project, wrong: Option<(Wrong, &str)>) -> Vec<String> {
     let passed = record(project);
@@ -73,7 +74,7 @@ fn supersede(project: &Project, wrong: Option<(Wrong, &str)>) -> Vec<String> {
     read_record(&passed)
 }
 
-/// Returns what is passed from the line that says it up to the next run.
+/// Returns the operations that drop the run: from the line in the ledger up to the next run.
 fn dropping(passed: &[String]) -> Vec<String> {
     let from_its_line = passed.iter().skip_while(|place| !place.starts_with("write ledger/"));
     from_its_line.take_while(|place| !place.starts_with("create ") && !place.contains("<run>/")).cloned().collect()

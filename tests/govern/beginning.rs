@@ -1,4 +1,4 @@
-//! 010 to 040: how it begins.
+//! Scenarios 010 to 040: how a workflow begins.
 
 use std::fs;
 

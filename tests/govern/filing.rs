@@ -1,4 +1,4 @@
-//! 100 to 140, 180 and 190: what becomes of the tracker, the trail and the repository.
+//! Scenarios 100 to 140, 180 and 190: filing the issue, and what happens to the trail and the repository.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Signals, and what is typed before there is a question: neither is an answer.
+//! Signals, and text that is typed before a question is asked: neither counts as an answer.
 
 use nix::sys::signal::Signal;
 use nix::sys::termios::LocalFlags;
@@ -73,7 +73,7 @@ fn an_editor_is_ended_with_a_termination_and_has_an_interruption_to_itself() {
     assert!(output.stdout.contains(AGAIN), "{}", output.stdout);
     expect_all_to_be_gone(&family);
 
-    // The editor hears of it as the terminal tells it, ends well, and nothing else is interrupted.
+    // As at a real terminal, the editor gets the signal too. It ends with exit code 0, and the workflow is not interrupted.
     let (mut terminal, family) = begin(&[Signal::SIGINT]);
     let editors =
         family.iter().filter(|process| std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|words| contains(&words)));

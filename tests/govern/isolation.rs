@@ -1,11 +1,11 @@
-//! What a model can reach: neither the tracker, nor its tokens, nor the control socket, nor what another model has left.
+//! A model cannot reach the tracker, its tokens, the control socket, or files that another model has written.
 
 use std::fs;
 
 use crate::common::Project;
 use crate::govern::scene::{APPROVE, BOUND, SEND, Scene, ended, executable, say};
 
-/// Tries what it must not, and writes down what it could; what it writes outside of its copy fails.
+/// A script of the models that tries everything they must not be able to do. It records what succeeded.
 const CURIOUS: &str = r#"
 {
   gh auth status > /dev/null 2>&1 && echo 'used the tracker'
@@ -24,7 +24,8 @@ const CURIOUS: &str = r#"
 
 #[test]
 fn a_model_reaches_neither_the_tracker_nor_its_tokens_nor_anything_outside_of_its_copy() {
-    // A project in a directory for temporary files lies in one that is private to the model: what it writes there is nowhere.
+    // If the project is in a directory for temporary files, the model sees a private directory there instead: writing to it succeeds, but
+    // leaves nothing. Then the script must not report it.
     let (project, wrote) = match Project::outside_of_temporary_directories() {
         Some(project) => (project, "echo wrote"),
         None => (Project::new(), ":"),

@@ -1,6 +1,6 @@
-//! 100, 110 and 120 once more with the real `gh`, against a stub of its API on this machine. `gh` speaks plain HTTP to the host
-//! `github.localhost`, and by a proxy's address to wherever the stub listens. Where `gh` is not installed there is nothing to be seen:
-//! `PROCTOR_TEST_GH` may name it.
+//! Scenarios 100, 110 and 120 with the real `gh`, against a stub of its API on this machine. `gh` speaks plain HTTP to the host
+//! `github.localhost`; a proxy setting sends those requests to the stub's port. Without `gh` these tests are left out. `PROCTOR_TEST_GH` may
+//! name its program.
 
 use std::env;
 use std::fs;
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 
 use crate::govern::scene::{APPROVE, RECOVER, SEND, Scene, ended, say};
 
-/// What the tracker has, and what it does next.
+/// The labels and issues of the stub, and how it answers the next request.
 #[derive(Debug, Default)]
 struct Tracker {
     labels: Vec<String>,
     issues: Vec<Value>,
-    /// Answers the next wish for an issue with an error.
+    /// Answers the next request for a new issue with an error.
     refuses: bool,
-    /// Files the next one, and loses the answer.
+    /// Creates the next issue, but closes the connection without an answer.
     loses: bool,
     is_over: bool,
 }
 
-/// The stub of the API; it ends with the value.
+/// The stub of the API. Dropping it ends the stub's thread.
 struct Api {
     tracker: Arc<Mutex<Tracker>>,
     port: u16,
@@ -46,7 +46,7 @@ impl Api {
                 if tracker.is_over {
                     return;
                 }
-                // One that goes away is gh's matter.
+                // If the client has closed the connection, the stub goes on with the next one.
                 let _gone = answer(&stream, &mut tracker);
             }
         });
@@ -100,7 +100,7 @@ fn answer(stream: &TcpStream, tracker: &mut Tracker) -> std::io::Result<()> {
     writer.write_all((head + &text).as_bytes())
 }
 
-/// Returns what the API answers; none: the connection is closed without a word.
+/// Returns the answer of the API. None: the connection is closed without an answer.
 fn respond(request: &str, body: &Value, tracker: &mut Tracker) -> Option<(&'static str, Value)> {
     let ok = |data: Value| Some(("200 OK", json!({ "data": data })));
     let query = body["query"].as_str().unwrap_or_default();
@@ -149,14 +149,14 @@ fn respond(request: &str, body: &Value, tracker: &mut Tracker) -> Option<(&'stat
     )
 }
 
-/// Returns the real program; none: it is not installed.
+/// Returns the path of the real `gh`. None: it is not installed.
 fn real_gh() -> Option<PathBuf> {
     let named = env::var_os("PROCTOR_TEST_GH").map(PathBuf::from);
     let path = env::var_os("PATH").unwrap_or_default();
     named.into_iter().chain(env::split_paths(&path).map(|directory| directory.join("gh"))).find(|path| path.is_file())
 }
 
-/// A scene in which `gh` is the real one and speaks to the stub.
+/// Returns a scene in which `gh` is the real program and speaks to the stub.
 fn scene(gh: &PathBuf, api: &Api) -> Scene {
     let scene = Scene::new();
     let stub = scene.project.shared("bin/gh");
@@ -193,7 +193,7 @@ fn the_real_gh_makes_labels_and_files_one_issue_whatever_is_lost() {
     assert_eq!(issue["body"].as_str().expect("a text").trim(), scene.read("done/62-notes/006-issue.md").trim());
     assert_eq!(api.see(|tracker| tracker.labels.iter().filter(|label| *label == "search").count()), 1);
 
-    // Filed, and the answer is lost: the retry finds it.
+    // The issue is created, but the answer is lost. The retry finds the issue.
     scene.project.save("ideas/other.md", "We want shared searches.\n");
     api.set(|tracker| tracker.loses = true);
     let mut terminal = scene.govern(&["--brief", "ideas/other.md", "--repo", "owner/name"]);

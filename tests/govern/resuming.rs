@@ -1,4 +1,4 @@
-//! 150 and 160: deaths, and workflows beside each other.
+//! Scenarios 150 and 160: processes that are killed, and two workflows at the same time.
 
 use nix::sys::signal::Signal;
 
@@ -37,10 +37,11 @@ fn s150_a_process_that_is_killed_at_a_gate_is_asked_the_same_again() {
     assert_eq!(scene.names("done/62-notes").last().map(String::as_str), Some("008-filed.json"));
 }
 
-/// How many points from its start on a process may have behind it when it dies. Those that die early bring it no further.
+/// The most points that a process passes before it dies. A process that dies early makes no progress, so the number varies up to this one.
 const LONGEST_LIFE: u32 = 9;
 
-/// Goes on until it is over, with processes that die at one point after another; answers every question on the way.
+/// Runs one process after another until the workflow is over. Each dies at another point; every question is answered. Returns the number of
+/// deaths.
 fn carry_on_dying(scene: &Scene, first: u32) -> u32 {
     let mut deaths = 0;
     let mut arguments = vec!["--brief", "ideas/notes.md"];
@@ -61,7 +62,8 @@ fn carry_on_dying(scene: &Scene, first: u32) -> u32 {
     }
 }
 
-/// Answers every question until the process has ended. One that died before the trail was begun has left a checkpoint: it is resumed.
+/// Answers every question until the process has ended. If an earlier process died after its first checkpoint, the slug is taken, and the
+/// answer `R` resumes that workflow.
 fn answer_until_the_end(mut terminal: Terminal<'_>) -> Output {
     while let Some(which) = terminal.draws_one_of(&[COLLISION, SEND, APPROVE]) {
         terminal.press(["R\n", "S\n", "A\n"][which]);
@@ -95,7 +97,7 @@ fn s160_two_briefs_go_on_beside_each_other_and_one_name_has_one_process() {
     let mut second = scene.govern(&["--brief", "ideas/other.md"]);
     second.wait_for(SEND, BOUND);
     let refused = ended(scene.resume(), 1);
-    assert!(refused.stdout.contains("being carried on by another process"), "{}", refused.stdout);
+    assert!(refused.stdout.contains("another process is working on the workflow"), "{}", refused.stdout);
     for terminal in [&mut first, &mut second] {
         terminal.press("S\n");
         say(terminal, APPROVE, "A");

@@ -1,4 +1,4 @@
-//! A project with a brief, two models, an editor and a tracker.
+//! A project with a brief, and scripts that play two models, an editor and a tracker.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ pub(super) const SEND: &str = "[S]end to Gemini / [R]evise / [M]anual? ";
 pub(super) const APPROVE: &str = "[A]pprove / [R]evise / [M]anual? ";
 pub(super) const RECOVER: &str = "[R]etry / [E]dit draft / [A]bort? ";
 
-/// Keeps what it was given, and answers with the file of its turn, or with the last there is.
+/// A model. It keeps its prompt and prints the file `answer-N` for its N-th call, or else the file `answer`.
 const MODEL: &str = r#"#!/bin/sh
 here=MODELS/$1
 mkdir -p "$here"
@@ -29,13 +29,14 @@ cat > "$here/prompt-$n"
 if [ -f "$here/answer-$n" ]; then cat "$here/answer-$n"; else cat "$here/answer"; fi
 "#;
 
-/// Notes the files it was given, and changes them as it is told.
+/// An editor. It records the files that it is given, and changes them by the script `edit` if there is one.
 const EDITOR: &str = r#"#!/bin/sh
 echo "$@" >> SHARED/edited
 [ ! -f SHARED/edit ] || . SHARED/edit
 "#;
 
-/// Labels and issues in files; every call in a line of its own. `fail` makes the next `issue create` fail, `lose` makes it file and fail.
+/// A tracker's command line. It keeps labels and issues in files and records every call. The file `fail` makes the next `issue create` fail;
+/// with the file `lose` it creates the issue, but fails all the same.
 const TRACKER: &str = r#"#!/bin/sh
 tracker=SHARED/tracker
 mkdir -p "$tracker/issues"
@@ -75,13 +76,13 @@ case "$1 $2" in
 esac
 "#;
 
-/// A project in which workflows are carried out.
+/// A project in which workflows run.
 pub(super) struct Scene {
     pub(super) project: Project,
 }
 
 impl Scene {
-    /// With a brief, and models that draft and approve.
+    /// Returns a project with a brief, a drafter that writes a valid draft and a reviewer that approves it.
     pub(super) fn new() -> Self {
         Self::of(Project::new())
     }
@@ -124,29 +125,29 @@ impl Scene {
         self.project.command(Path::new("git"), arguments).success().stdout
     }
 
-    /// What a model prints whenever nothing else is said.
+    /// Sets the answer of a model for every call that has no other one.
     pub(super) fn answer(&self, model: &str, text: &str) {
         self.put(&format!("models/{model}/answer"), text);
     }
 
-    /// Writes a file that stubs read.
+    /// Writes a file for the scripts.
     pub(super) fn put(&self, name: &str, text: &str) {
         let path = self.project.shared(name);
         fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("it is ours");
         fs::write(path, text).expect("it is ours");
     }
 
-    /// Reads a file that stubs wrote; empty: they did not.
+    /// Returns a file that the scripts have written; empty if there is none.
     pub(super) fn got(&self, name: &str) -> String {
         fs::read_to_string(self.project.shared(name)).unwrap_or_default()
     }
 
-    /// How often a model was asked.
+    /// Returns how often a model was asked.
     pub(super) fn asked(&self, model: &str) -> u32 {
         self.got(&format!("models/{model}/asked")).trim().parse().unwrap_or(0)
     }
 
-    /// The calls of the tracker that begin with these words.
+    /// Returns the number of the tracker's calls that begin with these words.
     pub(super) fn calls(&self, words: &str) -> usize {
         self.got("tracker/calls").lines().filter(|line| line.starts_with(words)).count()
     }
@@ -163,14 +164,14 @@ impl Scene {
         self.project.proctor(["govern"]).arguments(arguments).at_terminal()
     }
 
-    /// From the beginning to the second gate.
+    /// Runs a new workflow up to the second gate.
     pub(super) fn at_verdict(&self) -> Terminal<'_> {
         let mut terminal = self.begin();
         say(&mut terminal, SEND, "S");
         terminal
     }
 
-    /// All the way, with nothing to object to.
+    /// Runs a new workflow to its end; the person approves everything.
     #[track_caller]
     pub(super) fn filed(&self) -> Output {
         let mut terminal = self.at_verdict();
@@ -182,7 +183,7 @@ impl Scene {
         self.project.path().join("docs/audit").join(below)
     }
 
-    /// The names in a trail, sorted; empty: it is not there.
+    /// Returns the names in a directory of trails, sorted; empty if there is no such directory.
     pub(super) fn names(&self, below: &str) -> Vec<String> {
         let entries = fs::read_dir(self.trail(below)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -202,7 +203,7 @@ impl Scene {
     }
 }
 
-/// Waits for a question, and answers it.
+/// Waits for a question and answers it. Returns what was shown before.
 #[track_caller]
 pub(super) fn say(terminal: &mut Terminal<'_>, question: &str, answer: &str) -> String {
     let shown = terminal.wait_for(question, BOUND);

@@ -1,13 +1,13 @@
-//! The README's demonstration, as it stands there.
+//! The demonstration of docs/guides/govern.md, run exactly as it is printed there.
 
 use std::path::Path;
 
 use crate::common::Project;
+use crate::docs::script;
 use crate::govern::scene::{APPROVE, SEND, ended, say};
-use crate::readme::script;
 
 #[test]
-fn what_the_readme_shows_with_stand_ins_files_an_issue() {
+fn what_the_page_shows_with_stand_ins_files_an_issue() {
     let mut project = Project::new();
     for (name, value) in [("NAME", "A Person"), ("EMAIL", "person@example.org")] {
         project = project.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);

@@ -1,4 +1,4 @@
-//! How commands end by themselves, and how they fail to start.
+//! Commands that end by themselves, and commands that cannot be started.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -99,7 +99,7 @@ fn whoever_leaves_the_group_is_named_and_killed_all_the_same() {
     assert!(!ended.captured.pipes_left_open);
     assert!(ended.duration.0 < 10_000, "{:?}", ended.duration);
     assert_eq!(bench.log(), b"x");
-    // The next action is not disturbed by it.
+    // The next action is not affected.
     let next = bench.run(&["--exit", "0"]);
     assert_eq!((next.end, next.survivors), (ActionEnd::Exited { code: 0 }, Vec::new()));
 }

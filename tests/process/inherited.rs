@@ -1,4 +1,4 @@
-//! What a command inherits and what it does not.
+//! What a command inherits from the supervisor, and what it must not inherit.
 
 use std::path::Path;
 

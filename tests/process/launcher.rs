@@ -1,4 +1,4 @@
-//! A launcher or a supervisor that is killed takes its commands along.
+//! When a launcher or a supervisor is killed, its commands die as well.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

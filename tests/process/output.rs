@@ -1,4 +1,4 @@
-//! What is kept of what a command prints.
+//! The output of a command that is kept: its bytes, and which stream each piece came from.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -54,7 +54,7 @@ fn a_log_that_cannot_be_written_is_our_fault_and_the_command_is_killed() {
 fn c72_frames_say_which_bytes_came_from_which_stream() {
     let mut bench = Bench::new();
     let (log, first, second) = (bench.path("1.log"), bench.path("first"), bench.path("second"));
-    // Each piece is printed only when the one before it has arrived: otherwise both streams may be read in one go.
+    // Each piece is printed only after the one before it has arrived. Otherwise pieces of both streams could be read at once, in any order.
     let pacer = thread::spawn(move || {
         for (length, signpost) in [(3, first), (7, second)] {
             until("the log's growth", || fs::metadata(&log).is_ok_and(|log| log.len() >= length));

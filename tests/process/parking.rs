@@ -1,4 +1,4 @@
-//! What is made ready for an action before it is asked for.
+//! Keepers that are prepared before the action is requested for which they will be used.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,7 +9,7 @@ use proctor::model::{Access, ActionEnd, Place, Sandbox, StopReason};
 
 use super::{Bench, alive_with, until};
 
-/// Returns the processes whose parent is a process, zombies left out.
+/// Returns the children of a process, without zombies.
 fn children(process: i32) -> Vec<i32> {
     let listed = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).expect("it is there");
     listed.split_whitespace().map(|id| id.parse().expect("a number")).filter(|id| !is_zombie(*id)).collect()
@@ -24,7 +24,7 @@ fn status(process: i32, key: &str) -> Option<String> {
     text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim_start_matches(':').trim().to_owned()))
 }
 
-/// Runs a tool that says by a file that it runs, looks at it then, and stops it.
+/// Runs a tool that makes a file as soon as it runs. Then calls `look`, stops the tool, and returns the result of `look`.
 fn look_while_running<T: Send + 'static>(bench: &mut Bench, name: &str, look: impl FnOnce(&str) -> T + Send + 'static) -> T {
     let (handle, path, word) = (bench.handle.clone(), bench.path(name), bench.text(name));
     let looker = thread::spawn({

@@ -1,4 +1,4 @@
-//! Time-outs, the ladder of signals, and requests to stop.
+//! Time-outs, requests to stop, and the signals that are sent one after another.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Runs that are kept as archives, and what can be done to those.
+//! Manipulations of archived runs.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) what: &'static str,
     act: fn(&Victim) -> Act,
     pub(super) kind: FaultKind,
-    /// A part of the path of the file it is named in.
+    /// A part of the path of the file in which the fault must be named.
     file: &'static str,
 }
 
@@ -25,7 +25,7 @@ const fn row(what: &'static str, kind: FaultKind, file: &'static str, act: fn(&V
 
 const LOG: &str = "STEP.1-terminal-output.log";
 
-/// Returns an archive by its place in the order the runs were made.
+/// Returns an archive by its position: archives are in the order of their runs.
 fn archive(victim: &Victim, position: usize) -> PathBuf {
     let mut archives = entries(&victim.task().join("runs"));
     archives.retain(|path| path.to_string_lossy().ends_with(".tar.zst"));
@@ -36,7 +36,7 @@ fn bytes(path: &Path) -> Vec<u8> {
     fs::read(path).expect("it is there")
 }
 
-/// Returns the files of an archive with their paths.
+/// Returns the paths and contents of an archive's files.
 fn unpack(path: &Path) -> Vec<(String, Vec<u8>)> {
     let plain = zstd::decode_all(bytes(path).as_slice()).expect("it is compressed");
     let mut files = Vec::new();
@@ -50,7 +50,7 @@ fn unpack(path: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Packs files as somebody does who covers it up, or does not.
+/// Packs files into an archive again. `kind` is the type of each entry, so that links can be forged too.
 fn pack(path: &Path, files: &[(String, Vec<u8>)], kind: EntryType) {
     let mut tar = Builder::new(Vec::new());
     for (name, content) in files {
@@ -201,7 +201,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Makes a hash that was made longer as long as hashes are.
+/// Gives a hash its right length again after a manipulation has made it longer.
 fn shorten_hash(line: &str) -> String {
     match line.split_once("\"archiveHash\":\"0000000000000000") {
         Some((head, rest)) => format!("{head}\"archiveHash\":\"0000000000000000{}", &rest[16..]),
@@ -209,7 +209,7 @@ fn shorten_hash(line: &str) -> String {
     }
 }
 
-/// Returns a copy of the store in which everything is archived that may be.
+/// Returns a copy of the store in which every run is archived that may be.
 fn archived(made: &Made) -> Victim {
     let victim = made.copy();
     made.archive_in(&victim);

@@ -1,4 +1,4 @@
-//! Every value of every document, and of the index, changed one at a time.
+//! Changes every value of every document and of the index, one at a time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::tamper::all_are_named;
 use crate::tamper::victim::{Made, Victim, write};
 
-/// Returns a value like this one and not the same.
+/// Returns another value of the same type.
 fn changed(value: &Value) -> Value {
     match value {
         Value::Null => Value::from("something"),
@@ -27,7 +27,7 @@ fn changed(value: &Value) -> Value {
     }
 }
 
-/// Returns the pointers of every value that is no list or map with something in it.
+/// Adds the JSON pointers of all values to `found`, except lists and maps that are not empty.
 fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -44,7 +44,7 @@ fn leaves(value: &Value, pointer: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns every document that can be made of one by changing a value.
+/// Returns all documents that differ from this one in exactly one value, each with the pointer of that value.
 fn every_change(document: &Value) -> Vec<(String, Value)> {
     let mut pointers = Vec::new();
     leaves(document, "", &mut pointers);
@@ -82,7 +82,7 @@ fn every_value_of_a_line_that_archives_is_bound() {
     every_value_is_bound(|| archived.copy(), 1);
 }
 
-/// Changes every value of the last line of each kind, of so many kinds, the last first.
+/// Changes every value of the ledger's last line of each kind, for the last `most_kinds` kinds.
 #[track_caller]
 fn every_value_is_bound(copy: impl Fn() -> Victim, most_kinds: usize) {
     let mut seen = std::collections::BTreeSet::new();
@@ -90,7 +90,7 @@ fn every_value_is_bound(copy: impl Fn() -> Victim, most_kinds: usize) {
     let mut changes = Vec::new();
     for (number, line) in lines.iter().enumerate().rev() {
         let document: Value = serde_json::from_str(line).expect("a line is JSON");
-        // The last of each kind: nothing behind it may be needed to see the change.
+        // Only the last line of each kind: the change must be found without the lines after it.
         let is_new = seen.insert(document["body"]["kind"].as_str().expect("it has a kind").to_owned());
         if !is_new || seen.len() > most_kinds {
             continue;
@@ -99,7 +99,7 @@ fn every_value_is_bound(copy: impl Fn() -> Victim, most_kinds: usize) {
         leaves(&document, "", &mut pointers);
         for pointer in pointers {
             let victim = copy();
-            // In place, so that nothing but this one value differs from what was signed.
+            // The text is edited in place, so that only this value differs from the signed line.
             let mut value = document.clone();
             let leaf = value.pointer_mut(&pointer).expect("it was just found");
             let (before, after) = (leaf.clone(), changed(leaf));
@@ -156,7 +156,7 @@ fn every_cell_of_the_index_is_bound() {
                 Cell::Null => Cell::Text("0".to_owned()),
                 Cell::Real(_) | Cell::Blob(_) => continue,
             };
-            // One row only: whole columns can be keys. An integer column takes no text.
+            // Only one row is changed, since a column's values may have to be unique. A change that the table refuses is skipped.
             let filter = format!("{column} IS (SELECT {column} FROM {table} LIMIT 1)");
             let update = format!("UPDATE OR REPLACE {table} SET {column} = ?1 WHERE {filter}");
             if database.execute(&update, [other]).is_ok() {

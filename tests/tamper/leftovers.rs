@@ -1,4 +1,4 @@
-//! What a process that died leaves is no fault, and nobody can hide behind it: each leftover with what somebody makes of it.
+//! A process that was killed leaves unfinished files. They are no fault, but manipulations of them are: nobody can use a crash as an excuse.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::{Project, fake_tool, proctor};
 use crate::tamper::victim::{entries, write};
 
-/// How often a store is copied for one manipulation.
+/// A project whose pruning was killed, and the number of copies of its store.
 struct Killed {
     project: Project,
     copies: u32,
@@ -23,7 +23,7 @@ struct Copy {
 }
 
 impl Killed {
-    /// Two runs were to be removed, and the process died when half of the first was gone.
+    /// Makes the project: two runs were to be pruned, and the process was killed when half of the first one's files were gone.
     #[track_caller]
     fn make() -> Self {
         let check = "[evidence]\nkeep_runs = 2\n[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n";
@@ -52,7 +52,7 @@ impl Copy {
         entries(&self.root().join("evidence")).remove(0).join("default/runs")
     }
 
-    /// The directory of a run by its place among those that are there.
+    /// Returns the directory of a run by its position among the directories that are left.
     fn run(&self, position: usize) -> PathBuf {
         entries(&self.runs()).swap_remove(position)
     }
@@ -62,7 +62,8 @@ impl Copy {
         entries(&self.root().join("ledger")).into_iter().find(is_ledger).expect("one")
     }
 
-    /// Returns the kinds of what is unfinished, and of the faults; the exit code must go with the latter.
+    /// Runs `proctor verify`. Returns the kinds of unfinished work and the kinds of faults; checks that the exit code says whether there are
+    /// faults.
     #[track_caller]
     fn verify(&self) -> (Vec<String>, Vec<String>) {
         let mut command = Command::new(proctor());
@@ -85,13 +86,13 @@ fn cp(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
-/// What is made of a pruning that was killed.
+/// A manipulation of a store in which a pruning was killed.
 struct Leftover {
     what: &'static str,
     act: fn(&Copy),
-    /// How many runs are told as unfinished.
+    /// How many runs must be named as unfinished.
     unfinished: usize,
-    /// How many are faults.
+    /// How many faults must be found.
     faults: usize,
 }
 
@@ -184,7 +185,7 @@ fn what_was_pruned_and_is_put_back_behind_a_later_line_is_a_fault_as_is_a_ledger
     assert_eq!(copy.verify(), (vec![], vec![]));
     put_back(&name);
     assert_eq!(copy.verify(), (vec![], vec!["runPruned".to_owned()]));
-    // The pruning is the last line again: what was after it is missed.
+    // The lines after the pruning are removed, so that it is the last line again. That must be noticed.
     let text = fs::read_to_string(copy.ledger()).expect("text");
     let end = text.trim_end().rfind('\n').expect("there are lines") + 1;
     write(&copy.ledger(), &text.as_bytes()[..end]);
@@ -198,7 +199,7 @@ fn the_beginning_of_a_line_is_unfinished_however_much_of_it_there_is() {
     let mut killed = Killed::make();
     let copy = killed.copy();
     killed.project.proctor(["run"]).env("XDG_STATE_HOME", &copy.state).success();
-    // A line about no run, so that only the line itself can tell.
+    // This line is about no run, so only the line itself can show that it is incomplete.
     killed.project.proctor(["tdd", "start"]).env("XDG_STATE_HOME", &copy.state).success();
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
         let _none = fs::remove_file(copy.root().join(name));

@@ -1,10 +1,10 @@
-//! Runs of before there were signatures stand as they are; whoever takes signatures away does not get there.
+//! Runs from before proctor had signatures are accepted as unsigned. Removing the signatures from signed runs is a fault.
 
 use std::fs;
 
 use crate::tamper::victim::{Made, Victim, entries};
 
-/// Makes a store of before there were signatures: neither keys nor what they signed.
+/// Turns a store into one from before proctor had signatures: without keys and without signatures.
 fn made_before_signatures(victim: &Victim) {
     fs::remove_dir_all(victim.root().join("keys")).expect("ours");
     take_signatures_away(victim);
@@ -26,7 +26,7 @@ fn take_signatures_away(victim: &Victim) {
         }
         victim.seal_again(position);
     }
-    // The index has other manifests' hashes and offsets; it is made anew, as after an update.
+    // The index still has the hashes of the old manifests and the offsets of the old lines. It is removed, so that it is rebuilt.
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
         let _none = fs::remove_file(victim.root().join(name));
     }

@@ -1,4 +1,4 @@
-//! A store with real runs, made once for all manipulations at a time, and copies of it to manipulate.
+//! A store with real runs, and copies of it to manipulate. It is made once for all tests that run at the same time.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -13,18 +13,18 @@ use tempfile::TempDir;
 
 use crate::common::{Project, fake_tool, proctor};
 
-/// What is copied. It has, in this order: a passed run, an approval by rule, a failed run, an approval by a person, a run that was
-/// interrupted, one of a check that was named, the start of a cycle, a second key, and another passed run.
+/// The store that is copied. It has, in this order: a passed run, an approval by rule, a failed run, an approval by a person, an interrupted
+/// run, a run of a single named check, the start of a TDD cycle, a second key, and another passed run.
 pub(super) struct Made {
     project: Project,
 }
 
-/// A copy of the store.
+/// A copy of the store, to manipulate.
 pub(super) struct Victim {
     directory: TempDir,
 }
 
-/// A fault as `proctor verify --json` names it.
+/// A fault in the output of `proctor verify --json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) kind: String,
@@ -32,20 +32,21 @@ pub(super) struct Found {
     pub(super) detail: String,
 }
 
-/// Whether a manipulation was carried out.
+/// Whether a manipulation was possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Done,
-    /// Only root can do it.
+    /// Only root can do this manipulation.
     NotPossibleHere,
 }
 
 impl Made {
-    /// Returns the store; one that is in use is shared, and the last who uses it removes it: nobody drops what is static.
+    /// Returns the store. Tests that run at the same time share one, and the last of them removes it. The static holds only a weak reference,
+    /// because statics are never dropped.
     #[track_caller]
     pub(super) fn get() -> Arc<Self> {
         static MADE: Mutex<Weak<Made>> = Mutex::new(Weak::new());
-        // Whoever panicked while it was made has left none.
+        // A test that panicked while it made the store has left no store, so the poisoned lock can be used.
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         made.upgrade().unwrap_or_else(|| {
             let new = Arc::new(Self::make());
@@ -71,27 +72,27 @@ impl Made {
         Self { project }
     }
 
-    /// Carries a run out in a copy of the store.
+    /// Runs the project's checks with a copy of the store.
     #[track_caller]
     pub(super) fn run_in(&self, victim: &Victim) {
         self.project.proctor(["run"]).env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    /// Archives every run that may be in a copy of the store.
+    /// Archives every run that may be archived in a copy of the store.
     #[track_caller]
     pub(super) fn archive_in(&self, victim: &Victim) {
         let command = self.project.proctor(["archive", "--days", "0"]);
         command.env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    /// Copies the store as it is.
+    /// Returns a new copy of the store.
     #[track_caller]
     pub(super) fn copy(&self) -> Victim {
         copy(&self.project.root().join("state/proctor"))
     }
 }
 
-/// Copies a store as it is: modes, links and times.
+/// Copies a store with modes, links and times.
 #[track_caller]
 fn copy(store: &Path) -> Victim {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
@@ -101,7 +102,7 @@ fn copy(store: &Path) -> Victim {
 }
 
 impl Victim {
-    /// Copies it once more.
+    /// Returns a copy of this copy.
     #[track_caller]
     pub(super) fn copy(&self) -> Self {
         copy(&self.root())
@@ -111,13 +112,13 @@ impl Victim {
         self.directory.path().join("proctor")
     }
 
-    /// Verifies the whole store and returns the faults; the exit code must go with them.
+    /// Verifies the whole store. Returns the faults; checks that the exit code says whether there are any.
     #[track_caller]
     pub(super) fn verify(&self) -> Vec<Found> {
         self.verify_document().0
     }
 
-    /// Returns the ids of the runs that are told as unsigned.
+    /// Returns how many runs `proctor verify` names as unsigned.
     #[track_caller]
     pub(super) fn unsigned(&self) -> usize {
         self.verify_document().1["unsigned"].as_array().expect("it is a list").len()
@@ -142,7 +143,7 @@ impl Victim {
         (found, document)
     }
 
-    /// Returns the directory of a run by its place in the order they were made.
+    /// Returns the directory of a run by its position: runs are in the order in which they were made.
     pub(super) fn run(&self, position: usize) -> PathBuf {
         let mut runs = entries(&self.task().join("runs"));
         runs.sort();
@@ -169,14 +170,14 @@ impl Victim {
         write(&self.ledger(), (lines.join("\n") + "\n").as_bytes());
     }
 
-    /// Returns the number of the line about a run.
+    /// Returns the index of the ledger's line about a run.
     pub(super) fn line_of_run(&self, position: usize) -> usize {
         let run = self.run(position);
         let name = run.file_name().expect("it has a name").to_string_lossy().into_owned();
         self.lines().iter().position(|line| line.contains(&format!("\"runId\":\"{name}\""))).expect("it is in the ledger")
     }
 
-    /// Lets every line name the hash of the one before, as somebody who edits one would.
+    /// Corrects the hash of the line before in every line of the ledger, as a forger does after editing a line.
     pub(super) fn chain_again(&self) {
         let mut previous = Digest::of(b"").hex();
         let chained = self.lines().into_iter().map(|line| {
@@ -189,7 +190,7 @@ impl Victim {
         self.write_lines(&chained);
     }
 
-    /// Makes the manifest of a run again, and lets the ledger name it.
+    /// Writes a run's manifest again and corrects its hash in the ledger, as a forger does after editing a file.
     pub(super) fn seal_again(&self, position: usize) {
         let run = self.run(position);
         let line = self.line_of_run(position);
@@ -213,20 +214,20 @@ impl Victim {
         Connection::open(self.root().join("state.db")).expect("the index opens")
     }
 
-    /// Changes the index by a statement.
+    /// Changes the index by an SQL statement.
     pub(super) fn sql(&self, statement: &str) -> Act {
         let changed = self.database().execute(statement, []).unwrap_or_else(|error| panic!("{statement}: {error}"));
         assert!(changed > 0, "{statement} changed nothing");
         Act::Done
     }
 
-    /// Returns a file of `keys/` by how its name begins.
+    /// Returns the file of `keys/` whose name begins with `start`.
     pub(super) fn key_file(&self, start: &str) -> PathBuf {
         let is_it = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
         entries(&self.root().join("keys")).into_iter().find(is_it).unwrap_or_else(|| panic!("no `{start}…`"))
     }
 
-    /// Returns the private key of the record with this number.
+    /// Returns the file of the private key that belongs to the key record with this number.
     pub(super) fn private_of(&self, number: u32) -> PathBuf {
         let record: Value =
             serde_json::from_slice(&fs::read(self.key_file(&format!("key-{number:04}"))).expect("it is there")).expect("JSON");
@@ -235,14 +236,14 @@ impl Victim {
     }
 }
 
-/// Returns the entries of a directory, sorted.
+/// Returns the paths of a directory's entries, sorted.
 pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(directory).expect("it is a directory").flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
-/// Writes a file as somebody does who covers it up: with the mode it had.
+/// Overwrites a file and keeps its mode, as a forger does who does not want to be noticed.
 pub(super) fn write(path: &Path, bytes: &[u8]) {
     let mode = path.metadata().map_or(0o400, |metadata| metadata.mode());
     if path.exists() {
@@ -252,7 +253,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
 }
 
-/// Replaces a text in a file, which must be there.
+/// Replaces a text in a file. The file must contain the text.
 pub(super) fn replace(path: &Path, from: &str, to: &str) -> Act {
     let text = fs::read_to_string(path).expect("it is text");
     assert!(text.contains(from), "`{from}` is not in {text}");

@@ -1,4 +1,4 @@
-//! A cycle's way from phase to phase, the questions about it, and what is shown of it.
+//! The phases of a TDD cycle, one after another, and the commands that show them.
 
 use std::fs;
 
@@ -53,7 +53,7 @@ fn a_cycle_goes_from_red_through_green_and_refactor_to_its_end() {
     "#);
 }
 
-/// Returns log records without their times, redacted.
+/// Returns log records, redacted and without their times.
 fn without_time(lines: &[String], output: &Output) -> String {
     let texts: Vec<_> = lines.iter().map(|line| line.split_once("INFO").expect("at level INFO").1.trim_start()).collect();
     crate::common::redact(&texts.join("\n"), &output.redactions)

@@ -1,4 +1,4 @@
-//! Streaks, attempts, repeated failures, and policies on collection errors.
+//! The limits on scaffold errors and attempts, repeated failures, and the policies on collection errors.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A task that waits for a person, and how a person decides.
+//! A task that waits for a person, and the person's decision.
 
 use std::fs;
 use std::time::Duration;
@@ -86,7 +86,7 @@ fn with_a_service_it_writes_what_a_person_decides_and_a_program_decides_nothing(
     daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
     project.proctor(["add"]).success();
     let lines = project.store().ledger().len();
-    // The state is looked at where the change is made: the command line alone could not know that a reset ends a pause.
+    // The service checks the state when it makes the change: the command line does not know whether this reset would end a pause.
     let reset = project.proctor(["tdd", "reset"]).status(3);
     assert!(reset.stderr.contains("hint: run the command yourself on a terminal"), "{}", reset.snapshot());
     let retest = project.proctor(["request", "retest"]).status(3);

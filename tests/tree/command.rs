@@ -1,4 +1,4 @@
-//! `proctor tree`, and what it prints.
+//! The output of `proctor tree`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ fn the_command_prints_the_digest_that_the_script_computes() {
     let project = Project::new();
     build_hostile(&project.path());
     let output = project.proctor(["tree"]).success();
-    assert_eq!(output.stdout, format!("{}\n", digest_in_python(&project.path(), &[])), "by the script `{SCRIPT}` of the README");
+    assert_eq!(output.stdout, format!("{}\n", digest_in_python(&project.path(), &[])), "by the script `{SCRIPT}` of the pages");
     assert!(output.stderr.contains("`pipe` is a socket, a pipe or a device"), "{}", output.stderr);
 }
 

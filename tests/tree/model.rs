@@ -1,6 +1,6 @@
-//! Random changes of a tree: a look at the changed paths alone finds what a look at everything finds.
+//! Random changes of a tree: an index that is updated by the changed paths alone equals an index of a full scan.
 //!
-//! `PROCTOR_TREE_OPERATIONS=10000` makes it as long as it is meant to be by hand, `PROCTOR_TREE_SEED` repeats one that failed.
+//! `PROCTOR_TREE_OPERATIONS=10000` runs more operations, as is meant for a run by hand. `PROCTOR_TREE_SEED` repeats a run that failed.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -16,17 +16,17 @@ use tempfile::TempDir;
 
 use super::{digest_in_python, now};
 
-/// How many operations there are unless somebody asks for more.
+/// How many operations there are unless `PROCTOR_TREE_OPERATIONS` says otherwise.
 const OPERATIONS: u64 = 300;
-/// After so many bursts the script of the README and a saved index are asked too.
+/// After every so many bursts the script of docs/reference/tree-digest.md and a saved index are compared as well.
 const SELDOM: u64 = 12;
-/// More files than this make every comparison slow and find nothing more.
+/// A directory is removed when the tree has more files than this: more would make every comparison slow and would not find more errors.
 const MANY_FILES: u64 = 120;
 
 const NAMES: [&str; 12] = ["a", "b", "c", "d", "e.py", "f.py", "a-b", "a.b", "x y", "\u{e9}\n", "g.log", "out"];
 const RULES: [&str; 6] = ["", "*.log\n", "/out\n!g.log\n", "*\n!*.py\n!*/\n", "a/\n", "**/b\n"];
 
-/// A generator of numbers that are random enough, and the same for the same seed.
+/// A pseudo-random generator. The same seed gives the same numbers.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// A tree that is changed, and the paths that its changes would name.
+/// A tree that is changed at random, and the paths that a watcher would report.
 struct Playground {
     root: TempDir,
     random: Random,
@@ -50,7 +50,7 @@ struct Playground {
 }
 
 impl Playground {
-    /// Carries out one operation, as far as the tree allows it. What cannot be done has at most been done in part.
+    /// Performs one random operation. An operation that the tree does not allow has no effect, or only a part of it.
     fn change(&mut self) {
         let path = self.place();
         self.touch(&path);
@@ -92,7 +92,7 @@ impl Playground {
                 self.touch(&path);
             }
             _ => {
-                // A save as most editors do it: another file takes the name.
+                // Saves a file as most editors do: a new file is renamed to the old one's name.
                 self.write("fresh");
                 let _in_the_way = self.parent_of(&path).and_then(|()| fs::rename(self.at("fresh"), self.at(&path)));
             }
@@ -119,7 +119,7 @@ impl Playground {
         self.root.path().join(path)
     }
 
-    /// Names a path, and the one that is meant where links lead elsewhere: that is where a watcher sees the change.
+    /// Adds a path to the reported ones, and the path that it leads to if there are links in it: a watcher reports the change there.
     fn touch(&mut self, path: &str) {
         self.touched.insert(TreePath::try_from(path).expect("names of the table"));
         let path = self.at(path);

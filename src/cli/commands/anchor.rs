@@ -7,7 +7,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{AnchorFileError, GitAnchorError, Refusal, Store, read_log, write_anchor, write_git_anchor};
+use crate::evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
 use crate::model::CommandExit;
 use crate::process::clock;
 
@@ -35,10 +35,10 @@ pub(super) fn no_key() -> CommandError {
 }
 
 /// Makes the command's error of a checkpoint that is not put in the place of another.
-pub(super) fn of_refusal(refusal: &Refusal, what: String) -> CommandError {
+pub(super) fn of_refusal(refusal: &AnchorRefusal, what: String) -> CommandError {
     let exit = match refusal {
-        Refusal::NotOurs(_) | Refusal::OtherProject(_) => CommandExit::Usage,
-        Refusal::Rewritten(_) => CommandExit::EvidenceWrong,
+        AnchorRefusal::NotOurs(_) | AnchorRefusal::OtherProject(_) => CommandExit::Usage,
+        AnchorRefusal::Rewritten(_) => CommandExit::EvidenceWrong,
     };
     CommandError::caused(exit, what, refusal).hint(refusal.hint())
 }

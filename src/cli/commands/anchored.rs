@@ -10,7 +10,8 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
 use crate::evidence::{
-    Anchor, Fault, FaultKind, GitAnchorError, LedgerLog, Notary, check_anchor, notes_reference, read_anchor, read_git_anchors,
+    Anchor, CheckpointSigner, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
+    read_git_anchors,
 };
 use crate::model::{CommandExit, Digest, ProjectId};
 
@@ -32,7 +33,7 @@ pub(super) struct HeldV1 {
 pub(super) fn read_named(
     options: &VerifyOptions,
     environment: &Environment,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<EvidenceFault>,
 ) -> Result<Vec<Anchor>, CommandError> {
     let mut anchors = Vec::new();
     for file in &options.anchor {
@@ -49,7 +50,7 @@ pub(super) fn read_notes(
     root: &Path,
     project: &ProjectId,
     options: &VerifyOptions,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<EvidenceFault>,
 ) -> Result<Vec<Anchor>, CommandError> {
     let reference = match options.git.as_deref() {
         None => return Ok(Vec::new()),
@@ -59,11 +60,11 @@ pub(super) fn read_notes(
     match read_git_anchors(root, &reference) {
         Ok(Some(anchors)) if !anchors.is_empty() => Ok(anchors),
         Ok(_) => {
-            faults.push(Fault::of(FaultKind::AnchorMissing, reference, "the repository has no such notes"));
+            faults.push(EvidenceFault::new(FaultKind::AnchorMissing, reference, "the repository has no such notes"));
             Ok(Vec::new())
         }
         Err(error @ GitAnchorError::Object { .. }) => {
-            faults.push(Fault::of(FaultKind::AnchorUnreadable, reference, error.to_string()));
+            faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, reference, error.to_string()));
             Ok(Vec::new())
         }
         Err(error) => Err(of_git(&error)),
@@ -93,7 +94,12 @@ pub(super) fn lines(held: &[HeldV1]) -> Vec<String> {
 }
 
 /// Compares anchors with the log of each project that was verified; returns those that hold.
-pub(super) fn compare(anchors: &[Anchor], logs: &[LedgerLog], notary: Notary<'_>, faults: &mut Vec<Fault>) -> Vec<HeldV1> {
+pub(super) fn compare(
+    anchors: &[Anchor],
+    logs: &[LedgerLog],
+    notary: CheckpointSigner<'_>,
+    faults: &mut Vec<EvidenceFault>,
+) -> Vec<HeldV1> {
     let mut held = Vec::new();
     for anchor in anchors {
         let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
@@ -101,7 +107,7 @@ pub(super) fn compare(anchors: &[Anchor], logs: &[LedgerLog], notary: Notary<'_>
         // Where there are several, one that is of none of them is as wrong for each.
         let found = match of_project.or(logs.first()) {
             Some(log) => check_anchor(anchor, log, notary),
-            None => vec![Fault::of(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
+            None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
         };
         held.extend(found.is_empty().then(|| of_held(anchor)).flatten());
         faults.extend(found);
@@ -116,6 +122,6 @@ pub(super) fn of_held(anchor: &Anchor) -> Option<HeldV1> {
     Some(HeldV1 { place, project: checkpoint.project.clone(), lines: checkpoint.size, root: checkpoint.root })
 }
 
-fn missing(file: &Path) -> Fault {
-    Fault::of(FaultKind::AnchorMissing, PathBuf::from(file), "there is no such file")
+fn missing(file: &Path) -> EvidenceFault {
+    EvidenceFault::new(FaultKind::AnchorMissing, PathBuf::from(file), "there is no such file")
 }

@@ -9,7 +9,7 @@ use crate::cli::evidence_arguments::ArchiveOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::evidence::ArchiveWish;
+use crate::evidence::ArchiveRequest;
 use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
 use crate::run::{Archive, Archived, ArchivedFrom, Scope, archive, plan_archiving};
 
@@ -36,10 +36,10 @@ fn wish(
     archive: &Archive,
     project: &ProjectId,
     limits: &RetentionLimits,
-) -> Result<ArchiveWish, CommandError> {
+) -> Result<ArchiveRequest, CommandError> {
     if !options.runs.is_empty() {
         let named = options.runs.iter().map(|wanted| find(archive, project, wanted)).collect::<Result<BTreeSet<_>, _>>()?;
-        return Ok(ArchiveWish::Runs(named));
+        return Ok(ArchiveRequest::Runs(named));
     }
     let days = options.days.or(limits.archive_days).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "it is not said which runs are to be archived")
@@ -47,7 +47,7 @@ fn wish(
     })?;
     let task = options.task.as_deref().map(TaskId::try_from).transpose();
     let task = task.map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("`proctor log` lists the runs"))?;
-    Ok(ArchiveWish::Old { days, task })
+    Ok(ArchiveRequest::Old { days, task })
 }
 
 fn find(archive: &Archive, project: &ProjectId, wanted: &str) -> Result<crate::model::RunId, CommandError> {

@@ -7,7 +7,7 @@ use crate::cli::render;
 use crate::cli::terminal;
 use crate::governance::Slug;
 use crate::process::{Control, resolve_program, run_at_terminal};
-use crate::workflow::{Person, Refusal};
+use crate::workflow::{EditorFailure, Person};
 
 /// The editor of VS Code, whose absence has words of its own (N1 step 1).
 const VS_CODE: &str = "code";
@@ -24,10 +24,10 @@ pub(super) struct Editor {
 }
 
 impl Editor {
-    fn program(&self) -> Result<PathBuf, Refusal> {
+    fn program(&self) -> Result<PathBuf, EditorFailure> {
         let name = self.command.first().map(String::as_str).unwrap_or_default();
         resolve_program(name, &self.root, &self.path).map_err(|_| {
-            Refusal(match name {
+            EditorFailure(match name {
                 VS_CODE => NO_VS_CODE.to_owned(),
                 other => format!("the editor `{other}` was not found; `editor` of `[govern]` in proctor.toml names it"),
             })
@@ -68,16 +68,16 @@ impl Person for AtTerminal<'_> {
         answer
     }
 
-    fn find_editor(&mut self) -> Result<(), Refusal> {
+    fn find_editor(&mut self) -> Result<(), EditorFailure> {
         self.editor.program().map(drop)
     }
 
-    fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), Refusal> {
+    fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), EditorFailure> {
         if !terminal::is_input_terminal() {
-            return Err(Refusal(format!("the draft of '{slug}' waits for a person, and nobody is at a terminal")));
+            return Err(EditorFailure(format!("the draft of '{slug}' waits for a person, and nobody is at a terminal")));
         }
         if self.control.requested().is_some() {
-            return Err(Refusal("it was interrupted before the editor was opened".to_owned()));
+            return Err(EditorFailure("it was interrupted before the editor was opened".to_owned()));
         }
         let Editor { command, root, .. } = &self.editor;
         let program = self.editor.program()?;
@@ -85,8 +85,8 @@ impl Person for AtTerminal<'_> {
         let arguments: Vec<String> = own.chain(files.iter().map(|file| file.to_string_lossy().into_owned())).collect();
         match run_at_terminal(&program, &arguments, root, self.control) {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Refusal(format!("the editor `{}` ended with {status}", command.join(" ")))),
-            Err(error) => Err(Refusal(format!("the editor `{}` cannot be started: {error}", command.join(" ")))),
+            Ok(status) => Err(EditorFailure(format!("the editor `{}` ended with {status}", command.join(" ")))),
+            Err(error) => Err(EditorFailure(format!("the editor `{}` cannot be started: {error}", command.join(" ")))),
         }
     }
 }

@@ -52,7 +52,7 @@ fn proof(
 ) -> Result<String, CommandError> {
     let found = archive.find(project, Some(run)).map_err(|error| super::of_run(&error))?;
     let index = found.and_then(|run| log.index_of(&run.run_id));
-    let proof = index.and_then(|index| log.prove_line(index, head));
+    let proof = index.and_then(|index| log.prove_inclusion(index, head));
     proof.map(|proof| proof.to_text()).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no sealed run `{run}`")).hint("`proctor log` lists the runs")
     })
@@ -66,7 +66,7 @@ fn progress(log: &LedgerLog, head: &SignedCheckpoint, file: &Path) -> Result<Str
     let earlier = anchor
         .replaceable_by(log)
         .map_err(|refusal| of_refusal(&refusal, format!("nothing follows from `{}`", file.display())))?;
-    let progress = log.prove_progress(earlier.size, head).expect("the ledger goes on from it");
+    let progress = log.prove_consistency(earlier.size, head).expect("the ledger goes on from it");
     Ok(progress.to_text())
 }
 

@@ -14,14 +14,15 @@ use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
 use crate::config::{Configuration, GovernSettings};
-use crate::evidence::{Store, find_git_place};
-use crate::governance::{Ending, Limits, PauseReason, Slug, slug_of};
+use crate::evidence::{Store, find_git_location};
+use crate::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
 use crate::model::{Action, ActionEnd, CommandExit, Ended as ActionEnded, GovernanceRecord, Prompt, Review, StopReason};
 use crate::process::Control;
 use crate::run::{ModelRequest, OwnToolRequest, Progress, RunError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
-    Beginning, Consultation, Hands, ModelSettings, Place, Role, ToolEnd, ToolRequest, Workflow, WorkflowError, WorkflowSettings,
+    Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowProject,
+    WorkflowRunner, WorkflowSettings,
 };
 
 /// What the tracker's command line is told, so that it asks nothing and prints nothing but what it was asked for.
@@ -38,7 +39,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let (configuration, _) = setup::configuration(&root)?;
     let settings = workflow_settings(&configuration.govern, options.repo.clone())?;
     let beginning = beginning(options, environment)?;
-    let git = find_git_place(&root).ok_or_else(|| {
+    let git = find_git_location(&root).ok_or_else(|| {
         CommandError::new(CommandExit::CodeNeedsWork, format!("`{}` is in no git repository", root.display())).hint(
             "the trail of a workflow is committed, and models get a copy of the last commit: `git init`, then commit something",
         )
@@ -48,7 +49,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let loaded = Loaded { root: root.clone(), plan: plan(&settings.drafter, &configuration, &root)?, configuration };
     let Opening { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
-    let place = Place { store, project: scope.project.clone(), root, git };
+    let place = WorkflowProject { store, id: scope.project.clone(), root, git };
     let control = watch_signals()?;
     let mut hands = RunHands {
         workspace,
@@ -64,10 +65,10 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let mut person = AtTerminal::new(editor, &control);
     let user = environment.asker().uid;
     let carry_out = || {
-        let mut workflow = Workflow::open(&settings, &place, (&mut hands, &mut person), user)?;
+        let mut workflow = WorkflowRunner::open(&settings, &place, (&mut hands, &mut person), user)?;
         workflow = workflow.observed_by(environment.workflow_points());
-        let (ending, slug) = workflow.carry_out(beginning)?;
-        let is_kept = workflow.is_kept(&slug)?;
+        let (ending, slug) = workflow.run(beginning)?;
+        let is_kept = workflow.has_checkpoint(&slug)?;
         Ok(Ended { ending, slug, is_kept })
     };
     let over = carry_out().map_err(|error: WorkflowError| {
@@ -76,29 +77,29 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         CommandError::of(exit, &error).hint(error.hint())
     })?;
     match (&over.ending, control.in_force()) {
-        (Ending::Paused(_) | Ending::Refused(_), Some(reason)) => Err(interrupted(reason, &over)),
+        (WorkflowEnding::Paused(_) | WorkflowEnding::Refused(_), Some(reason)) => Err(interrupted(reason, &over)),
         _ => show(&over, &settings),
     }
 }
 
 /// How a workflow ended for now.
 struct Ended {
-    ending: Ending,
+    ending: WorkflowEnding,
     slug: Slug,
     /// Whether there is something to go on with under that name.
     is_kept: bool,
 }
 
-fn beginning(options: &GovernOptions, environment: &Environment) -> Result<Beginning, CommandError> {
+fn beginning(options: &GovernOptions, environment: &Environment) -> Result<WorkflowBeginning, CommandError> {
     let Some(resumed) = &options.resume else {
         let brief = options.brief.as_deref().unwrap_or(Path::new(""));
-        return Ok(Beginning::Brief(environment.absolute(brief)));
+        return Ok(WorkflowBeginning::Brief(environment.absolute(brief)));
     };
     let named = Slug::try_from(resumed.clone()).or_else(|_| {
         let file = Path::new(resumed).file_name().map(|name| name.to_string_lossy().into_owned());
-        slug_of(&file.unwrap_or_default())
+        slug_from_file_name(&file.unwrap_or_default())
     });
-    named.map(Beginning::Resume).map_err(|error| {
+    named.map(WorkflowBeginning::Resume).map_err(|error| {
         CommandError::of(CommandExit::Usage, &error)
             .hint("name the workflow as its directory in `docs/audit/active` is called, or its brief")
     })
@@ -106,7 +107,7 @@ fn beginning(options: &GovernOptions, environment: &Environment) -> Result<Begin
 
 fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<WorkflowSettings, CommandError> {
     let model = |key: &str, settings: &crate::config::ModelSettings| match &settings.command {
-        Some(command) => Ok(ModelSettings { name: settings.name.clone(), command: command.clone() }),
+        Some(command) => Ok(ModelCommand { name: settings.name.clone(), command: command.clone() }),
         None => Err(CommandError::new(CommandExit::SpecificationWrong, format!("no {key} is configured")).hint(format!(
             "write `[govern.{key}]` with a `command` into proctor.toml: a program that reads a prompt and prints its answer"
         ))),
@@ -115,21 +116,21 @@ fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<Wo
         editor: govern.editor.clone(),
         tracker: govern.tracker.clone(),
         repo: govern.repo.clone(),
-        named_repo: repo,
+        repo_override: repo,
         trail: govern.trail.clone(),
-        limits: Limits { iterations: govern.max_iterations, attempts: govern.max_attempts },
+        limits: WorkflowLimits { iterations: govern.max_iterations, attempts: govern.max_attempts },
         drafter: model("drafter", &govern.drafter)?,
         reviewer: model("reviewer", &govern.reviewer)?,
     })
 }
 
-fn plan(model: &ModelSettings, configuration: &Configuration, root: &Path) -> Result<crate::model::Plan, CommandError> {
+fn plan(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<crate::model::Plan, CommandError> {
     let review = Review { prompt: Prompt::Nothing, accept_split_emphasis: false };
     spec::plan_review(&model.command, review, configuration, &setup::directory_name(root))
         .map_err(|problems| setup::of_problems(&problems))
 }
 
-fn model_action(model: &ModelSettings, configuration: &Configuration, root: &Path) -> Result<Action, CommandError> {
+fn model_action(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<Action, CommandError> {
     let mut steps = plan(model, configuration, root)?.steps;
     Ok(Action { name: model.name.clone(), ..steps.remove(0) })
 }
@@ -161,29 +162,29 @@ fn interrupted(reason: StopReason, over: &Ended) -> CommandError {
 fn show(over: &Ended, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
     let trail = || format!("{}/active/{}", settings.trail, over.slug);
     let (exit, line) = match &over.ending {
-        Ending::Filed(issue) => {
+        WorkflowEnding::Filed(issue) => {
             render::line(&format!("Issue #{} filed", issue.number));
             (CommandExit::Proceed, issue.url.clone())
         }
-        Ending::NotBegun => (CommandExit::Proceed, "Nothing was begun.".to_owned()),
-        Ending::Resume => (CommandExit::OwnFault, over.again()),
-        Ending::Refused(why) => {
+        WorkflowEnding::NotBegun => (CommandExit::Proceed, "Nothing was begun.".to_owned()),
+        WorkflowEnding::Resume => (CommandExit::OwnFault, over.again()),
+        WorkflowEnding::Refused(why) => {
             let again = if over.is_kept { over.again() } else { "mend that, then begin again".to_owned() };
             return Err(CommandError::new(CommandExit::CodeNeedsWork, why).hint(again));
         }
-        Ending::Aborted => {
+        WorkflowEnding::Aborted => {
             let message = format!("the issue was not filed; its trail stays in `{}`", trail());
             return Err(CommandError::new(CommandExit::CodeNeedsWork, message).hint(over.again()));
         }
-        Ending::Paused(PauseReason::Nobody) => {
+        WorkflowEnding::Paused(PauseReason::Nobody) => {
             let message = "a gate waits for a person, and nobody is at a terminal";
             return Err(CommandError::new(CommandExit::PersonNeeded, message).hint(over.again()));
         }
-        Ending::Paused(PauseReason::Manual) => {
+        WorkflowEnding::Paused(PauseReason::Manual) => {
             render::line(&format!("Manual mode: the trail is in {}", trail()));
             (CommandExit::PersonNeeded, over.again())
         }
-        Ending::Paused(PauseReason::Failed(why)) => {
+        WorkflowEnding::Paused(PauseReason::Failed(why)) => {
             return Err(CommandError::new(CommandExit::PersonNeeded, why).hint(over.again()));
         }
     };
@@ -203,11 +204,11 @@ struct RunHands<'a> {
     control: &'a Control,
 }
 
-impl Hands for RunHands<'_> {
+impl WorkflowHost for RunHands<'_> {
     fn consult(&mut self, consultation: &Consultation<'_>) -> Result<ActionEnded, WorkflowError> {
         let (action, model) = match consultation.role {
-            Role::Drafter => (&self.drafter, &self.govern.drafter),
-            Role::Reviewer => (&self.reviewer, &self.govern.reviewer),
+            ModelRole::Drafter => (&self.drafter, &self.govern.drafter),
+            ModelRole::Reviewer => (&self.reviewer, &self.govern.reviewer),
         };
         let action = Action { timeout: model.timeout, ..action.clone() };
         let request = ModelRequest {
@@ -264,5 +265,5 @@ impl Hands for RunHands<'_> {
 
 fn failed(what: &'static str, error: RunError) -> WorkflowError {
     let source: Box<dyn Error + Send + Sync> = Box::new(error);
-    WorkflowError::Hands { what, source }
+    WorkflowError::Host { what, source }
 }

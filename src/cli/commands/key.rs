@@ -5,7 +5,8 @@ use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
 use crate::evidence::{
-    Endorsement, EvidenceError, KnownKey, LockError, Store, Waiting, allowed_signers, list_projects, read_key_ring, rotate_key,
+    Endorsement, EvidenceError, KnownKey, LockError, Store, WaitDecision, allowed_signers, list_projects, read_key_ring,
+    rotate_key,
 };
 use crate::model::CommandExit;
 use crate::process::clock;
@@ -51,7 +52,7 @@ fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
 fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
     let mut locks = Vec::new();
     for project in list_projects(store).map_err(|error| of_evidence(&error))? {
-        let lock = store.lock(&project, &mut || Waiting::GiveUp).map_err(|error| of_lock(&error))?;
+        let lock = store.lock(&project, &mut || WaitDecision::GiveUp).map_err(|error| of_lock(&error))?;
         locks.push(lock);
     }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| of_evidence(&error))?;

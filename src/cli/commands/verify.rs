@@ -15,9 +15,9 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::{
-    Anchor, Checked, Fault, FaultKind, LedgerLog, MANIFEST_NAME, Notary, Progress, PublicKey, Store, Subject, Unfinished,
-    check_progress, find_evidence, find_registered, is_archive_name, list_projects, read_key_ring, signing_key_of, verify_copy,
-    verify_keys, verify_project,
+    Anchor, CheckpointSigner, ConsistencyProof, EvidenceFault, FaultKind, LedgerLog, MANIFEST_NAME, PublicKey, Store,
+    UnfinishedWork, VerificationResult, VerificationScope, check_consistency_proof, find_registered_project, find_signing_key,
+    is_archive_name, list_projects, projects_with_evidence, read_key_ring, verify_copy, verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::run::{approval_counts, approval_faults};
@@ -34,8 +34,8 @@ struct Total {
     unsigned: Vec<RunId>,
     archived: u64,
     pruned: u64,
-    unfinished: Vec<Unfinished>,
-    faults: Vec<Fault>,
+    unfinished: Vec<UnfinishedWork>,
+    faults: Vec<EvidenceFault>,
     /// The ledgers as logs, where they are compared with anchors.
     logs: Vec<LedgerLog>,
     held: Vec<HeldV1>,
@@ -64,9 +64,9 @@ fn is_run(path: &Path) -> bool {
 
 /// Returns whether a path is a file with a proof of progress. Runs and tasks may have the names of other files.
 fn is_progress(path: &Path) -> bool {
-    let mut start = [0; Progress::START.len()];
+    let mut start = [0; ConsistencyProof::START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *Progress::START.as_bytes()
+    read.is_ok() && start == *ConsistencyProof::START.as_bytes()
 }
 
 fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
@@ -98,7 +98,7 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
             .hint("name a file that `proctor checkpoint --since` wrote")
     })?;
     let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
-    total.faults.extend(check_progress(shown, &bytes, &key, &anchors));
+    total.faults.extend(check_consistency_proof(shown, &bytes, &key, &anchors));
     total.hold(&anchors);
     Ok(total)
 }
@@ -116,7 +116,7 @@ fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
 fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
-    let key = signing_key_of(directory, &ring).map_err(|error| of_evidence(&error))?;
+    let key = find_signing_key(directory, &ring).map_err(|error| of_evidence(&error))?;
     key.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not signed by a key of yours", directory.display()))
             .hint("name the public key of whoever made it: `--key FILE`")
@@ -144,11 +144,12 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     let is_compared = !anchors.is_empty();
     let threads = environment::processors() as usize;
     for project in total.projects.clone() {
-        let subject = options.what.as_deref().map_or(Ok(Subject::Everything), |what| subject(&store, &project, what))?;
+        let subject =
+            options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
         total.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
-        total.logs.extend(is_compared.then(|| LedgerLog::of(project.clone(), checked.line_hashes.clone())));
+        total.logs.extend(is_compared.then(|| LedgerLog::from_hashes(project.clone(), checked.line_hashes.clone())));
         total.add(checked);
         match differences {
             Some(Ok(differences)) => total.faults.extend(differences.iter().map(of_difference)),
@@ -156,7 +157,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
             None => {}
         }
     }
-    let notary = key.as_ref().map_or(Notary::Ring(&keys), Notary::Key);
+    let notary = key.as_ref().map_or(CheckpointSigner::Ring(&keys), CheckpointSigner::Key);
     total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.faults);
     Ok(total)
 }
@@ -170,7 +171,7 @@ fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
 /// Returns every project of which there is anything: a ledger, evidence, or rows of the index.
 fn every_project(store: &Store, index: Option<&IndexLook>) -> Result<Vec<ProjectId>, CommandError> {
     let mut projects = list_projects(store).map_err(|error| of_evidence(&error))?;
-    projects.extend(find_evidence(store).map_err(|error| of_evidence(&error))?);
+    projects.extend(projects_with_evidence(store).map_err(|error| of_evidence(&error))?);
     let indexed = index.and_then(|index| index.projects().ok()).unwrap_or_default();
     projects.extend(indexed.into_iter().filter_map(|project| ProjectId::try_from(project).ok()));
     projects.sort();
@@ -185,7 +186,7 @@ fn project(
     environment: &Environment,
 ) -> Result<ProjectId, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let by_ledger = find_registered(store, &root).map_err(|error| of_evidence(&error))?;
+    let by_ledger = find_registered_project(store, &root).map_err(|error| of_evidence(&error))?;
     // A ledger that is gone or cannot be read does not say whose it was.
     let by_index = || index.and_then(|index| index.project_at(&root.to_string_lossy()).ok().flatten());
     by_ledger.or_else(by_index).ok_or_else(|| {
@@ -195,39 +196,41 @@ fn project(
 }
 
 /// Returns what of a project a word means: a run's id or number, or a task.
-fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<Subject, CommandError> {
+fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<VerificationScope, CommandError> {
     let known = crate::evidence::known_runs(store, project).map_err(|error| of_evidence(&error))?;
     let number = what.parse::<u64>().ok();
     if let Some((run_id, _)) = known.iter().find(|(run_id, _)| run_id.as_str() == what || number == Some(run_id.number())) {
-        return Ok(Subject::Run(run_id.clone()));
+        return Ok(VerificationScope::Run(run_id.clone()));
     }
     match TaskId::try_from(what) {
-        Ok(task) if known.iter().any(|(_, of)| *of == task) => Ok(Subject::Task(task)),
+        Ok(task) if known.iter().any(|(_, of)| *of == task) => Ok(VerificationScope::Task(task)),
         _ => Err(CommandError::new(CommandExit::Usage, format!("there is no run, task or copied run `{what}`"))
             .hint("`proctor log` lists the runs; a directory must have a `SHA256SUMS` in it")),
     }
 }
 
-fn of_difference(difference: &IndexDifference) -> Fault {
+fn of_difference(difference: &IndexDifference) -> EvidenceFault {
     const INDEX: &str = "state.db";
     match difference {
-        IndexDifference::Ahead { knows } => Fault::of(FaultKind::IndexAhead, INDEX, format!("it knows line {}", knows.0)),
+        IndexDifference::Ahead { knows } => {
+            EvidenceFault::new(FaultKind::IndexAhead, INDEX, format!("it knows line {}", knows.0))
+        }
         IndexDifference::Row { table, kind, row } => {
             let why = match kind {
                 RowDifference::Unfounded => "does not follow from the ledger",
                 RowDifference::Missing => "follows from the ledger and is not there",
             };
-            Fault::of(FaultKind::IndexDiffers, INDEX, format!("table `{table}`: {row}: {why}"))
+            EvidenceFault::new(FaultKind::IndexDiffers, INDEX, format!("table `{table}`: {row}: {why}"))
         }
     }
 }
 
-fn of_index(error: &IndexError) -> Fault {
-    Fault::of(FaultKind::IndexDamaged, "state.db", error.to_string())
+fn of_index(error: &IndexError) -> EvidenceFault {
+    EvidenceFault::new(FaultKind::IndexDamaged, "state.db", error.to_string())
 }
 
 impl Total {
-    fn add(&mut self, checked: Checked) {
+    fn add(&mut self, checked: VerificationResult) {
         self.runs += checked.runs;
         self.files += checked.files;
         self.bytes += checked.bytes;
@@ -321,12 +324,12 @@ impl<'a> FaultV1<'a> {
 
 impl<'a> VerificationV1<'a> {
     fn of(total: &'a Total) -> Self {
-        let fault = |fault: &'a Fault| {
-            let Fault { file, kind, detail } = fault;
+        let fault = |fault: &'a EvidenceFault| {
+            let EvidenceFault { file, kind, detail } = fault;
             FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
         };
-        let begun = |begun: &'a Unfinished| {
-            let Unfinished { file, kind, detail } = begun;
+        let begun = |begun: &'a UnfinishedWork| {
+            let UnfinishedWork { file, kind, detail } = begun;
             FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
         };
         Self {

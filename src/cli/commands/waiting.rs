@@ -8,9 +8,9 @@ use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::governance::{Counters, Gate, ReviewWord, State, Turn};
+use crate::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
 use crate::model::{CommandExit, Timestamp};
-use crate::workflow::{Waiting, list_waiting};
+use crate::workflow::{WaitingWorkflow, list_waiting_workflows};
 
 const SCHEMA: &str = "proctor-workflows-v1";
 
@@ -30,11 +30,11 @@ struct WorkflowV1 {
     /// Null: another version of proctor has written down where it stands.
     node: Option<&'static str>,
     /// The gate at which a person is asked; null: it is nobody's turn but a model's or proctor's.
-    gate: Option<Gate>,
+    gate: Option<WorkflowGate>,
     waits_for: String,
     since: Option<Timestamp>,
     brief_file: Option<String>,
-    verdict: Option<ReviewWord>,
+    verdict: Option<IssueVerdict>,
     iterations: Option<u32>,
     drafts: Option<u32>,
     verdicts: Option<u32>,
@@ -49,7 +49,7 @@ pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let root = setup::project_root(environment, &options.project)?;
     let mut archive = opening::open_archive(environment)?;
     let project = archive.find_project(&root).map_err(|error| super::of_run(&error))?;
-    let listed = project.map_or(Ok(Vec::new()), |project| list_waiting(&archive.store, &project));
+    let listed = project.map_or(Ok(Vec::new()), |project| list_waiting_workflows(&archive.store, &project));
     let listed = listed.map_err(|error| CommandError::of(error.exit(), &error).hint(error.hint()))?;
     let workflows: Vec<WorkflowV1> = listed.into_iter().map(described).collect();
     if options.json {
@@ -63,23 +63,24 @@ pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-fn described(waiting: Waiting) -> WorkflowV1 {
+fn described(waiting: WaitingWorkflow) -> WorkflowV1 {
     let state = waiting.state.as_ref();
-    let counted = |count: fn(&Counters) -> u32| state.map(|state| count(&state.counters));
+    let counted = |count: fn(&WorkflowCounters) -> u32| state.map(|state| count(&state.counters));
     WorkflowV1 {
-        node: state.map(State::node_name),
-        gate: state.map(State::turn).and_then(|turn| match turn {
-            Turn::Person(gate) => Some(gate),
-            Turn::Drafter | Turn::Reviewer | Turn::Workflow => None,
+        node: state.map(WorkflowState::node_name),
+        gate: state.map(WorkflowState::turn).and_then(|turn| match turn {
+            WorkflowTurn::Person(gate) => Some(gate),
+            WorkflowTurn::Drafter | WorkflowTurn::Reviewer | WorkflowTurn::Workflow => None,
         }),
-        waits_for: state.map_or_else(|| "the proctor that has begun it: it is of another version".to_owned(), State::waits_for),
+        waits_for: state
+            .map_or_else(|| "the proctor that has begun it: it is of another version".to_owned(), WorkflowState::waits_for),
         since: waiting.since,
         brief_file: state.map(|state| state.brief_name.clone()),
-        verdict: state.and_then(State::verdict),
+        verdict: state.and_then(WorkflowState::verdict),
         iterations: counted(|counters| counters.iterations),
         drafts: counted(|counters| counters.drafts),
         verdicts: counted(|counters| counters.verdicts),
-        issue: state.and_then(State::issue),
+        issue: state.and_then(WorkflowState::issue),
         next: ["proctor", "govern", "--resume", &waiting.slug].map(str::to_owned).to_vec(),
         slug: waiting.slug,
     }

@@ -1,46 +1,40 @@
-//! An anchor that is a file: on another disk, in a synchronised directory, sent to somebody.
+//! An anchor in a file: on another disk, in a synchronised directory, or to be sent to somebody.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::anchor::{Anchor, Refusal};
-use crate::evidence::changes::replace_open_file;
+use crate::evidence::anchor::{Anchor, AnchorRefusal};
+use crate::evidence::changes::replace_shared_file;
 use crate::evidence::error::failed;
-use crate::evidence::files::if_there;
+use crate::evidence::files::if_exists;
 use crate::evidence::transparency::LONGEST_CHECKPOINT;
 use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint};
 
-/// Says why a checkpoint was not written to a file.
+/// Why a checkpoint was not written to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum AnchorFileError {
-    /// Something else is there.
+    /// The file contains something that must not be replaced.
     #[error("`{}` is left alone", path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// What is there.
-        source: Refusal,
-    },
-    /// A file operation failed.
+    Refused { path: PathBuf, source: AnchorRefusal },
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
 }
 
-/// Reads the anchor that a file is; none where there is no file.
+/// Reads the anchor in a file, or returns `None` if there is no such file.
 pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
-    let Some(file) = if_there(File::open(path).map_err(failed(FileOperation::Open, path)))? else { return Ok(None) };
+    let Some(file) = if_exists(File::open(path).map_err(failed(FileOperation::Open, path)))? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST_CHECKPOINT).read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
     Ok(Some(Anchor { place: path.to_owned(), found: SignedCheckpoint::parse(&bytes) }))
 }
 
-/// Writes a log's head to a file, in the place of an earlier head of the same log and of nothing else.
+/// Writes a log's head to a file. It replaces an earlier head of the same log, and nothing else.
 pub fn write_anchor(path: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<(), AnchorFileError> {
     if let Some(anchor) = read_anchor(path)? {
         anchor.replaceable_by(log).map_err(|source| AnchorFileError::Refused { path: path.to_owned(), source })?;
     }
-    Ok(replace_open_file(path, head.to_text().as_bytes())?)
+    Ok(replace_shared_file(path, head.to_text().as_bytes())?)
 }
 
 #[cfg(test)]
@@ -51,7 +45,7 @@ mod tests {
 
     fn log(project: &str, size: u64, salt: &str) -> LedgerLog {
         let lines = (0..size).map(|number| Digest::of(format!("{salt}{number}").as_bytes())).collect();
-        LedgerLog::of(ProjectId::try_from(project).unwrap(), lines)
+        LedgerLog::from_hashes(ProjectId::try_from(project).unwrap(), lines)
     }
 
     #[test]
@@ -59,7 +53,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("head");
         let write = |log: &LedgerLog| {
-            let head = log.checkpoint_at(log.size()).unwrap().sign(&Signer::of_seed(&[1; 32]));
+            let head = log.checkpoint_at(log.size()).unwrap().sign(&Signer::from_seed(&[1; 32]));
             write_anchor(&path, log, &head)
         };
         assert_eq!(read_anchor(&path).unwrap(), None);
@@ -70,11 +64,11 @@ mod tests {
             Err(AnchorFileError::Refused { source, .. }) => Some(source),
             _ => None,
         };
-        assert_eq!(refusal(&log("shop-00000001", 4, "")), Some(Refusal::Rewritten(5)));
-        assert_eq!(refusal(&log("shop-00000001", 9, "rewritten")), Some(Refusal::Rewritten(5)));
-        assert_eq!(refusal(&log("shop-00000002", 9, "")), Some(Refusal::OtherProject("shop-00000001".to_owned())));
+        assert_eq!(refusal(&log("shop-00000001", 4, "")), Some(AnchorRefusal::Rewritten(5)));
+        assert_eq!(refusal(&log("shop-00000001", 9, "rewritten")), Some(AnchorRefusal::Rewritten(5)));
+        assert_eq!(refusal(&log("shop-00000002", 9, "")), Some(AnchorRefusal::OtherProject("shop-00000001".to_owned())));
         assert_eq!(read_anchor(&path).unwrap().unwrap().found.unwrap().checkpoint().size, 5);
         crate::evidence::testing::put(&path, b"mine");
-        assert!(matches!(refusal(&log("shop-00000001", 9, "")), Some(Refusal::NotOurs(_))));
+        assert!(matches!(refusal(&log("shop-00000001", 9, "")), Some(AnchorRefusal::NotOurs(_))));
     }
 }

@@ -1,13 +1,13 @@
-//! Checkpoints that are kept outside the store: written there, and read back to be compared with the ledger.
+//! Anchors: checkpoints of the ledger that are kept outside the store, to be compared with the ledger later.
 //!
 //! # What it owns
 //!
-//! `file` an anchor that is a file · `git` one that is a note in the project's repository. Wherever one lies, it is replaced only by one that goes on from it: a ledger that was written anew is
-//! refused here, before it is anchored.
+//! `file` an anchor in a file · `git` an anchor in a note of the project's repository. An anchor is replaced only by a
+//! checkpoint of a ledger that extends it: the checkpoint of a rewritten ledger is refused.
 //!
 //! # What it may not do
 //!
-//! Run git, or say that an anchor holds: `verification` does that.
+//! Run git, or decide whether an anchor agrees with the ledger: `verification` does that.
 
 mod file;
 mod git;
@@ -15,46 +15,45 @@ mod git;
 use std::path::PathBuf;
 
 pub use file::{AnchorFileError, read_anchor, write_anchor};
-pub use git::{GitAnchorError, GitAnchored, notes_reference, read_git_anchors, write_git_anchor};
+pub use git::{AnchoredNote, GitAnchorError, notes_reference, read_git_anchors, write_git_anchor};
 
-use crate::evidence::{Checkpoint, CheckpointError, LedgerLog, SignedCheckpoint};
+use crate::evidence::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 
-/// What was found where a checkpoint is kept.
+/// What was found in a place where a checkpoint is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// Where, as it is shown.
+    /// The place, as it is shown to people: a path, or a git reference with a commit.
     pub place: PathBuf,
-    /// The checkpoint, or why it is none.
-    pub found: Result<SignedCheckpoint, CheckpointError>,
+    /// The checkpoint, or why the content is not a checkpoint.
+    pub found: Result<SignedCheckpoint, LogCheckpointError>,
 }
 
-/// Says why a checkpoint is not put in the place of another.
+/// Why a checkpoint does not replace what is there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// What is there is no checkpoint of ours.
+pub enum AnchorRefusal {
     #[error("what is there is no checkpoint of proctor's")]
-    NotOurs(#[source] CheckpointError),
-    /// It is another project's.
+    NotOurs(#[source] LogCheckpointError),
+    /// The project whose checkpoint is there.
     #[error("it has the checkpoint of project {0}")]
     OtherProject(String),
-    /// The ledger does not begin with what was anchored.
+    /// How many lines the anchor covers. The ledger does not begin with these lines.
     #[error("the ledger does not begin with the {0} lines that were anchored there: it was cut or written anew")]
     Rewritten(u64),
 }
 
 impl Anchor {
-    /// Decides whether a log's head may be put in its place; returns what it says.
-    pub fn replaceable_by(&self, log: &LedgerLog) -> Result<&Checkpoint, Refusal> {
-        let checkpoint = self.found.as_ref().map_err(|error| Refusal::NotOurs(error.clone()))?.checkpoint();
+    /// Decides whether the head of this log may replace the anchor. Returns the checkpoint that is replaced.
+    pub fn replaceable_by(&self, log: &LedgerLog) -> Result<&LogCheckpoint, AnchorRefusal> {
+        let checkpoint = self.found.as_ref().map_err(|error| AnchorRefusal::NotOurs(error.clone()))?.checkpoint();
         if checkpoint.project != *log.project() {
-            return Err(Refusal::OtherProject(checkpoint.project.to_string()));
+            return Err(AnchorRefusal::OtherProject(checkpoint.project.to_string()));
         }
-        if log.goes_on_from(checkpoint) { Ok(checkpoint) } else { Err(Refusal::Rewritten(checkpoint.size)) }
+        if log.extends(checkpoint) { Ok(checkpoint) } else { Err(AnchorRefusal::Rewritten(checkpoint.size)) }
     }
 }
 
-impl Refusal {
-    /// Returns the sentence that says what to do next.
+impl AnchorRefusal {
+    /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotOurs(_) | Self::OtherProject(_) => "name another place, or look at what is there and move it elsewhere",

@@ -1,59 +1,60 @@
-//! What a process left that died while it archived: what a line of the ledger names is brought to its end, the rest taken back.
+//! Finishing interrupted archiving: what a ledger line already names is completed, everything else is undone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::evidence::archive::{StoredArchive, list_archives};
 use crate::evidence::changes::{remove_directory, remove_file};
-use crate::evidence::files::{hash_file, if_there};
+use crate::evidence::files::{hash_file, if_exists};
 use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::{EvidenceError, ProjectLock, read_lines};
 use crate::model::{Digest, LedgerBody, PackedRun, RunId};
 
-/// Does so where archiving was begun and not brought to its end; otherwise it is one look at the disk.
-pub(in crate::evidence) fn finish_begun_archiving(lock: &ProjectLock) -> Result<(), EvidenceError> {
+/// Finishes archiving if the archiving directory shows that it was interrupted. Otherwise this costs one system call.
+pub(in crate::evidence) fn finish_interrupted_archiving(lock: &ProjectLock) -> Result<(), EvidenceError> {
     let workplace = lock.store().archiving_directory(lock.project());
     if workplace.symlink_metadata().is_ok() { finish_archiving(lock).map(drop) } else { Ok(()) }
 }
 
-/// Removes directories of runs whose archive the ledger names and that is what it names, archives that no line names beside the
-/// directory they were made of, and what was being written. Returns of how many runs something was removed.
+/// Finishes or undoes the archiving of each run that has both a directory and an archive, and removes archives that were being
+/// written. Returns how many runs it dealt with.
 ///
-/// Nothing is removed without its twin being what the ledger says: what differs is left for `verification` to name.
+/// If the ledger names the archive, the directory is removed; if not, the archive is. Either is removed only if the other one
+/// has the hash that the ledger records. Whatever differs is kept, and `verification` reports it.
 pub fn finish_archiving(lock: &ProjectLock) -> Result<usize, EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let archives = list_archives(store, project)?;
-    let beside = |archive: &&StoredArchive| store.run_directory(project, &archive.task, &archive.run_id).is_dir();
-    let doubled: Vec<&StoredArchive> = archives.iter().filter(beside).collect();
+    let has_directory = |archive: &&StoredArchive| store.run_directory(project, &archive.task, &archive.run_id).is_dir();
+    let doubled: Vec<&StoredArchive> = archives.iter().filter(has_directory).collect();
     let mut finished = 0;
     if !doubled.is_empty() {
-        let said = read_said(lock)?;
+        let recorded = read_recorded_hashes(lock)?;
         for archive in doubled {
             let directory = store.run_directory(project, &archive.task, &archive.run_id);
-            finished += usize::from(finish(archive, &directory, said.get(&archive.run_id))?);
+            finished += usize::from(finish_one(archive, &directory, recorded.get(&archive.run_id))?);
         }
     }
     remove_directory(&store.archiving_directory(project))?;
     Ok(finished)
 }
 
-/// What the ledger says of a run.
-struct Said {
+/// The hashes that the ledger records for a run.
+struct RecordedHashes {
     manifest_hash: Digest,
     packed: Option<PackedRun>,
 }
 
-fn read_said(lock: &ProjectLock) -> Result<BTreeMap<RunId, Said>, EvidenceError> {
-    let mut said = BTreeMap::new();
+fn read_recorded_hashes(lock: &ProjectLock) -> Result<BTreeMap<RunId, RecordedHashes>, EvidenceError> {
+    let mut recorded = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {
         match line?.1.body {
             LedgerBody::Run(record) => {
-                said.insert(record.run_id, Said { manifest_hash: record.manifest_hash, packed: None });
+                recorded.insert(record.run_id, RecordedHashes { manifest_hash: record.manifest_hash, packed: None });
             }
             LedgerBody::Archived(record) => {
                 for run in record.runs {
                     let (run_id, manifest_hash) = (run.run_id.clone(), run.manifest_hash);
-                    said.insert(run_id, Said { manifest_hash, packed: Some(run) });
+                    recorded.insert(run_id, RecordedHashes { manifest_hash, packed: Some(run) });
                 }
             }
             LedgerBody::Registered(_)
@@ -69,17 +70,17 @@ fn read_said(lock: &ProjectLock) -> Result<BTreeMap<RunId, Said>, EvidenceError>
             | LedgerBody::Governance(_) => {}
         }
     }
-    Ok(said)
+    Ok(recorded)
 }
 
 /// Removes the directory or the archive of a run that has both; returns whether one was removed.
-fn finish(archive: &StoredArchive, directory: &Path, said: Option<&Said>) -> Result<bool, EvidenceError> {
-    let Some(said) = said else { return Ok(false) };
-    if let Some(packed) = &said.packed {
+fn finish_one(archive: &StoredArchive, directory: &Path, recorded: Option<&RecordedHashes>) -> Result<bool, EvidenceError> {
+    let Some(recorded) = recorded else { return Ok(false) };
+    if let Some(packed) = &recorded.packed {
         let is_named = hash_file(&archive.path)? == (packed.archive_bytes, packed.archive_hash);
         return if is_named { remove_directory(directory).map(|()| true) } else { Ok(false) };
     }
-    let manifest = if_there(hash_file(&directory.join(MANIFEST_NAME)))?;
-    let is_sealed = manifest.is_some_and(|(_, hash)| hash == said.manifest_hash);
+    let manifest = if_exists(hash_file(&directory.join(MANIFEST_NAME)))?;
+    let is_sealed = manifest.is_some_and(|(_, hash)| hash == recorded.manifest_hash);
     if is_sealed { remove_file(&archive.path).map(|()| true) } else { Ok(false) }
 }

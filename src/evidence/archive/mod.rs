@@ -1,15 +1,17 @@
-//! A run, or an export of one, in one file: `RUN.tar.zst`, which `tar` of any machine unpacks.
+//! Archives: a run, or an export of one, in a single file `RUN.tar.zst`, which `tar` can unpack anywhere.
 //!
 //! # What it owns
 //!
-//! `write` and `read` the format: one directory that is called by the run's id, in it files sorted by name, with no owner, no time and mode
-//! 0600, in one zstd frame with a checksum · `pack` a run's directory becomes an archive: nothing is removed before what was written is read
-//! back and is what the manifest says, and a line of the ledger names it · `plan` which runs that are (pure) · `finish` what a process that
-//! died in between has left · `stored` which archives there are, and a run's file wherever the run is kept.
+//! `write` and `read` the format: one directory named like the run, which contains files sorted by name, without owner and
+//! time, with mode 0600, in one zstd frame with a checksum · `pack` turning a run's directory into an archive: the directory is
+//! removed only after the archive was read back, agrees with the run's manifest, and is named by a ledger line · `plan` which
+//! runs are archived (pure) · `finish` completing or undoing the work of a process that died · `stored` listing archives, and
+//! reading a run's file from its directory or archive.
 //!
 //! # What it may not do
 //!
-//! Believe an archive: it may come from anywhere. It is read as a stream, within bounds, and never unpacked to a disk by what it says.
+//! Trust an archive, which may come from anywhere. It is read as a stream, within limits, and never unpacked to paths that it
+//! names.
 
 mod finish;
 mod pack;
@@ -19,17 +21,17 @@ mod stored;
 mod write;
 
 pub use finish::finish_archiving;
-pub(in crate::evidence) use finish::finish_begun_archiving;
-pub(in crate::evidence) use pack::plain_names;
-pub use pack::{Archiving, LeftAlone, archive_runs};
-pub use plan::{ArchivePlan, ArchiveWish, Stays, plan_archive};
+pub(in crate::evidence) use finish::finish_interrupted_archiving;
+pub(in crate::evidence) use pack::archivable_names;
+pub use pack::{ArchiveOutcome, ArchiveRefusal, archive_runs};
+pub use plan::{ArchiveExemption, ArchivePlan, ArchiveRequest, plan_archive};
 pub use read::ArchiveProblem;
-pub(in crate::evidence) use read::{Bounds, Place, Shelf, read_archive};
+pub(in crate::evidence) use read::{ArchiveBounds, ArchiveFolder, ArchiveMember, read_archive};
 pub use stored::is_archived;
 pub(in crate::evidence) use stored::{
-    StoredArchive, archive_beside, each_of_run, hash_of_run, list_archives, read_of_run, show_of_run,
+    StoredArchive, archive_beside, for_each_stored_file, hash_stored_file, list_archives, read_stored_file, stream_stored_file,
 };
-pub(in crate::evidence) use write::{Packer, copy_into};
+pub(in crate::evidence) use write::{ArchiveWriter, copy_into};
 
 #[cfg(test)]
 mod tests;

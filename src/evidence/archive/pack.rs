@@ -1,90 +1,89 @@
-//! A run's directory becomes an archive. Nothing is removed before everything that was written is read back and a line names it.
+//! Turning run directories into archives. A directory is removed only after its archive was read back and a ledger line names
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::archive::{ArchiveProblem, Bounds, Packer, Place, Shelf, read_archive};
+use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, read_archive};
 use crate::evidence::changes::{
-    create_directories, create_file, remove_directory, remove_file, rename_to_free, set_mode, sync_directory, sync_file,
+    create_directories, create_file, remove_directory, remove_file, rename_if_free, set_mode, sync_directory, sync_file,
 };
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, hash_reader, list, open_plain};
+use crate::evidence::files::{hash_file, hash_reader, list_directory, open_no_follow};
 use crate::evidence::manifest::parse_manifest;
 use crate::evidence::names::{MANIFEST_NAME, archive_name, check_component};
 use crate::evidence::retention::KeptRun;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock};
 use crate::model::{ArchiveRecord, Asker, Digest, LedgerBody, LedgerLine, PackedRun, RunId, Timestamp};
 
-/// A line of the ledger names so many at most: as many directories are there beside their archives at a time.
+/// How many runs one ledger line names at most. Directories are removed only after the line, so at most this many exist beside
+/// their archives at a time.
 const MOST_OF_A_LINE: usize = 32;
-/// As every sealed file.
 const SEALED_MODE: u32 = 0o400;
 
-/// What was archived.
+/// The result of archiving runs.
 #[derive(Debug, Default)]
-pub struct Archiving {
-    /// The lines that say so, each with the ledger's length after it, for the index.
+pub struct ArchiveOutcome {
+    /// The ledger lines that name the archives, each with the ledger's length after it, for the index.
     pub lines: Vec<(u64, LedgerLine)>,
-    /// The runs.
     pub runs: Vec<PackedRun>,
-    /// The runs that were left as they are, and why.
-    pub left: Vec<(RunId, LeftAlone)>,
+    /// The runs that were not archived, and why.
+    pub refused: Vec<(RunId, ArchiveRefusal)>,
 }
 
-/// Why a run was left as it is.
+/// Why a run was not archived.
 #[derive(Debug, thiserror::Error)]
-pub enum LeftAlone {
-    /// Something in its directory is no file that an archive can hold.
+pub enum ArchiveRefusal {
+    /// Its directory contains an entry that is not a file an archive can hold.
     #[error("`{0}` in its directory is no file that proctor put there")]
     Foreign(String),
-    /// Its files are not those that were sealed.
     #[error("its files are not those that were sealed ({0})")]
     NotSealed(ArchiveProblem),
-    /// Something has the name its archive would get.
-    #[error("something lies where its archive would")]
+    /// The path of its archive is taken.
+    #[error("something else has the name of its archive")]
     Taken,
 }
 
-/// Archives runs that have a directory. After an error the next that archives, prunes or runs brings it to an end.
+/// Archives runs that have a directory. If this fails, the next command that archives, prunes or runs finishes or undoes it.
 ///
-/// A run whose files are not what was sealed is left alone: an archive would only hide that.
+/// A run whose files are not those that were sealed is not archived, because an archive would only hide that.
 pub fn archive_runs(
     lock: &ProjectLock,
     ledger: &mut Ledger,
     runs: &[KeptRun],
     asker: &Asker,
     now: Timestamp,
-) -> Result<Archiving, EvidenceError> {
-    let mut archiving = Archiving::default();
+) -> Result<ArchiveOutcome, EvidenceError> {
+    let mut outcome = ArchiveOutcome::default();
     if runs.is_empty() {
-        return Ok(archiving);
+        return Ok(outcome);
     }
     let workplace = lock.store().archiving_directory(lock.project());
     create_directories(&workplace)?;
-    // That something is under way must be known whenever something of it is.
+    // The directory is on disk before anything is archived: after a crash it shows that archiving was under way.
     sync_directory(workplace.parent().expect("it lies in the store"))?;
     for part in runs.chunks(MOST_OF_A_LINE) {
-        archive_part(lock, ledger, part, &mut archiving, (asker, now))?;
+        archive_chunk(lock, ledger, part, &mut outcome, (asker, now))?;
     }
     remove_directory(&workplace)?;
-    Ok(archiving)
+    Ok(outcome)
 }
 
-fn archive_part(
+fn archive_chunk(
     lock: &ProjectLock,
     ledger: &mut Ledger,
     part: &[KeptRun],
-    archiving: &mut Archiving,
+    outcome: &mut ArchiveOutcome,
     (asker, now): (&Asker, Timestamp),
 ) -> Result<(), EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let mut packed = Vec::new();
     for run in part {
-        match pack(lock, run)? {
+        match pack_run(lock, run)? {
             Ok(run) => packed.push(run),
-            Err(why) => archiving.left.push((run.run_id.clone(), why)),
+            Err(why) => outcome.refused.push((run.run_id.clone(), why)),
         }
     }
     if packed.is_empty() {
@@ -93,83 +92,92 @@ fn archive_part(
     let folders: BTreeSet<PathBuf> = packed.iter().map(|run| store.runs_directory(project, &run.task)).collect();
     folders.iter().try_for_each(|folder| sync_directory(folder))?;
     let line = ledger.append(LedgerBody::Archived(ArchiveRecord { runs: packed.clone() }), asker, now)?;
-    archiving.lines.push((ledger.length(), line));
+    outcome.lines.push((ledger.length(), line));
     for run in &packed {
         remove_directory(&store.run_directory(project, &run.task, &run.run_id))?;
     }
-    archiving.runs.extend(packed);
+    outcome.runs.extend(packed);
     Ok(())
 }
 
-/// Writes the archive of a run, reads it back, and gives it its place.
-fn pack(lock: &ProjectLock, run: &KeptRun) -> Result<Result<PackedRun, LeftAlone>, EvidenceError> {
+/// Writes the archive of a run, reads it back, and moves it beside the run's directory.
+fn pack_run(lock: &ProjectLock, run: &KeptRun) -> Result<Result<PackedRun, ArchiveRefusal>, EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let directory = store.run_directory(project, &run.task, &run.run_id);
-    let names = match plain_names(&directory)? {
+    let names = match archivable_names(&directory)? {
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
     };
     let new = store.archiving_directory(project).join(archive_name(&run.run_id));
     let mut file = create_file(&new)?;
-    let held = write(&mut file, &new, &run.run_id, (&directory, &names))?;
+    let contents = write_files(&mut file, &new, &run.run_id, (&directory, &names))?;
     set_mode(&file, &new, SEALED_MODE)?;
     sync_file(&file, &new)?;
-    if let Err(problem) = read_back(open_plain(&new)?, run, held) {
+    if let Err(problem) = check_written_archive(open_no_follow(&new)?, run, contents) {
         remove_file(&new)?;
-        return Ok(Err(LeftAlone::NotSealed(problem)));
+        return Ok(Err(ArchiveRefusal::NotSealed(problem)));
     }
     let (archive_bytes, archive_hash) = hash_file(&new)?;
-    if !rename_to_free(&new, &store.archive_path(project, &run.task, &run.run_id))? {
+    if !rename_if_free(&new, &store.archive_path(project, &run.task, &run.run_id))? {
         remove_file(&new)?;
-        return Ok(Err(LeftAlone::Taken));
+        return Ok(Err(ArchiveRefusal::Taken));
     }
     let (run_id, task, manifest_hash) = (run.run_id.clone(), run.task.clone(), run.manifest_hash);
-    Ok(Ok(PackedRun { run_id, task, manifest_hash, archive_hash, archive_bytes, files: held.files, bytes: held.bytes }))
+    Ok(Ok(PackedRun { run_id, task, manifest_hash, archive_hash, archive_bytes, files: contents.files, bytes: contents.bytes }))
 }
 
-/// Returns the names of the files in a run's directory, sorted, if an archive can hold all of them.
-pub(in crate::evidence) fn plain_names(directory: &Path) -> Result<Result<Vec<String>, LeftAlone>, EvidenceError> {
+/// Returns the names of the files in a run's directory, sorted, or why an archive cannot hold them.
+pub(in crate::evidence) fn archivable_names(directory: &Path) -> Result<Result<Vec<String>, ArchiveRefusal>, EvidenceError> {
     let mut names = Vec::new();
-    for entry in list(directory)? {
+    for entry in list_directory(directory)? {
         let is_file = entry.file_type().map_err(failed(FileOperation::List, &entry.path()))?.is_file();
         let name = entry.file_name().into_string().ok().filter(|name| is_file && check_component(name).is_ok());
         match name {
             Some(name) => names.push(name),
-            None => return Ok(Err(LeftAlone::Foreign(entry.file_name().to_string_lossy().into_owned()))),
+            None => return Ok(Err(ArchiveRefusal::Foreign(entry.file_name().to_string_lossy().into_owned()))),
         }
     }
     names.sort();
     Ok(Ok(names))
 }
 
-/// Writes the files of a run; returns how much the archive holds.
-fn write(file: &mut File, path: &Path, run_id: &RunId, (directory, names): (&Path, &[String])) -> Result<Bounds, EvidenceError> {
-    let mut packer = Packer::begin(file, path, run_id)?;
-    let mut held = Bounds { files: 0, bytes: 0 };
+/// Writes the files of a run to an archive; returns how many files and bytes it contains.
+fn write_files(
+    file: &mut File,
+    path: &Path,
+    run_id: &RunId,
+    (directory, names): (&Path, &[String]),
+) -> Result<ArchiveBounds, EvidenceError> {
+    let mut writer = ArchiveWriter::begin(file, path, run_id)?;
+    let mut contents = ArchiveBounds { files: 0, bytes: 0 };
     for name in names {
         let from = directory.join(name);
-        let mut content = open_plain(&from)?;
+        let mut content = open_no_follow(&from)?;
         let bytes = content.metadata().map_err(failed(FileOperation::Read, &from))?.len();
-        packer.add(&Place { shelf: Shelf::Top, name: name.clone() }, bytes, &mut content)?;
-        held = Bounds { files: held.files + 1, bytes: held.bytes + bytes };
+        writer.add(&ArchiveMember { folder: ArchiveFolder::Top, name: name.clone() }, bytes, &mut content)?;
+        contents = ArchiveBounds { files: contents.files + 1, bytes: contents.bytes + bytes };
     }
-    packer.end()?;
-    Ok(held)
+    writer.finish()?;
+    Ok(contents)
 }
 
-/// Checks that an archive holds the manifest that was sealed, and exactly the files of which that has the digests.
-pub(in crate::evidence) fn read_back(archive: impl Read, run: &KeptRun, held: Bounds) -> Result<(), ArchiveProblem> {
+/// Checks that an archive contains the manifest that was sealed, and exactly the files and digests that this manifest lists.
+pub(in crate::evidence) fn check_written_archive(
+    archive: impl Read,
+    run: &KeptRun,
+    contents: ArchiveBounds,
+) -> Result<(), ArchiveProblem> {
     let (mut digests, mut manifest) = (BTreeMap::new(), Vec::new());
-    let whose = read_archive(archive, held, |place, _, content| {
-        if place.name == MANIFEST_NAME {
+    let archived_run = read_archive(archive, contents, |member, _, content| {
+        if member.name == MANIFEST_NAME {
             content.read_to_end(&mut manifest).map_err(ArchiveProblem::Unreadable)?;
         } else {
             let (_, digest) = hash_reader(content).map_err(ArchiveProblem::Unreadable)?;
-            digests.insert(place.name.clone().into_bytes(), digest);
+            digests.insert(member.name.clone().into_bytes(), digest);
         }
         Ok(())
     })?;
-    let is_sealed = whose == run.run_id && Digest::of(&manifest) == run.manifest_hash;
+    let is_sealed = archived_run == run.run_id && Digest::of(&manifest) == run.manifest_hash;
     if is_sealed && parse_manifest(&manifest) == Some(digests) { Ok(()) } else { Err(ArchiveProblem::NotTheManifest) }
 }
 
@@ -178,13 +186,13 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::evidence::archive::{ArchiveWish, finish_archiving, is_archived, plan_archive};
+    use crate::evidence::archive::{ArchiveRequest, finish_archiving, is_archived, plan_archive};
     use crate::evidence::retention::{Sizes, survey_runs};
     use crate::evidence::testing::{TestStore, asker, mode, now, put, run_id};
-    use crate::evidence::{Subject, read_file, read_report, verify_keys, verify_project};
+    use crate::evidence::{VerificationScope, read_file, read_report, verify_keys, verify_project};
     use crate::model::OverallStatus;
 
-    const ALL: ArchiveWish = ArchiveWish::Old { days: 0, task: None };
+    const ALL: ArchiveRequest = ArchiveRequest::Old { days: 0, task: None };
 
     fn store_with_runs(count: u64) -> TestStore {
         let test = TestStore::new();
@@ -192,9 +200,9 @@ mod tests {
         test
     }
 
-    fn archive(test: &TestStore) -> Archiving {
+    fn archive(test: &TestStore) -> ArchiveOutcome {
         let (lock, mut ledger, _) = test.open();
-        let survey = survey_runs(&test.store, &test.project, Sizes::NotAsked).unwrap();
+        let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
         let plan = plan_archive(&survey.kept, &ALL, now());
         archive_runs(&lock, &mut ledger, &plan.runs, &asker(), now()).unwrap()
     }
@@ -207,10 +215,11 @@ mod tests {
         test.store.archive_path(&test.project, &test.task, &run_id(number))
     }
 
-    /// Returns the kinds of faults about where runs are. These runs have reports of one line: what is wrong with those is no matter here.
+    /// Returns the kinds of faults that concern where runs are kept. The reports of these test runs are one line of text, so
+    /// faults of reports are left out.
     fn faults(test: &TestStore) -> Vec<&'static str> {
         let (keys, _) = verify_keys(&test.store).unwrap();
-        let checked = verify_project(&test.store, &test.project, &keys, &Subject::Everything, 2).unwrap();
+        let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 2).unwrap();
         let about_reports = ["reportUnreadable", "recordUnreadable", "reportDisagrees"];
         checked.faults.iter().map(|fault| fault.kind.word()).filter(|word| !about_reports.contains(word)).collect()
     }
@@ -219,9 +228,9 @@ mod tests {
     fn a_run_becomes_one_file_that_is_read_as_it_was() {
         let test = store_with_runs(3);
         let before = faults(&test);
-        let archiving = archive(&test);
-        assert_eq!(archiving.runs.iter().map(|run| run.run_id.number()).collect::<Vec<_>>(), [1, 2]);
-        assert!(archiving.left.is_empty());
+        let outcome = archive(&test);
+        assert_eq!(outcome.runs.iter().map(|run| run.run_id.number()).collect::<Vec<_>>(), [1, 2]);
+        assert!(outcome.refused.is_empty());
         assert!(!directory(&test, 1).exists() && directory(&test, 3).is_dir());
         assert_eq!(mode(&archive_of(&test, 1)), 0o400);
         assert!(!test.store.archiving_directory(&test.project).exists());
@@ -233,11 +242,11 @@ mod tests {
         assert_eq!(faults(&test), before);
         assert!(archive(&test).runs.is_empty(), "the second time there is nothing to do");
         let survey = survey_runs(&test.store, &test.project, Sizes::Measured).unwrap();
-        assert_eq!(survey.kept[0].bytes, archiving.runs[0].archive_bytes);
+        assert_eq!(survey.kept[0].bytes, outcome.runs[0].archive_bytes);
     }
 
     #[test]
-    fn what_is_not_what_was_sealed_is_left_alone() {
+    fn runs_that_differ_from_what_was_sealed_are_not_archived() {
         let test = store_with_runs(6);
         put(&directory(&test, 1).join("added"), b"x");
         std::fs::remove_file(directory(&test, 2).join("STEP.1-a.log")).unwrap();
@@ -246,16 +255,16 @@ mod tests {
         put(&log, b"STEP.1-b.log");
         symlink("run.json", directory(&test, 4).join("link")).unwrap();
         put(&archive_of(&test, 5), b"x");
-        let archiving = archive(&test);
-        assert!(archiving.runs.is_empty() && archiving.lines.is_empty());
-        let why: Vec<String> = archiving.left.iter().map(|(run_id, why)| format!("{} {why}", run_id.number())).collect();
+        let outcome = archive(&test);
+        assert!(outcome.runs.is_empty() && outcome.lines.is_empty());
+        let why: Vec<String> = outcome.refused.iter().map(|(run_id, why)| format!("{} {why}", run_id.number())).collect();
         let differs = "its files are not those that were sealed (it does not hold what the manifest of the run says)";
         let expected = [
             format!("1 {differs}"),
             format!("2 {differs}"),
             format!("3 {differs}"),
             "4 `link` in its directory is no file that proctor put there".to_owned(),
-            "5 something lies where its archive would".to_owned(),
+            "5 something else has the name of its archive".to_owned(),
         ];
         assert_eq!(why, expected);
         (1..=6).for_each(|number| assert!(directory(&test, number).is_dir()));
@@ -263,16 +272,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_began_is_ended_or_taken_back_and_nothing_that_differs_is_removed() {
+    fn interrupted_archiving_is_finished_or_undone_and_nothing_that_differs_is_removed() {
         let test = store_with_runs(5);
         let copies: Vec<_> = (1..=4)
             .map(|number| {
-                let files = plain_names(&directory(&test, number)).unwrap().unwrap().into_iter();
+                let files = archivable_names(&directory(&test, number)).unwrap().unwrap().into_iter();
                 files.map(|name| (name.clone(), std::fs::read(directory(&test, number).join(name)).unwrap())).collect::<Vec<_>>()
             })
             .collect();
         assert_eq!(archive(&test).runs.len(), 4);
-        // 1 and 2 have both, and of 2 the archive is another one; of 3 something of the directory is left.
+        // Runs 1 and 2 get their directories back, and the archive of run 2 is replaced by another one. Run 3 gets back a part
+        // of its directory.
         for number in [1, 2, 3] {
             std::fs::create_dir(directory(&test, number)).unwrap();
             let part = if number == 3 { 1 } else { usize::MAX };
@@ -283,7 +293,7 @@ mod tests {
         }
         std::fs::remove_file(archive_of(&test, 2)).unwrap();
         std::fs::copy(archive_of(&test, 4), archive_of(&test, 2)).unwrap();
-        // 5 has an archive that no line names yet; later there is the directory, too, in which one was being written.
+        // Run 5 has an archive that no ledger line names. Below, the directory in which archives are written exists as well.
         std::fs::copy(archive_of(&test, 4), archive_of(&test, 5)).unwrap();
         let found = faults(&test);
         for kind in ["runArchived", "archiveChanged", "archiveUnreadable", "archiveUnnamed"] {
@@ -292,7 +302,7 @@ mod tests {
         put(&test.store.archiving_directory(&test.project).join("half.tar.zst"), b"half");
         let found = faults(&test);
         assert!(!found.contains(&"runArchived") && !found.contains(&"archiveUnnamed"), "unfinished is no fault: {found:?}");
-        // Whoever takes the lock next and recovers does it.
+        // Recovery by the next holder of the lock finishes it.
         let (lock, _, _) = test.open();
         assert!(!directory(&test, 1).exists() && !directory(&test, 3).exists());
         assert!(directory(&test, 2).is_dir(), "its archive is not what the ledger names");
@@ -302,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_of_a_directory_that_differs_from_the_ledger_is_not_taken_back() {
+    fn an_archive_beside_a_directory_that_differs_from_the_ledger_is_not_removed() {
         let test = store_with_runs(2);
         std::fs::remove_file(directory(&test, 1).join(MANIFEST_NAME)).unwrap();
         put(&directory(&test, 1).join(MANIFEST_NAME), b"");
@@ -317,7 +327,7 @@ mod tests {
         let test = store_with_runs(3);
         archive(&test);
         let (lock, mut ledger, _) = test.open();
-        let survey = survey_runs(&test.store, &test.project, Sizes::NotAsked).unwrap();
+        let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
         let limits = crate::model::RetentionLimits { runs: Some(2), ..Default::default() };
         let plan = crate::evidence::plan_prune(&survey.kept, &limits, now());
         crate::evidence::prune_runs(&lock, &mut ledger, plan, &asker(), now()).unwrap();
@@ -328,8 +338,8 @@ mod tests {
         std::fs::copy(archive_of(&test, 2), archive_of(&test, 1)).unwrap();
         assert!(faults(&test).contains(&"runPruned"));
         let (lock, _, _) = test.open();
-        let survey = survey_runs(&test.store, &test.project, Sizes::NotAsked).unwrap();
-        crate::evidence::finish_pruning(&lock, &survey.unfinished).unwrap();
+        let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
+        crate::evidence::remove_pruned_leftovers(&lock, &survey.pruned_leftovers).unwrap();
         assert!(!archive_of(&test, 1).exists());
     }
 }

@@ -1,81 +1,78 @@
-//! Which runs are archived: a pure function of what there is, what is wished, and now.
+//! Which runs are archived: a pure function of the runs, the request and the time.
 
 use std::collections::BTreeSet;
 
-use crate::evidence::retention::{KeptRun, RunForm, needed};
+use crate::evidence::retention::{KeptRun, RunForm, protected_runs};
 use crate::model::{RunId, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What somebody wants to have archived.
+/// Which runs somebody wants to have archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ArchiveWish {
-    /// These runs.
+pub enum ArchiveRequest {
     Runs(BTreeSet<RunId>),
-    /// Every run that began so many days ago or earlier, and may be.
+    /// Every run that began at least this many days ago, unless it has to stay a directory.
     Old {
-        /// So many days.
         days: u32,
-        /// Of this task alone.
+        /// Only runs of this task.
         task: Option<TaskId>,
     },
 }
 
-/// Why a run that somebody named stays a directory.
+/// Why a requested run stays a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stays {
-    /// It is the last of its task, or the last green one.
-    Needed,
-    /// It waits for a person.
-    Awaited,
-    /// It is an archive already.
-    Archived,
+pub enum ArchiveExemption {
+    /// Pruning would never remove it either. For example, it is the last run of its task.
+    Protected,
+    /// A person has to decide something about it.
+    WaitsForPerson,
+    AlreadyArchived,
 }
 
-/// What is to be done.
+/// The runs that a request selects, and the requested runs that have to stay directories.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ArchivePlan {
-    /// The runs that are archived, in their order.
+    /// The runs to archive, in ledger order.
     pub runs: Vec<KeptRun>,
-    /// Those that were named and stay as they are.
-    pub stays: Vec<(RunId, Stays)>,
+    /// The runs that were requested by id and stay as they are.
+    pub exempted: Vec<(RunId, ArchiveExemption)>,
 }
 
-/// Returns the runs that are archived. Never are, of each task, those that pruning never removes, and what waits for a person.
-pub fn plan_archive(runs: &[KeptRun], wish: &ArchiveWish, now: Timestamp) -> ArchivePlan {
-    let needed = needed(runs);
-    let stays = |run: &KeptRun| match run {
-        _ if run.form == RunForm::Archive => Some(Stays::Archived),
-        _ if run.is_awaited => Some(Stays::Awaited),
-        _ if needed.contains(&run.sequence) => Some(Stays::Needed),
+/// Plans which runs are archived. Runs that pruning never removes, and runs that wait for a person, stay directories.
+pub fn plan_archive(runs: &[KeptRun], request: &ArchiveRequest, now: Timestamp) -> ArchivePlan {
+    let protected = protected_runs(runs);
+    let exemption = |run: &KeptRun| match run {
+        _ if run.form == RunForm::Archive => Some(ArchiveExemption::AlreadyArchived),
+        _ if run.waits_for_person => Some(ArchiveExemption::WaitsForPerson),
+        _ if protected.contains(&run.sequence) => Some(ArchiveExemption::Protected),
         _ => None,
     };
     let is_old = |run: &KeptRun, days: u32| now.as_millis().saturating_sub(run.started.as_millis()) >= i64::from(days) * DAY_MS;
     let mut plan = ArchivePlan::default();
     for run in runs {
-        match (wish, stays(run)) {
-            (ArchiveWish::Runs(named), why) if named.contains(&run.run_id) => match why {
-                Some(why) => plan.stays.push((run.run_id.clone(), why)),
+        match (request, exemption(run)) {
+            (ArchiveRequest::Runs(named), why) if named.contains(&run.run_id) => match why {
+                Some(why) => plan.exempted.push((run.run_id.clone(), why)),
                 None => plan.runs.push(run.clone()),
             },
-            (ArchiveWish::Old { days, task }, None)
+            (ArchiveRequest::Old { days, task }, None)
                 if is_old(run, *days) && task.as_ref().is_none_or(|task| run.task == *task) =>
             {
                 plan.runs.push(run.clone());
             }
-            (ArchiveWish::Runs(_) | ArchiveWish::Old { .. }, _) => {}
+            (ArchiveRequest::Runs(_) | ArchiveRequest::Old { .. }, _) => {}
         }
     }
     plan
 }
 
-impl Stays {
-    /// Returns what a person reads.
-    pub fn words(self) -> &'static str {
+impl ArchiveExemption {
+    /// Returns the reason as text for people.
+    pub fn reason(self) -> &'static str {
         match self {
-            Self::Needed => "it is the last run of its task, or the last that passed",
-            Self::Awaited => "it waits for a person",
-            Self::Archived => "it is archived already",
+            Self::Protected => "it is the last run of its task, or the last that passed",
+            Self::WaitsForPerson => "it waits for a person",
+            Self::AlreadyArchived => "it is archived already",
         }
     }
 }
@@ -83,7 +80,7 @@ impl Stays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::retention::{Standing, Weight};
+    use crate::evidence::retention::{KeptRunResult, RunSignificance};
     use crate::model::{Digest, Sequence};
 
     const NOW: i64 = 1_772_616_600_120;
@@ -97,10 +94,10 @@ mod tests {
             manifest_hash: Digest::of(b""),
             started,
             bytes: 1,
-            standing: Standing::Passed,
-            weight: Weight::Verdict,
-            is_awaited: false,
-            rests_on: Vec::new(),
+            result: KeptRunResult::Passed,
+            significance: RunSignificance::Verdict,
+            waits_for_person: false,
+            reused_runs: Vec::new(),
             form: RunForm::Directory,
         }
     }
@@ -109,19 +106,19 @@ mod tests {
         plan.runs.iter().map(|run| run.run_id.number()).collect()
     }
 
-    fn old(days: u32, task: Option<&str>) -> ArchiveWish {
-        ArchiveWish::Old { days, task: task.map(|task| TaskId::try_from(task).unwrap()) }
+    fn old(days: u32, task: Option<&str>) -> ArchiveRequest {
+        ArchiveRequest::Old { days, task: task.map(|task| TaskId::try_from(task).unwrap()) }
     }
 
     #[test]
-    fn what_is_old_enough_and_nobody_needs_is_archived() {
+    fn old_runs_that_nothing_depends_on_are_archived() {
         let mut runs = vec![kept(1, 9, "A"), kept(2, 5, "B"), kept(3, 4, "A"), kept(4, 2, "A"), kept(5, 1, "B"), kept(6, 0, "A")];
-        runs[3].is_awaited = true;
+        runs[3].waits_for_person = true;
         let now = Timestamp::from_millis(NOW);
-        let of = |wish: &ArchiveWish| numbers(&plan_archive(&runs, wish, now));
-        assert_eq!(of(&old(0, None)), [1, 2, 3], "5 and 6 are the last of their tasks, 4 waits");
-        assert_eq!(of(&old(5, None)), [1, 2]);
-        assert_eq!(of(&old(5, Some("A"))), [1]);
+        let planned = |request: &ArchiveRequest| numbers(&plan_archive(&runs, request, now));
+        assert_eq!(planned(&old(0, None)), [1, 2, 3], "5 and 6 are the last of their tasks, 4 waits");
+        assert_eq!(planned(&old(5, None)), [1, 2]);
+        assert_eq!(planned(&old(5, Some("A"))), [1]);
         assert_eq!(
             plan_archive(&runs, &old(0, None), Timestamp::from_millis(NOW - 99 * DAY_MS)).runs,
             [],
@@ -132,14 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn a_named_run_is_archived_or_it_is_said_why_not() {
+    fn a_requested_run_is_archived_or_there_is_a_reason_why_not() {
         let mut runs = vec![kept(1, 9, "A"), kept(2, 5, "A"), kept(3, 4, "A"), kept(4, 2, "A")];
-        runs[1].is_awaited = true;
+        runs[1].waits_for_person = true;
         runs[2].form = RunForm::Archive;
-        let named = ArchiveWish::Runs(runs.iter().map(|run| run.run_id.clone()).collect());
+        let named = ArchiveRequest::Runs(runs.iter().map(|run| run.run_id.clone()).collect());
         let plan = plan_archive(&runs, &named, Timestamp::from_millis(NOW));
         assert_eq!(numbers(&plan), [1]);
-        let stays: Vec<_> = plan.stays.iter().map(|(run, why)| (run.number(), *why)).collect();
-        assert_eq!(stays, [(2, Stays::Awaited), (3, Stays::Archived), (4, Stays::Needed)]);
+        let exemption: Vec<_> = plan.exempted.iter().map(|(run, why)| (run.number(), *why)).collect();
+        assert_eq!(
+            exemption,
+            [(2, ArchiveExemption::WaitsForPerson), (3, ArchiveExemption::AlreadyArchived), (4, ArchiveExemption::Protected)]
+        );
     }
 }

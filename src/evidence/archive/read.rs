@@ -1,4 +1,4 @@
-//! Reading an archive: a stream from an unknown hand. Nothing of it is written anywhere, and nothing in it is believed.
+//! Reading an archive of unknown origin as a stream. Nothing of it is written to disk, and nothing in it is trusted.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read};
@@ -8,93 +8,87 @@ use tar::{Entry as TarEntry, EntryType};
 use crate::evidence::names::{EXPORTED_RUN, check_component};
 use crate::model::RunId;
 
-/// What behind the last entry may be: the end that tar writes, filled up to a record.
+/// How many bytes of zeros may follow the last entry: tar's end mark, filled up to a whole record.
 const LONGEST_END: u64 = 1 << 20;
-/// An entry that only holds the name of the next one has at most so many bytes: two directories and a file's name.
+/// How long a path may be that does not fit into a header: two directories and a file name, in bytes.
 const LONGEST_PATH: u64 = 1024;
 
-/// How much an archive may hold.
+/// How much an archive may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::evidence) struct Bounds {
-    /// So many files.
+pub(in crate::evidence) struct ArchiveBounds {
     pub(in crate::evidence) files: u64,
-    /// So many bytes in all of them.
+    /// The sum of the sizes of all files.
     pub(in crate::evidence) bytes: u64,
 }
 
-impl Bounds {
-    /// Of an archive of which no line of a ledger says how much it holds: 65,536 files, 64 GiB.
-    pub(in crate::evidence) const OF_A_STRANGER: Self = Self { files: 1 << 16, bytes: 1 << 36 };
+impl ArchiveBounds {
+    /// For an archive whose size no ledger line records: 65,536 files and 64 GiB.
+    pub(in crate::evidence) const UNTRUSTED: Self = Self { files: 1 << 16, bytes: 1 << 36 };
 }
 
-/// Where in an archive a file lies.
+/// The directory of an archive in which a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::evidence) enum Shelf {
-    /// In the one directory that an archive has, which is called by the run's id.
+pub(in crate::evidence) enum ArchiveFolder {
+    /// The only directory at the top, which is named like the run.
     Top,
-    /// In the run's directory of an export.
+    /// The directory `run` below it, which only an export has.
     Run,
 }
 
-/// A file in an archive.
+/// Names one file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::evidence) struct Place {
-    pub(in crate::evidence) shelf: Shelf,
-    /// Its name: one plain component.
+pub(in crate::evidence) struct ArchiveMember {
+    pub(in crate::evidence) folder: ArchiveFolder,
+    /// A single path component.
     pub(in crate::evidence) name: String,
 }
 
-/// Says why something is no archive as proctor writes it.
+/// Why a file is not an archive as proctor writes it.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveProblem {
-    /// It cannot be read, decompressed, or taken apart.
+    /// It cannot be read, decompressed, or parsed as tar.
     #[error("it cannot be read as a tar archive in one zstd frame ({0})")]
     Unreadable(io::Error),
-    /// Something in it is no regular file.
     #[error("`{name}` in it is no regular file")]
     NotAFile {
-        /// Its path, lossily decoded.
+        /// Its path; bytes that are not UTF-8 are replaced.
         name: String,
     },
-    /// A path leads elsewhere than into the run's directory.
-    #[error("`{name}` in it is no path of a file of one run")]
+    /// A path that is not directly in the run's directory.
+    #[error("`{name}` in it is not the path of a file of this run")]
     Path {
-        /// The path, lossily decoded.
+        /// The path; bytes that are not UTF-8 are replaced.
         name: String,
     },
-    /// A path is there twice.
     #[error("`{name}` is in it twice")]
-    Twice {
-        /// The path.
-        name: String,
-    },
-    /// There are too many files.
+    Twice { name: String },
+    /// The limit.
     #[error("it holds more than {0} files")]
     TooMany(u64),
-    /// There are too many bytes.
+    /// The limit in bytes.
     #[error("its files have more than {0} bytes")]
     TooLarge(u64),
     /// Something follows the last file.
-    #[error("something lies behind its last file")]
+    #[error("something follows its last file")]
     Trailing,
-    /// There is no file in it.
     #[error("it holds no file")]
     Empty,
-    /// Its manifest is another one, or its files are not those of the manifest.
+    /// Its manifest is not the sealed one, or its files are not those of its manifest.
     #[error("it does not hold what the manifest of the run says")]
     NotTheManifest,
 }
 
-/// Shows every file of an archive in its order with its size in bytes, and returns whose files they are.
+/// Passes every file of an archive, in order, with its size in bytes to `visit`. Returns the run whose files they are.
 pub(in crate::evidence) fn read_archive(
     archive: impl Read,
-    bounds: Bounds,
-    mut see: impl FnMut(&Place, u64, &mut dyn Read) -> Result<(), ArchiveProblem>,
+    bounds: ArchiveBounds,
+    mut visit: impl FnMut(&ArchiveMember, u64, &mut dyn Read) -> Result<(), ArchiveProblem>,
 ) -> Result<RunId, ArchiveProblem> {
     let decoder = zstd::Decoder::new(archive).map_err(ArchiveProblem::Unreadable)?;
     let mut tar = tar::Archive::new(BufReader::new(decoder));
-    let (mut seen, mut whose, mut bytes, mut long_path) = (BTreeSet::new(), None, 0_u64, None);
-    // Raw: what else a header can say (sparse files, attributes, links to what was unpacked before) is no file here.
+    let (mut members, mut archived_run, mut bytes, mut long_path) = (BTreeSet::new(), None, 0_u64, None);
+    // Raw entries: tar's other features (sparse files, attributes, links to earlier entries) are not files here and are
+    // refused.
     for entry in tar.entries().map_err(ArchiveProblem::Unreadable)?.raw(true) {
         let mut entry = entry.map_err(ArchiveProblem::Unreadable)?;
         if entry.header().entry_type() == EntryType::GNULongName && long_path.is_none() {
@@ -106,28 +100,28 @@ pub(in crate::evidence) fn read_archive(
         if entry.header().entry_type() != EntryType::Regular {
             return Err(ArchiveProblem::NotAFile { name: shown() });
         }
-        let (run_id, place) = parse_path(&path).ok_or_else(|| ArchiveProblem::Path { name: shown() })?;
-        if whose.get_or_insert_with(|| run_id.clone()) != &run_id {
+        let (run_id, member) = parse_path(&path).ok_or_else(|| ArchiveProblem::Path { name: shown() })?;
+        if archived_run.get_or_insert_with(|| run_id.clone()) != &run_id {
             return Err(ArchiveProblem::Path { name: shown() });
         }
         bytes = bytes.saturating_add(entry.size());
         if bytes > bounds.bytes {
             return Err(ArchiveProblem::TooLarge(bounds.bytes));
         }
-        if seen.len() as u64 >= bounds.files {
+        if members.len() as u64 >= bounds.files {
             return Err(ArchiveProblem::TooMany(bounds.files));
         }
-        if !seen.insert(place.clone()) {
+        if !members.insert(member.clone()) {
             return Err(ArchiveProblem::Twice { name: shown() });
         }
-        // One that is cut off ends early here; looking for the next one is what fails then.
-        see(&place, entry.size(), &mut entry)?;
+        // An entry that is cut off just ends early here; the error comes from reading the next one.
+        visit(&member, entry.size(), &mut entry)?;
     }
     check_end(&mut tar.into_inner(), long_path.is_none())?;
-    whose.ok_or(ArchiveProblem::Empty)
+    archived_run.ok_or(ArchiveProblem::Empty)
 }
 
-/// Reads the path of the next entry, where it is longer than a header takes.
+/// Reads the path of the next entry, if it is too long for a header.
 fn read_long_path(entry: &mut TarEntry<'_, impl Read>) -> Result<Vec<u8>, ArchiveProblem> {
     let mut path = Vec::new();
     let is_short = entry.size() <= LONGEST_PATH;
@@ -138,19 +132,19 @@ fn read_long_path(entry: &mut TarEntry<'_, impl Read>) -> Result<Vec<u8>, Archiv
     if is_short && is_ended { Ok(path) } else { Err(ArchiveProblem::Path { name: String::from_utf8_lossy(&path).into_owned() }) }
 }
 
-/// Takes `RUN/NAME` or `RUN/run/NAME` apart; nothing else is a path here.
-fn parse_path(path: &[u8]) -> Option<(RunId, Place)> {
+/// Parses `RUN/NAME` or `RUN/run/NAME`. No other path is allowed.
+fn parse_path(path: &[u8]) -> Option<(RunId, ArchiveMember)> {
     let parts: Vec<&str> = std::str::from_utf8(path).ok()?.split('/').collect();
     let (shelf, run, name) = match parts.as_slice() {
-        [run, name] => (Shelf::Top, run, name),
-        [run, folder, name] if *folder == EXPORTED_RUN => (Shelf::Run, run, name),
+        [run, name] => (ArchiveFolder::Top, run, name),
+        [run, folder, name] if *folder == EXPORTED_RUN => (ArchiveFolder::Run, run, name),
         _ => return None,
     };
     check_component(name).ok()?;
-    Some((RunId::try_from(*run).ok()?, Place { shelf, name: (*name).to_owned() }))
+    Some((RunId::try_from(*run).ok()?, ArchiveMember { folder: shelf, name: (*name).to_owned() }))
 }
 
-/// Reads to the end of the stream: behind the files there are zeros alone.
+/// Reads to the end of the stream, which must contain only zeros after the last file.
 fn check_end(rest: &mut impl Read, is_complete: bool) -> Result<(), ArchiveProblem> {
     let mut end = Vec::new();
     rest.take(LONGEST_END + 1).read_to_end(&mut end).map_err(ArchiveProblem::Unreadable)?;

@@ -1,4 +1,4 @@
-//! The format: what is written is read back, and whatever else comes is refused by name.
+//! The archive format: what is written is read back, and anything else is refused with its reason.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,39 +6,39 @@ use std::path::Path;
 use proptest::prelude::*;
 use tar::{Builder, EntryType, Header};
 
-use crate::evidence::archive::{ArchiveProblem, Bounds, Packer, Place, Shelf, read_archive};
+use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, read_archive};
 use crate::evidence::changes::create_file;
 use crate::evidence::testing::run_id;
 
-const BOUNDS: Bounds = Bounds { files: 8, bytes: 1 << 20 };
+const BOUNDS: ArchiveBounds = ArchiveBounds { files: 8, bytes: 1 << 20 };
 
-type Files = Vec<(Place, Vec<u8>)>;
+type PackedFiles = Vec<(ArchiveMember, Vec<u8>)>;
 
-fn top(name: &str) -> Place {
-    Place { shelf: Shelf::Top, name: name.to_owned() }
+fn top(name: &str) -> ArchiveMember {
+    ArchiveMember { folder: ArchiveFolder::Top, name: name.to_owned() }
 }
 
-fn pack(files: &Files) -> Vec<u8> {
+fn pack(files: &PackedFiles) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("archive");
     let (mut file, run_id) = (create_file(&path).unwrap(), run_id(1));
-    let mut packer = Packer::begin(&mut file, &path, &run_id).unwrap();
-    for (place, content) in files {
-        packer.add(place, content.len() as u64, &mut content.as_slice()).unwrap();
+    let mut writer = ArchiveWriter::begin(&mut file, &path, &run_id).unwrap();
+    for (member, content) in files {
+        writer.add(member, content.len() as u64, &mut content.as_slice()).unwrap();
     }
-    packer.end().unwrap();
+    writer.finish().unwrap();
     std::fs::read(&path).unwrap()
 }
 
-fn unpack(bytes: &[u8], bounds: Bounds) -> Result<Files, ArchiveProblem> {
+fn unpack(bytes: &[u8], bounds: ArchiveBounds) -> Result<PackedFiles, ArchiveProblem> {
     let mut files = Vec::new();
-    let whose = read_archive(bytes, bounds, |place, _, content| {
+    let archived_run = read_archive(bytes, bounds, |member, _, content| {
         let mut read = Vec::new();
         content.read_to_end(&mut read).map_err(ArchiveProblem::Unreadable)?;
-        files.push((place.clone(), read));
+        files.push((member.clone(), read));
         Ok(())
     });
-    whose.map(|whose| assert_eq!(whose, run_id(1))).map(|()| files)
+    archived_run.map(|archived_run| assert_eq!(archived_run, run_id(1))).map(|()| files)
 }
 
 fn compress(bytes: &[u8]) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn compress(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Makes an archive of entries as a stranger can: any path, any type.
+/// Makes an archive from entries of any path and type, as an attacker could.
 fn strange(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut tar = Builder::new(Vec::new());
     for (path, kind, content) in entries {
@@ -61,18 +61,18 @@ fn strange(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     compress(&tar.into_inner().unwrap())
 }
 
-fn named(path: &str) -> Vec<u8> {
+fn with_path(path: &str) -> Vec<u8> {
     strange(&[(path, EntryType::Regular, b"x")])
 }
 
 #[test]
 fn what_is_packed_is_read_back_and_the_same_files_make_the_same_bytes() {
     let long = "x".repeat(255);
-    let files: Files = vec![
+    let files: PackedFiles = vec![
         (top("SHA256SUMS"), b"sums".to_vec()),
         (top("empty"), Vec::new()),
-        (Place { shelf: Shelf::Run, name: long }, vec![7; 100_000]),
-        (Place { shelf: Shelf::Run, name: "ü".to_owned() }, b"1".to_vec()),
+        (ArchiveMember { folder: ArchiveFolder::Run, name: long }, vec![7; 100_000]),
+        (ArchiveMember { folder: ArchiveFolder::Run, name: "ü".to_owned() }, b"1".to_vec()),
     ];
     let packed = pack(&files);
     assert_eq!(unpack(&packed, BOUNDS).unwrap(), files);
@@ -83,7 +83,7 @@ fn what_is_packed_is_read_back_and_the_same_files_make_the_same_bytes() {
 fn tar_of_this_machine_unpacks_it_with_its_modes_and_times() {
     let directory = tempfile::tempdir().unwrap();
     let archive = directory.path().join("a.tar.zst");
-    // Not every machine has zstd beside tar: what it would do is done here.
+    // Not every machine has zstd beside tar, so the archive is decompressed here.
     let plain = zstd::decode_all(pack(&vec![(top("SHA256SUMS"), b"sums".to_vec())]).as_slice()).unwrap();
     std::io::Write::write_all(&mut create_file(&archive).unwrap(), &plain).unwrap();
     #[expect(clippy::disallowed_methods, reason = "the format is for this program")]
@@ -98,8 +98,8 @@ fn a_file_that_became_shorter_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("archive");
     let (mut file, run_id) = (create_file(&path).unwrap(), run_id(1));
-    let mut packer = Packer::begin(&mut file, &path, &run_id).unwrap();
-    assert!(packer.add(&top("log"), 5, &mut b"1234".as_slice()).is_err());
+    let mut writer = ArchiveWriter::begin(&mut file, &path, &run_id).unwrap();
+    assert!(writer.add(&top("log"), 5, &mut b"1234".as_slice()).is_err());
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_path_that_leads_anywhere_else_is_refused() {
         "no-run/x".to_owned(),
     ];
     for path in &elsewhere {
-        assert!(matches!(unpack(&named(path), BOUNDS), Err(ArchiveProblem::Path { .. })), "{path:?}");
+        assert!(matches!(unpack(&with_path(path), BOUNDS), Err(ArchiveProblem::Path { .. })), "{path:?}");
     }
     let two =
         strange(&[(&format!("{run}/a"), EntryType::Regular, b"x"), (&format!("{}/a", run_id(2)), EntryType::Regular, b"x")]);
@@ -161,7 +161,7 @@ fn a_name_twice_too_many_files_too_many_bytes_and_none_at_all_are_refused() {
     let entries: Vec<_> = paths.iter().map(|path| (path.as_str(), EntryType::Regular, b"x".as_slice())).collect();
     assert!(unpack(&strange(&entries[..8]), BOUNDS).is_ok());
     assert!(matches!(unpack(&strange(&entries), BOUNDS), Err(ArchiveProblem::TooMany(8))));
-    // A few bytes that say they are very many.
+    // A small file whose entry claims to be very large.
     let bomb = strange(&[(&path(1), EntryType::Regular, &vec![0; (1 << 20) + 1])]);
     assert!(bomb.len() < 2_000 && matches!(unpack(&bomb, BOUNDS), Err(ArchiveProblem::TooLarge(_))));
     assert!(matches!(unpack(&strange(&[]), BOUNDS), Err(ArchiveProblem::Empty)));
@@ -181,7 +181,7 @@ fn a_long_name_is_one_path_and_no_more() {
 }
 
 #[test]
-fn what_is_cut_off_and_what_is_behind_the_end_are_named() {
+fn a_cut_archive_and_bytes_behind_its_end_are_refused() {
     let packed = pack(&vec![(top("a"), vec![1; 5000]), (top("b"), b"2".to_vec())]);
     for length in 0..packed.len() {
         assert!(unpack(&packed[..length], BOUNDS).is_err(), "{length} of {}", packed.len());
@@ -195,10 +195,10 @@ fn what_is_cut_off_and_what_is_behind_the_end_are_named() {
 }
 
 proptest! {
-    /// Whatever the bytes are, reading ends with an answer; a changed archive never reads as other content.
+    /// Reading always ends with a result; a changed archive is never read as other content.
     #[test]
     fn a_changed_archive_is_refused_or_is_the_same(at in 0_usize..4000, other in any::<u8>()) {
-        let files: Files = vec![(top("a"), vec![1; 300]), (top("b"), b"2".to_vec())];
+        let files: PackedFiles = vec![(top("a"), vec![1; 300]), (top("b"), b"2".to_vec())];
         let mut packed = pack(&files);
         let at = at % packed.len();
         packed[at] = other;
@@ -218,8 +218,8 @@ proptest! {
 }
 
 #[test]
-fn paths_are_made_of_the_run_alone() {
-    let packed = pack(&vec![(Place { shelf: Shelf::Run, name: "b".to_owned() }, b"1".to_vec())]);
+fn paths_begin_with_the_run_id() {
+    let packed = pack(&vec![(ArchiveMember { folder: ArchiveFolder::Run, name: "b".to_owned() }, b"1".to_vec())]);
     let tar = zstd::decode_all(packed.as_slice()).unwrap();
     let mut tar = tar::Archive::new(tar.as_slice());
     let entry = tar.entries().unwrap().next().unwrap().unwrap();

@@ -1,9 +1,10 @@
-//! The keys that sign: made on first use, replaced by `proctor key rotate`, never deleted (S4).
+//! The signing keys of a store: made on first use, replaced by `proctor key rotate`, never deleted (S4).
 //!
-//! `keys/` holds for every key its private half, `private-<id>.pem`, and its record, `key-<number>.json`. The record is what makes it a
-//! key: it appears by one rename when everything else is on disk, the private half under a name that is changed right behind that, or by
-//! whoever needs it first. The last one is in use. It says after which line of every ledger the
-//! key took over, and is signed by the key before, so that a key that somebody else slipped in shows.
+//! `keys/` contains two files for each key: its private half `private-<id>.pem` and its record `key-<number>.json`. A key
+//! exists from the moment its record does. The record appears by one rename, after everything else is on disk. Until then the
+//! private half has a temporary name, which is changed right after that, or by the next process that needs the key. The key
+//! with the highest number is in use. Its record names the line of every ledger after which the key took over, and is signed by
+//! the previous key, so that a key that somebody smuggled in is detected.
 
 mod record;
 mod ring;
@@ -14,10 +15,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{
-    create_directories, keep_private, remove_file, rename, rename_to_free, seal_files, sync_directory, sync_file, write_new,
+    create_directories, make_private, remove_file, rename, rename_if_free, seal_files, sync_directory, sync_file, write_new,
 };
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_there, open_plain, read_plain};
+use crate::evidence::files::{if_exists, open_no_follow, read_no_follow};
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects};
@@ -25,45 +26,45 @@ use crate::model::{Digest, ProjectId, Timestamp};
 
 pub use record::{KeyProblem, KeyRecord, LedgerPosition};
 pub use ring::{KeyRing, KnownKey, read_key_ring};
-pub(super) use ring::{Unproven, key_files, number_of_record};
+pub(super) use ring::{MissingKeySignature, key_files, number_from_record_name};
 
 use record::KeyStatement;
 
 /// How many digits of a key's id are in the names of its files.
 const SHORT_ID: usize = 16;
-/// How the names of files end that are not the key's yet.
-const UNFINISHED: &str = ".new";
+/// How a file's name ends while the file does not belong to a key yet.
+const TEMPORARY_SUFFIX: &str = ".new";
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
-/// What becomes of the key before when a new one is made.
+/// Whether the previous key signs the record of its successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endorsement {
-    /// It signs the new one's record.
     ByThePreviousKey,
-    /// It is lost and cannot: verification will say so for ever.
+    /// It is lost and cannot sign. From then on verification always reports that the new key is not endorsed.
     PreviousKeyIsLost,
 }
 
-/// Returns the key that signs, if one was made.
+/// Returns the key in use, if the store has a key.
 pub(super) fn find_signer(store: &Store) -> Result<Option<Signer>, EvidenceError> {
     let ring = read_key_ring(store)?;
     ring.current().map(|key| read_signer(store, key)).transpose()
 }
 
-/// Returns the key that signs, making the first one where there is none.
-pub(super) fn signer(store: &Store, now: Timestamp) -> Result<Signer, EvidenceError> {
+/// Returns the key in use; makes the first key if the store has none.
+pub(super) fn find_or_make_signer(store: &Store, now: Timestamp) -> Result<Signer, EvidenceError> {
     match find_signer(store)? {
         Some(signer) => Ok(signer),
         None => {
             make_key(store, None, 1, now)?;
-            // Another process may have been the first: then it is that one's key.
+            // If another process made the first key at the same time, that one is used.
             let ring = read_key_ring(store)?;
             read_signer(store, ring.current().expect("a record was just made, or found in its place"))
         }
     }
 }
 
-/// Makes a new key and lets it take over. The locks are those of every project, so that nobody is about to sign with the one before.
+/// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is about to
+/// sign with the old key.
 pub fn rotate_key(
     store: &Store,
     locks: &[ProjectLock],
@@ -85,36 +86,33 @@ pub fn rotate_key(
     Ok(ring.current().expect("a record was just made").clone())
 }
 
-/// Returns the directory of the keys.
 pub(super) fn keys_directory(store: &Store) -> PathBuf {
     store.root().join("keys")
 }
 
-/// Returns the name of the private half of a key.
 pub(super) fn private_name(id: Digest) -> String {
     format!("private-{}.pem", &id.hex()[..SHORT_ID])
 }
 
-/// Returns the name of the record of the key with a number.
 pub(super) fn record_name(number: u32) -> String {
     format!("key-{number:04}.json")
 }
 
-/// Returns the name of the private half of a key as long as the key may not have a record.
-pub(super) fn unplaced_name(id: Digest) -> String {
-    format!(".{}{UNFINISHED}", private_name(id))
+/// Returns the temporary name of a private half, under which it is written before its record exists.
+pub(super) fn temporary_private_name(id: Digest) -> String {
+    format!(".{}{TEMPORARY_SUFFIX}", private_name(id))
 }
 
-/// Returns whether a file among the keys is one that a process may have died over: half of a key that nothing was signed with, or the
-/// private half of one whose record is there.
-pub(super) fn is_unfinished(name: &str) -> bool {
-    let id = name.strip_prefix('.').and_then(|name| name.strip_suffix(UNFINISHED));
+/// Returns whether a file in the keys directory has the temporary name under which a record or a private half is written. A
+/// process that dies may leave such a file.
+pub(super) fn is_temporary_key_file(name: &str) -> bool {
+    let id = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
     let id = id.map(|id| id.strip_prefix("private-").and_then(|id| id.strip_suffix(".pem")).unwrap_or(id));
     id.is_some_and(|id| id.len() == SHORT_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn unplaced_path(store: &Store, id: Digest) -> PathBuf {
-    keys_directory(store).join(unplaced_name(id))
+fn temporary_private_path(store: &Store, id: Digest) -> PathBuf {
+    keys_directory(store).join(temporary_private_name(id))
 }
 
 fn private_path(store: &Store, id: Digest) -> PathBuf {
@@ -125,25 +123,26 @@ fn record_path(store: &Store, number: u32) -> PathBuf {
     keys_directory(store).join(record_name(number))
 }
 
-/// Reads the private half of a key.
+/// Reads the private half of a key and checks that it belongs to the key's record.
 pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, EvidenceError> {
     let path = private_path(store, key.id());
     if path.symlink_metadata().is_err() {
-        place_private_half(store, key.id())?;
+        rename_private_half(store, key.id())?;
     }
     let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
-    let bytes = read_plain(&path)?;
+    let bytes = read_no_follow(&path)?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let signer = Signer::parse(&text).map_err(|error| refuse(KeyProblem::Format(error)))?;
     if signer.public() == key.public() { Ok(signer) } else { Err(refuse(KeyProblem::AnotherKey)) }
 }
 
-/// Makes a key of 32 random bytes. That another process made one of the same number meanwhile is no error.
+/// Makes a key from 32 random bytes. If another process made a key with the same number first, the new one is discarded, which
+/// is no error.
 fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u32, now: Timestamp) -> Result<(), EvidenceError> {
     let directory = keys_directory(store);
     create_directories(&directory)?;
-    keep_private(&directory)?;
-    let signer = Signer::of_seed(&random_seed()?);
+    make_private(&directory)?;
+    let signer = Signer::from_seed(&random_seed()?);
     let statement = KeyStatement {
         number,
         key_id: signer.public().id(),
@@ -153,24 +152,25 @@ fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u
         ledgers: ledger_positions(store)?,
     };
     let record = statement.sign(&signer, previous.as_ref().and_then(|(_, signer)| signer.as_ref()));
-    let private = unplaced_path(store, signer.public().id());
+    let private = temporary_private_path(store, signer.public().id());
     sync_file(&write_new(&private, signer.to_pem().as_bytes())?, &private)?;
-    let new = directory.join(format!(".{}{UNFINISHED}", &signer.public().id().hex()[..SHORT_ID]));
+    let new = directory.join(format!(".{}{TEMPORARY_SUFFIX}", &signer.public().id().hex()[..SHORT_ID]));
     write_new(&new, &record.to_bytes())?;
     seal_files(std::slice::from_ref(&new))?;
     sync_directory(&directory)?;
-    if rename_to_free(&new, &record_path(store, number))? {
+    if rename_if_free(&new, &record_path(store, number))? {
         sync_directory(&directory)?;
-        return place_private_half(store, signer.public().id());
+        return rename_private_half(store, signer.public().id());
     }
-    // Nothing was ever signed with it.
+    // The new key never signed anything.
     remove_file(&new)?;
     remove_file(&private)
 }
 
-/// Gives the private half of a key that has a record its name. That somebody else did so meanwhile is no error.
-fn place_private_half(store: &Store, id: Digest) -> Result<(), EvidenceError> {
-    if if_there(rename(&unplaced_path(store, id), &private_path(store, id)))?.is_some() {
+/// Gives the private half of a key that has a record its final name. Another process may have done so before, which is no
+/// error.
+fn rename_private_half(store: &Store, id: Digest) -> Result<(), EvidenceError> {
+    if if_exists(rename(&temporary_private_path(store, id), &private_path(store, id)))?.is_some() {
         sync_directory(&keys_directory(store))?;
     }
     Ok(())
@@ -184,12 +184,13 @@ fn random_seed() -> Result<[u8; 32], EvidenceError> {
     Ok(seed)
 }
 
-/// Returns where every ledger ends. One that cannot be read is left out: it must not keep the others from being signed.
+/// Returns where every ledger ends. A ledger that cannot be read is left out, because it must not prevent the others from being
+/// signed.
 fn ledger_positions(store: &Store) -> Result<BTreeMap<ProjectId, LedgerPosition>, EvidenceError> {
     let mut positions = BTreeMap::new();
     for project in list_projects(store)? {
         let path = store.ledger_path(&project);
-        let Some(file) = if_there(open_plain(&path))? else { continue };
+        let Some(file) = if_exists(open_no_follow(&path))? else { continue };
         if let Ok((end, _)) = find_end(&file, &path) {
             positions.insert(project, LedgerPosition { sequence: end.sequence, hash: end.hash });
         }

@@ -1,4 +1,4 @@
-//! The record of a key: who it is, since when it signs, and who says so.
+//! The record of a key: its public half, the ledger lines after which it signs, and the previous key's consent.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,31 @@ use crate::model::{Digest, ProjectId, Sequence, Timestamp};
 const SCHEMA: &str = "proctor-key-v1";
 const PAYLOAD: &str = "application/vnd.proctor.key+json";
 
-/// Says what is wrong with a key file.
+/// What is wrong with a key file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
-    /// It holds no key.
     #[error(transparent)]
     Format(KeyFormatError),
-    /// It holds another key than its record says.
     #[error("it holds another key than its record says")]
     AnotherKey,
-    /// It is no record of a key.
     #[error("it is no record of a key ({0})")]
     Record(String),
-    /// A record of a number before it is missing, or its number is not its name's.
+    /// A record with a lower number is missing, or the number in the record differs from that in its name.
     #[error("its number does not follow the one before")]
     Number,
 }
 
-/// The end of a ledger when a key took over: lines up to it were signed by the key before, or not at all.
+/// The end of a ledger when a key took over. Lines up to it were signed by the previous key, or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LedgerPosition {
-    /// The sequence of the last line; 0 where there was none.
+    /// The sequence of the last line; 0 if there was none.
     pub sequence: Sequence,
-    /// Its hash.
+    /// The hash of the last line.
     pub hash: Digest,
 }
 
-/// What a record says.
+/// The signed part of a key's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct KeyStatement {
@@ -51,15 +48,15 @@ pub(super) struct KeyStatement {
     pub(super) ledgers: BTreeMap<ProjectId, LedgerPosition>,
 }
 
-/// `key-<number>.json`.
+/// The content of `key-<number>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRecord {
     schema: String,
     pub(super) key: KeyStatement,
-    /// By the key itself.
+    /// The key's own signature of the statement.
     signature: String,
-    /// By the key before; none for the first, and where that one was lost.
+    /// The previous key's signature of the statement. `None` for the first key, and if the previous key was lost.
     endorsement: Option<String>,
 }
 
@@ -83,7 +80,7 @@ impl KeyRecord {
         bytes
     }
 
-    /// Reads a record, its key, and nothing about who says so.
+    /// Parses a record and checks that its id belongs to its public key. Signatures are not checked.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, PublicKey), KeyProblem> {
         let record: Self = serde_json::from_slice(bytes).map_err(|error| KeyProblem::Record(error.to_string()))?;
         if record.schema != SCHEMA {
@@ -93,22 +90,22 @@ impl KeyRecord {
         if public.id() == record.key.key_id { Ok((record, public)) } else { Err(KeyProblem::AnotherKey) }
     }
 
-    /// Returns whether the key itself signed what its record says.
+    /// Returns whether the record has a valid signature by its own key.
     pub(super) fn is_signed_by(&self, key: &PublicKey) -> bool {
-        is_signed(key, &self.key.message(), Some(&self.signature))
+        has_valid_signature(key, &self.key.message(), Some(&self.signature))
     }
 
-    /// Returns whether it says that a key before did.
+    /// Returns whether the record has an endorsement, valid or not.
     pub(super) fn is_endorsed(&self) -> bool {
         self.endorsement.is_some()
     }
 
-    /// Returns whether the key before did.
+    /// Returns whether the record has a valid endorsement by the previous key.
     pub(super) fn is_endorsed_by(&self, previous: &PublicKey) -> bool {
-        is_signed(previous, &self.key.message(), self.endorsement.as_ref())
+        has_valid_signature(previous, &self.key.message(), self.endorsement.as_ref())
     }
 }
 
-fn is_signed(key: &PublicKey, message: &[u8], signature: Option<&String>) -> bool {
-    signature.and_then(|text| STANDARD.decode(text).ok()).is_some_and(|signature| key.is_signed(message, &signature))
+fn has_valid_signature(key: &PublicKey, message: &[u8], signature: Option<&String>) -> bool {
+    signature.and_then(|text| STANDARD.decode(text).ok()).is_some_and(|signature| key.verifies(message, &signature))
 }

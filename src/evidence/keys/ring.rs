@@ -1,14 +1,14 @@
-//! Every key there ever was, in order, and which of them signs what.
+//! All keys that a store ever had, in order, and which of them has to sign a given line.
 
 use std::path::PathBuf;
 
-use crate::evidence::files::{list, read_plain};
+use crate::evidence::files::{list_directory, read_no_follow};
 use crate::evidence::keys::{KeyProblem, KeyRecord, LedgerPosition, keys_directory};
 use crate::evidence::signing::PublicKey;
 use crate::evidence::{EvidenceError, Store};
 use crate::model::{Digest, ProjectId, Sequence, Timestamp};
 
-/// A key whose record is there.
+/// A key that has a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownKey {
     record: KeyRecord,
@@ -21,12 +21,12 @@ pub struct KeyRing {
     keys: Vec<KnownKey>,
 }
 
-/// Reads the keys of a store. Whether they signed each other is not looked at: verification does that.
+/// Reads the keys of a store. Their signatures are not checked here; verification does that.
 pub fn read_key_ring(store: &Store) -> Result<KeyRing, EvidenceError> {
     let mut keys = Vec::new();
     for (number, path) in key_files(store)? {
         let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
-        let (record, public) = KeyRecord::parse(&read_plain(&path)?).map_err(refuse)?;
+        let (record, public) = KeyRecord::parse(&read_no_follow(&path)?).map_err(refuse)?;
         if record.key.number != number || number as usize != keys.len() + 1 {
             return Err(refuse(KeyProblem::Number));
         }
@@ -35,32 +35,32 @@ pub fn read_key_ring(store: &Store) -> Result<KeyRing, EvidenceError> {
     Ok(KeyRing { keys })
 }
 
-/// Returns the records of keys by number, in order.
+/// Returns the paths of all key records with their numbers, in ascending order.
 pub(in crate::evidence) fn key_files(store: &Store) -> Result<Vec<(u32, PathBuf)>, EvidenceError> {
-    let entries = list(&keys_directory(store))?;
-    let numbered = |entry: std::fs::DirEntry| Some((number_of_record(entry.file_name().to_str()?)?, entry.path()));
+    let entries = list_directory(&keys_directory(store))?;
+    let numbered = |entry: std::fs::DirEntry| Some((number_from_record_name(entry.file_name().to_str()?)?, entry.path()));
     let mut files: Vec<_> = entries.into_iter().filter_map(numbered).collect();
     files.sort();
     Ok(files)
 }
 
-/// Returns the number of a record by its file's name.
-pub(in crate::evidence) fn number_of_record(name: &str) -> Option<u32> {
+/// Returns the number in the file name of a key record.
+pub(in crate::evidence) fn number_from_record_name(name: &str) -> Option<u32> {
     name.strip_prefix("key-")?.strip_suffix(".json")?.parse().ok()
 }
 
 impl KnownKey {
-    /// Returns the key that verifies.
+    /// Returns the public half.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Returns its id.
+    /// Returns the key's id (see [`PublicKey::id`]).
     pub fn id(&self) -> Digest {
         self.public.id()
     }
 
-    /// Returns its number, from 1.
+    /// Returns the key's number; the first key has 1.
     pub fn number(&self) -> u32 {
         self.record.key.number
     }
@@ -70,12 +70,12 @@ impl KnownKey {
         self.record.key.made
     }
 
-    /// Returns after which line of a project's ledger it took over; none where there was no ledger yet.
+    /// Returns the end of a project's ledger when this key took over, or `None` if there was no ledger yet.
     pub fn took_over_after(&self, project: &ProjectId) -> Option<LedgerPosition> {
         self.record.key.ledgers.get(project).copied()
     }
 
-    /// Returns the projects whose ledgers it knows the ends of.
+    /// Returns the ends of all ledgers that existed when this key took over.
     pub fn projects(&self) -> impl Iterator<Item = (&ProjectId, &LedgerPosition)> {
         self.record.key.ledgers.iter()
     }
@@ -87,47 +87,47 @@ impl KeyRing {
         &self.keys
     }
 
-    /// Returns the key in use.
+    /// Returns the key in use, which is the newest one.
     pub fn current(&self) -> Option<&KnownKey> {
         self.keys.last()
     }
 
-    /// Returns the number the next key gets.
+    /// Returns the number that the next key gets.
     pub fn next_number(&self) -> u32 {
         u32::try_from(self.keys.len()).expect("keys are few") + 1
     }
 
-    /// Returns the key that must have signed a line; none where it was written before there was one.
-    pub fn key_of(&self, project: &ProjectId, sequence: Sequence) -> Option<&KnownKey> {
+    /// Returns the key that has to have signed a line, or `None` if the line is older than the first key.
+    pub fn key_for_line(&self, project: &ProjectId, sequence: Sequence) -> Option<&KnownKey> {
         let took_over = |key: &&KnownKey| key.took_over_after(project).map_or(0, |position| position.sequence.0) < sequence.0;
         self.keys.iter().rev().find(took_over)
     }
 
-    /// Returns the keys whose record the key itself did not sign, and those that the one before did not endorse.
-    pub(in crate::evidence) fn unproven(&self) -> Vec<(&KnownKey, Unproven)> {
+    /// Returns the keys whose record lacks its own signature or the endorsement by the previous key.
+    pub(in crate::evidence) fn missing_signatures(&self) -> Vec<(&KnownKey, MissingKeySignature)> {
         let mut unproven = Vec::new();
         for (position, key) in self.keys.iter().enumerate() {
             let previous = position.checked_sub(1).map(|before| &self.keys[before]);
             if !key.record.is_signed_by(&key.public) {
-                unproven.push((key, Unproven::BySelf));
+                unproven.push((key, MissingKeySignature::Own));
             }
             let is_endorsed = match previous {
                 Some(previous) => key.record.is_endorsed_by(&previous.public),
                 None => !key.record.is_endorsed(),
             };
             if !is_endorsed || key.record.key.previous != previous.map(KnownKey::id) {
-                unproven.push((key, Unproven::ByPrevious));
+                unproven.push((key, MissingKeySignature::Endorsement));
             }
         }
         unproven
     }
 }
 
-/// Who did not sign a key's record.
+/// Which signature of a key's record is missing or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::evidence) enum Unproven {
-    /// The key itself.
-    BySelf,
-    /// The key before it.
-    ByPrevious,
+pub(in crate::evidence) enum MissingKeySignature {
+    /// The signature by the key itself.
+    Own,
+    /// The signature by the previous key.
+    Endorsement,
 }

@@ -1,4 +1,4 @@
-//! Keys are made once, kept private, and handed over in the open.
+//! Keys are made once, kept private, and endorsed by the key before.
 
 use super::*;
 use crate::evidence::testing::{TestStore, mode, now};
@@ -8,8 +8,8 @@ use crate::model::{OverallStatus, Sequence};
 fn the_first_key_is_made_on_first_use_and_found_again() {
     let test = TestStore::new();
     assert!(find_signer(&test.store).unwrap().is_none());
-    let first = signer(&test.store, now()).unwrap();
-    let again = signer(&test.store, now()).unwrap();
+    let first = find_or_make_signer(&test.store, now()).unwrap();
+    let again = find_or_make_signer(&test.store, now()).unwrap();
     assert_eq!(first.public(), again.public());
     let directory = keys_directory(&test.store);
     assert_eq!(mode(&directory), 0o700);
@@ -19,7 +19,7 @@ fn the_first_key_is_made_on_first_use_and_found_again() {
 }
 
 #[test]
-fn of_two_that_make_the_first_key_one_gives_way() {
+fn of_two_first_keys_that_are_made_at_once_one_is_discarded() {
     let test = TestStore::new();
     make_key(&test.store, None, 1, now()).unwrap();
     let first = find_signer(&test.store).unwrap().expect("it was made");
@@ -38,14 +38,14 @@ fn a_new_key_takes_over_after_the_line_it_names_and_is_endorsed() {
     let key = rotate_key(&test.store, std::slice::from_ref(&lock), Endorsement::ByThePreviousKey, now()).unwrap();
     assert_eq!((key.number(), key.took_over_after(&test.project).unwrap().sequence), (2, Sequence(2)));
     let ring = read_key_ring(&test.store).unwrap();
-    assert_eq!(ring.unproven(), vec![]);
-    let of = |sequence| ring.key_of(&test.project, Sequence(sequence)).map(KnownKey::number);
-    assert_eq!((of(1), of(2), of(3)), (Some(1), Some(1), Some(2)));
+    assert_eq!(ring.missing_signatures(), vec![]);
+    let key_number = |sequence| ring.key_for_line(&test.project, Sequence(sequence)).map(KnownKey::number);
+    assert_eq!((key_number(1), key_number(2), key_number(3)), (Some(1), Some(1), Some(2)));
     let lost = rotate_key(&test.store, &[lock], Endorsement::PreviousKeyIsLost, now()).unwrap();
     let ring = read_key_ring(&test.store).unwrap();
     assert_eq!(
-        ring.unproven().into_iter().map(|(key, why)| (key.number(), why)).collect::<Vec<_>>(),
-        [(lost.number(), ring::Unproven::ByPrevious)]
+        ring.missing_signatures().into_iter().map(|(key, why)| (key.number(), why)).collect::<Vec<_>>(),
+        [(lost.number(), ring::MissingKeySignature::Endorsement)]
     );
 }
 
@@ -55,21 +55,21 @@ fn lines_before_the_first_key_have_none() {
     test.run(1, &[], OverallStatus::Success);
     let ring = read_key_ring(&test.store).unwrap();
     assert_eq!(
-        ring.key_of(&test.project, Sequence(1)).map(KnownKey::number),
+        ring.key_for_line(&test.project, Sequence(1)).map(KnownKey::number),
         Some(1),
         "a new store is signed from its first line"
     );
-    assert!(KeyRing::default().key_of(&test.project, Sequence(1)).is_none());
+    assert!(KeyRing::default().key_for_line(&test.project, Sequence(1)).is_none());
 }
 
 #[test]
 fn a_damaged_key_is_named_and_not_replaced() {
     let test = TestStore::new();
-    let first = signer(&test.store, now()).unwrap();
+    let first = find_or_make_signer(&test.store, now()).unwrap();
     let path = private_path(&test.store, first.public().id());
     std::fs::remove_file(&path).unwrap();
-    crate::evidence::testing::put(&path, Signer::of_seed(&[1; 32]).to_pem().as_bytes());
-    let refused = signer(&test.store, now()).unwrap_err();
+    crate::evidence::testing::put(&path, Signer::from_seed(&[1; 32]).to_pem().as_bytes());
+    let refused = find_or_make_signer(&test.store, now()).unwrap_err();
     assert!(matches!(refused, EvidenceError::Key { problem: KeyProblem::AnotherKey, .. }), "{refused}");
     assert!(!refused.hint().is_empty());
 }

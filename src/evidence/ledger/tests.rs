@@ -1,4 +1,4 @@
-//! The ledger: chain, torn lines, reading from an offset.
+//! The ledger's hash chain, torn lines, and reading from an offset.
 
 use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, is_write_cut_short, whole_length};
 use crate::evidence::testing::{TestStore, asker, now, record, run_id};
@@ -53,11 +53,11 @@ fn lines_are_chained_and_read_back_with_their_offsets() {
     assert_eq!(lines.iter().map(|(_, line)| line.sequence.0).collect::<Vec<_>>(), [1, 2, 3]);
     let ledger = Ledger::open(&test.lock()).unwrap();
     assert_eq!((ledger.last_sequence(), ledger.last_hash(), ledger.length()), (Some(Sequence(3)), previous, offset));
-    assert_eq!(ledger.torn(), None);
+    assert_eq!(ledger.torn_line_file(), None);
 }
 
 #[test]
-fn reading_goes_on_from_an_offset_and_from_no_other() {
+fn reading_continues_only_where_a_line_ends() {
     let test = filled(4);
     let lines = read_all(&test).unwrap();
     for (index, (offset, _)) in lines.iter().enumerate() {
@@ -87,7 +87,7 @@ fn a_last_line_torn_at_any_byte_is_not_read_and_is_kept_aside() {
         assert_eq!(read_all(&test).unwrap().len(), 1, "{length}");
         let ledger = Ledger::open(&test.lock()).unwrap();
         assert_eq!((ledger.last_sequence(), ledger.length()), (Some(Sequence(1)), first as u64));
-        let aside = ledger.torn().unwrap();
+        let aside = ledger.torn_line_file().unwrap();
         assert_eq!(std::fs::read(aside).unwrap(), &whole[first..length]);
         assert!(aside.file_name().unwrap().to_str().unwrap().starts_with("shop-00000001.torn-2"), "{aside:?}");
         assert_eq!(bytes(&test), &whole[..first]);
@@ -103,7 +103,7 @@ fn a_first_line_may_be_torn_too_and_the_next_one_takes_its_place() {
         replace(&test, &whole[..whole.len() - 1]);
         let mut ledger = Ledger::open(&test.lock()).unwrap();
         assert_eq!((ledger.last_sequence(), ledger.length()), (None, 0));
-        assert!(ledger.torn().is_some());
+        assert!(ledger.torn_line_file().is_some());
         ledger.append(body(&test, &run_id(2)), &asker(), now()).unwrap();
     }
     assert_eq!(read_all(&test).unwrap().len(), 1);
@@ -119,7 +119,7 @@ fn a_last_line_with_zero_bytes_is_torn() {
     assert_eq!(read_all(&test).unwrap().len(), 1);
     let ledger = Ledger::open(&test.lock()).unwrap();
     assert_eq!(ledger.last_sequence(), Some(Sequence(1)));
-    assert!(ledger.torn().is_some());
+    assert!(ledger.torn_line_file().is_some());
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn lines_longer_than_a_chunk_are_found_from_the_end() {
 }
 
 #[test]
-fn every_beginning_of_the_line_that_is_due_is_a_write_that_was_cut_short_and_nothing_else_is() {
+fn only_a_beginning_of_the_next_line_counts_as_a_write_that_was_cut_short() {
     let test = filled(3);
     let whole = bytes(&test);
     let starts: Vec<usize> = whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len).collect();
@@ -216,7 +216,7 @@ fn every_beginning_of_the_line_that_is_due_is_a_write_that_was_cut_short_and_not
 }
 
 #[test]
-fn what_is_whole_ends_in_a_newline_and_has_lost_nothing() {
+fn whole_lines_end_in_a_newline_and_have_no_zero_bytes_at_the_end() {
     for (bytes, expected) in [
         (b"".as_slice(), 0),
         (b"a", 0),

@@ -1,19 +1,19 @@
-//! What a dead process left, closed by the next holder of the lock.
+//! Runs that a dead process left, sealed by the next holder of the lock.
 
 use std::os::unix::fs::symlink;
 
-use crate::evidence::recovery::{recover, set_half_written_aside};
+use crate::evidence::recovery::{recover, rename_half_written};
 use crate::evidence::testing::{TestStore, asker, now, put, report_interrupted, run_id};
 use crate::evidence::{EvidenceError, Ledger, OutputDirectory, RunDirectory, publish_latest, read_report, read_start_record};
 use crate::model::{ActionId, EvidenceKind, LedgerBody, OverallStatus, SupersededRecord, TaskId, TreeDigest};
 
-/// Makes the lock file say nothing, as after a boot.
+/// Empties the lock file, so that recovery knows nothing, as after a reboot.
 fn forget_lock(test: &TestStore) {
     put(&test.store.lock_path(&test.project), b"");
 }
 
 #[test]
-fn an_unsealed_run_keeps_its_files_and_tells_them_to_its_report() {
+fn an_unsealed_run_keeps_its_files_and_its_report_lists_them() {
     let test = TestStore::new();
     let mut run = test.begin(1);
     run.start_record(&serde_json::json!({"trigger": "save"})).unwrap();
@@ -72,13 +72,14 @@ fn latest_is_linked_again_to_the_last_run_that_counts() {
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.run(2, &[], OverallStatus::Failed);
     let latest = test.store.task_directory(&test.project, &test.task).join("latest/execution-report.json");
-    // Its process died between commit and link: the lock file still names it.
+    // As if the process had died between commit and link: the lock file still names the run.
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
     test.run(3, &[], OverallStatus::Moved);
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
-    // The link was lost with the power: the lock file says nothing of that, but it is of another boot.
+    // As if the link had been lost with the power. The lock file does not tell, so nothing is linked until its record is from
+    // another boot.
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(1));
@@ -107,13 +108,13 @@ fn the_directory_of_a_superseded_run_is_removed_if_it_outlived_its_line() {
 }
 
 #[test]
-fn recovery_that_died_itself_is_repeated_without_losing_anything() {
+fn recovery_that_was_interrupted_is_repeated_without_losing_files() {
     let test = TestStore::new();
     let run = test.begin(1);
     let directory = run.path().to_owned();
     put(&directory.join("execution-report.json"), b"first");
     put(&directory.join(".temporary"), b"t");
-    set_half_written_aside(&directory).unwrap();
+    rename_half_written(&directory).unwrap();
     put(&directory.join("execution-report.json"), b"second");
     put(&directory.join("SHA256SUMS"), b"half");
     symlink("/nowhere", directory.join("foreign")).unwrap();

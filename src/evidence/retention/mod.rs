@@ -1,21 +1,21 @@
-//! Keeping to limits: which runs are removed, and removing them so that nobody can take it for something else.
+//! Retention limits: which runs are removed, and removing them so that it cannot be mistaken for tampering.
 //!
 //! # What it owns
 //!
-//! `plan` which runs go (pure) · `survey` what there is, by the ledger and by what lies on disk · `prune` a line of the ledger first, and
-//! what it names afterwards. A process that dies in between leaves directories that the ledger calls pruned; the next that prunes or
-//! recovers removes them.
+//! `plan` which runs are removed (pure) · `survey` the runs that exist, by the ledger and on disk · `prune` writing a ledger
+//! line first and then removing the runs that it names. If a process dies in between, directories are left that the ledger
+//! calls pruned; the next process that prunes or recovers removes them.
 //!
 //! # What it may not do
 //!
-//! Change a file inside a run, or remove one of a task's runs that others rest on: `plan` says which those are.
+//! Change a file inside a run, or remove a run that other runs depend on: `plan` says which those are.
 
 mod plan;
 mod prune;
 mod survey;
 
-pub(in crate::evidence) use plan::needed;
-pub use plan::{KeptRun, RunForm, Standing, Weight, plan_prune};
-pub(super) use prune::end_pruning;
-pub use prune::{Pruning, finish_pruning, prune_runs};
+pub(in crate::evidence) use plan::protected_runs;
+pub use plan::{KeptRun, KeptRunResult, RunForm, RunSignificance, plan_prune};
+pub(super) use prune::finish_last_pruning;
+pub use prune::{PruneOutcome, prune_runs, remove_pruned_leftovers};
 pub use survey::{RetentionSurvey, Sizes, survey_runs};

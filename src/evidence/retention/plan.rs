@@ -1,88 +1,80 @@
-//! Which runs are removed: a pure function of what there is, the limits, and now.
+//! Which runs are removed: a pure function of the runs, the limits and the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Digest, PruneReason, PrunedRun, RetentionLimits, RunId, Sequence, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// Runs that failed are kept so many times as long as others.
+/// Failed runs are kept this many times as long as others.
 const FAILED_TIMES: i64 = 2;
 
-/// A run that is there.
+/// A run that has not been pruned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRun {
-    /// Its id.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
-    /// Its line of the ledger.
+    /// The sequence of its ledger line.
     pub sequence: Sequence,
-    /// The hash of its manifest.
     pub manifest_hash: Digest,
-    /// When it began.
     pub started: Timestamp,
-    /// What its files have; 0 where nobody asks for it.
+    /// The size of its files; 0 if sizes were not measured.
     pub bytes: u64,
-    /// What came of it.
-    pub standing: Standing,
-    /// What it says about the task.
-    pub weight: Weight,
-    /// Whether somebody is asked about it.
-    pub is_awaited: bool,
-    /// The runs whose results it took over: their files are the evidence of its verdict too.
-    pub rests_on: Vec<RunId>,
-    /// How it is kept.
+    pub result: KeptRunResult,
+    /// What it says about its task.
+    pub significance: RunSignificance,
+    /// Whether a person has to decide something about it.
+    pub waits_for_person: bool,
+    /// The runs whose results it reused. Their files are evidence for its verdict, too.
+    pub reused_runs: Vec<RunId>,
     pub form: RunForm,
 }
 
-/// How a run is kept.
+/// How a run is kept on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunForm {
-    /// As its directory.
     Directory,
-    /// As its archive alone.
+    /// Only as its archive.
     Archive,
 }
 
 /// What a run says about its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    /// It is a verdict on the task, and `latest` leads to it.
+pub enum RunSignificance {
+    /// It is a verdict on the task, and may be `latest`.
     Verdict,
-    /// It was refused because its specification has errors: `latest` leads to it, and it says nothing about the code (C78).
+    /// Its specification has errors, so nothing was tested. It may be `latest`, but says nothing about the code (C78).
     Refused,
-    /// Nothing: it was of checks that somebody picked, interrupted, or moved.
+    /// Nothing: it ran only some of the checks, was interrupted, or the files changed meanwhile.
     Nothing,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It passed.
+pub enum KeptRunResult {
     Passed,
-    /// It failed.
     Failed,
-    /// It has no verdict.
+    /// It ended without a verdict.
     Unjudged,
 }
 
-/// Returns the runs that are removed, those that go first at the beginning.
+/// Returns the runs to remove, in the order in which they are removed.
 ///
-/// Never removed are, of each task, the last run, the last that says something about it ([`Weight`]), the last that passed, runs that
-/// wait for a person's word, and whatever a run that stays took a result from. Of the others those that failed go last; otherwise the
-/// oldest go first.
+/// Never removed are, for each task: its last run, the last run that says something about it ([`RunSignificance`]), the last
+/// that passed, runs that wait for a person, and runs whose results a remaining run reused. Of the others, failed runs are
+/// removed last; otherwise the oldest are removed first.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
-    let needed = needed(runs);
-    let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.is_awaited && !needed.contains(&run.sequence)).collect();
-    free.sort_by_key(|run| (run.standing == Standing::Failed, run.sequence));
-    let mut left = Left::of(runs);
+    let protected = protected_runs(runs);
+    let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
+    free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
+    let mut remaining = RemainingRuns::new(runs);
     let mut removed = Vec::new();
-    // A run that others rest on may go when the last of these has gone, and they are the younger ones.
+    // A run whose results were reused may be removed after the last run that reused them. Those are younger, so several rounds
+    // are needed.
     loop {
         let before = removed.len();
         free.retain(|run| {
-            let Some(why) = left.why_remove(run, limits, now) else { return true };
-            left.remove(run);
+            let Some(why) = remaining.why_remove(run, limits, now) else { return true };
+            remaining.remove(run);
             removed.push(PrunedRun { run_id: run.run_id.clone(), task: run.task.clone(), manifest_hash: run.manifest_hash, why });
             false
         });
@@ -92,27 +84,27 @@ pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) ->
     }
 }
 
-/// What is left while runs are picked to be removed.
-struct Left<'r> {
+/// The runs that remain while runs are picked for removal.
+struct RemainingRuns<'r> {
     runs: u64,
     bytes: u64,
-    /// How many runs rest on one.
-    resting: BTreeMap<&'r RunId, usize>,
+    /// How many remaining runs reused the results of a run.
+    reuse_counts: BTreeMap<&'r RunId, usize>,
 }
 
-impl<'r> Left<'r> {
-    fn of(runs: &'r [KeptRun]) -> Self {
-        let mut resting = BTreeMap::new();
-        for name in runs.iter().flat_map(|run| &run.rests_on) {
-            *resting.entry(name).or_default() += 1;
+impl<'r> RemainingRuns<'r> {
+    fn new(runs: &'r [KeptRun]) -> Self {
+        let mut reuse_counts = BTreeMap::new();
+        for name in runs.iter().flat_map(|run| &run.reused_runs) {
+            *reuse_counts.entry(name).or_default() += 1;
         }
-        Self { runs: runs.len() as u64, bytes: runs.iter().map(|run| run.bytes).sum(), resting }
+        Self { runs: runs.len() as u64, bytes: runs.iter().map(|run| run.bytes).sum(), reuse_counts }
     }
 
     fn why_remove(&self, run: &KeptRun, limits: &RetentionLimits, now: Timestamp) -> Option<PruneReason> {
-        if self.resting.get(&run.run_id).is_some_and(|count| *count > 0) {
+        if self.reuse_counts.get(&run.run_id).is_some_and(|count| *count > 0) {
             None
-        } else if limits.days.is_some_and(|days| is_over(run, days, now)) {
+        } else if limits.days.is_some_and(|days| is_too_old(run, days, now)) {
             Some(PruneReason::Days)
         } else if limits.runs.is_some_and(|limit| self.runs > u64::from(limit)) {
             Some(PruneReason::Runs)
@@ -126,37 +118,37 @@ impl<'r> Left<'r> {
     fn remove(&mut self, run: &'r KeptRun) {
         self.runs -= 1;
         self.bytes -= run.bytes;
-        for name in &run.rests_on {
-            self.resting.entry(name).and_modify(|count| *count -= 1);
+        for name in &run.reused_runs {
+            self.reuse_counts.entry(name).and_modify(|count| *count -= 1);
         }
     }
 }
 
-/// A clock that was put back makes a run young, not old.
-fn is_over(run: &KeptRun, days: u32, now: Timestamp) -> bool {
-    let times = if run.standing == Standing::Failed { FAILED_TIMES } else { 1 };
+/// If the clock was set back, a run looks young and is kept.
+fn is_too_old(run: &KeptRun, days: u32, now: Timestamp) -> bool {
+    let times = if run.result == KeptRunResult::Failed { FAILED_TIMES } else { 1 };
     now.as_millis().saturating_sub(run.started.as_millis()) > i64::from(days) * DAY_MS * times
 }
 
-/// Returns the runs that others rest on: what `latest` leads to, what a state is read from, what a failure is compared with.
-pub(in crate::evidence) fn needed(runs: &[KeptRun]) -> BTreeSet<Sequence> {
+/// Returns the runs that other things depend on: `latest`, the state of a task, comparisons with an earlier failure.
+pub(in crate::evidence) fn protected_runs(runs: &[KeptRun]) -> BTreeSet<Sequence> {
     let kinds: [fn(&KeptRun) -> bool; 5] = [
         |_| true,
-        |run| run.weight != Weight::Nothing,
-        |run| run.weight == Weight::Verdict,
-        |run| run.standing == Standing::Passed,
-        |run| run.standing == Standing::Passed && run.weight == Weight::Verdict,
+        |run| run.significance != RunSignificance::Nothing,
+        |run| run.significance == RunSignificance::Verdict,
+        |run| run.result == KeptRunResult::Passed,
+        |run| run.result == KeptRunResult::Passed && run.significance == RunSignificance::Verdict,
     ];
-    let mut needed = BTreeSet::new();
+    let mut protected = BTreeSet::new();
     for is_kind in kinds {
         let mut last: BTreeMap<&TaskId, Sequence> = BTreeMap::new();
         for run in runs.iter().filter(|run| is_kind(run)) {
             let newest = last.entry(&run.task).or_insert(run.sequence);
             *newest = run.sequence.max(*newest);
         }
-        needed.extend(last.into_values());
+        protected.extend(last.into_values());
     }
-    needed
+    protected
 }
 
 #[cfg(test)]
@@ -177,16 +169,16 @@ mod tests {
             manifest_hash: Digest::of(&number.to_be_bytes()),
             started,
             bytes,
-            standing: [Standing::Passed, Standing::Failed, Standing::Unjudged][usize::from(standing % 3)],
-            weight: [Weight::Verdict, Weight::Refused, Weight::Nothing][usize::from(weight % 3)],
-            is_awaited,
-            rests_on: Vec::new(),
+            result: [KeptRunResult::Passed, KeptRunResult::Failed, KeptRunResult::Unjudged][usize::from(standing % 3)],
+            significance: [RunSignificance::Verdict, RunSignificance::Refused, RunSignificance::Nothing][usize::from(weight % 3)],
+            waits_for_person: is_awaited,
+            reused_runs: Vec::new(),
             form: RunForm::Directory,
         }
     }
 
-    fn resting(run: KeptRun, on: &[&KeptRun]) -> KeptRun {
-        KeptRun { rests_on: on.iter().map(|run| run.run_id.clone()).collect(), ..run }
+    fn reusing(run: KeptRun, on: &[&KeptRun]) -> KeptRun {
+        KeptRun { reused_runs: on.iter().map(|run| run.run_id.clone()).collect(), ..run }
     }
 
     fn numbers(removed: &[PrunedRun]) -> Vec<u64> {
@@ -198,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_goes_before_what_failed_and_the_oldest_first() {
+    fn passed_runs_are_removed_before_failed_ones_and_the_oldest_first() {
         let runs: Vec<_> =
             (1..=8).map(|number| kept(number, (0, 10 - number as i64, 100), u8::from(number % 2 == 0), 0, false)).collect();
         let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes, archive_days: None };
@@ -215,22 +207,22 @@ mod tests {
     }
 
     #[test]
-    fn a_run_stays_as_long_as_one_that_took_a_result_from_it() {
+    fn a_run_stays_as_long_as_a_run_that_reused_its_results() {
         let plain = |number| kept(number, (0, 10, 100), 0, 0, false);
         let plan = |runs: &[KeptRun], limit| {
             numbers(&plan_prune(runs, &RetentionLimits { runs: Some(limit), ..Default::default() }, now()))
         };
-        // The last one rests on the first, and one in between on the second.
+        // Run 6 reused results of run 1, and run 4 those of runs 1 and 2.
         let mut runs: Vec<_> = (1..=6).map(plain).collect();
-        runs[5] = resting(plain(6), &[&plain(1)]);
-        runs[3] = resting(plain(4), &[&plain(1), &plain(2)]);
+        runs[5] = reusing(plain(6), &[&plain(1)]);
+        runs[3] = reusing(plain(4), &[&plain(1), &plain(2)]);
         assert_eq!(plan(&runs, 5), [3]);
         assert_eq!(plan(&runs, 4), [3, 4], "2 may go now, but nothing has to any more");
         assert_eq!(plan(&runs, 3), [3, 4, 5]);
         assert_eq!(plan(&runs, 2), [3, 4, 5, 2]);
         assert_eq!(plan(&runs, 0), [3, 4, 5, 2], "6 is the last one, and 1 its evidence");
-        // Of what is gone anyway nobody keeps anything.
-        runs[5] = resting(plain(6), &[&plain(99)]);
+        // Run 99 does not exist any more, so it protects nothing.
+        runs[5] = reusing(plain(6), &[&plain(99)]);
         assert_eq!(plan(&runs, 0), [3, 4, 5, 1, 2]);
     }
 
@@ -246,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_goes_that_is_needed_and_limits_are_kept_as_far_as_that_allows(
+        fn no_protected_run_is_removed_and_limits_are_otherwise_kept(
             drawn in prop::collection::vec(any_run(), 0..60),
             drawn_bases in prop::collection::vec((0_usize..60, 0_usize..60), 0..20),
             limit_runs in prop::option::of(0_u32..40),
@@ -260,7 +252,7 @@ mod tests {
             let count = runs.len();
             for (run, base) in drawn_bases.into_iter().filter(|(run, base)| base < run && *run < count) {
                 let base = runs[base].run_id.clone();
-                runs[run].rests_on.push(base);
+                runs[run].reused_runs.push(base);
             }
             let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize), archive_days: None };
             let removed = plan_prune(&runs, &limits, now());
@@ -271,31 +263,31 @@ mod tests {
                 let last = |is_kind: &dyn Fn(&&KeptRun) -> bool| {
                     runs.iter().rfind(|run| run.task == *task && is_kind(run)).map(|run| run.sequence.0)
                 };
-                for needed in [
+                for protected in [
                     last(&|_| true),
-                    last(&|run| run.weight == Weight::Verdict),
-                    last(&|run| run.weight != Weight::Nothing),
-                    last(&|run| run.standing == Standing::Passed),
+                    last(&|run| run.significance == RunSignificance::Verdict),
+                    last(&|run| run.significance != RunSignificance::Nothing),
+                    last(&|run| run.result == KeptRunResult::Passed),
                 ] {
-                    prop_assert!(needed.is_none_or(|needed| !gone.contains(&needed)));
+                    prop_assert!(protected.is_none_or(|protected| !gone.contains(&protected)));
                 }
             }
-            prop_assert!(runs.iter().all(|run| !(run.is_awaited && gone.contains(&run.sequence.0))));
-            // What is still over a limit is over it because of what must stay.
-            let needed = super::needed(&runs);
-            let is_free = |run: &&KeptRun| !run.is_awaited && !needed.contains(&run.sequence);
-            let is_base = |runs: &[KeptRun], run: &KeptRun| runs.iter().any(|other| other.rests_on.contains(&run.run_id));
+            prop_assert!(runs.iter().all(|run| !(run.waits_for_person && gone.contains(&run.sequence.0))));
+            // If a limit is still exceeded, only runs that must stay are left.
+            let protected = super::protected_runs(&runs);
+            let is_free = |run: &&KeptRun| !run.waits_for_person && !protected.contains(&run.sequence);
+            let is_base = |runs: &[KeptRun], run: &KeptRun| runs.iter().any(|other| other.reused_runs.contains(&run.run_id));
             let free: Vec<_> = rest.iter().filter(is_free).filter(|run| !is_base(&rest, run)).collect();
             prop_assert!(!runs.iter().any(|run| gone.contains(&run.sequence.0) && is_base(&rest, run)), "what stays has its evidence");
             prop_assert!(free.is_empty() || limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit)));
             prop_assert!(free.is_empty() || limit_bytes.is_none_or(|limit| rest.iter().map(|run| run.bytes).sum::<u64>() <= limit));
-            prop_assert!(free.iter().all(|run| limit_days.is_none_or(|days| !is_over(run, days, now()))));
-            // None that failed goes for room while one that did not could.
+            prop_assert!(free.iter().all(|run| limit_days.is_none_or(|days| !is_too_old(run, days, now()))));
+            // For the limits of count and size, no failed run is removed while another run could be.
             let failed_for_room = removed.iter().any(|run| {
-                run.why != PruneReason::Days && runs[run.run_id.number() as usize - 1].standing == Standing::Failed
+                run.why != PruneReason::Days && runs[run.run_id.number() as usize - 1].result == KeptRunResult::Failed
             });
             let mut could = free.iter().filter(|run| !is_base(&runs, run));
-            prop_assert!(!failed_for_room || could.all(|run| run.standing == Standing::Failed));
+            prop_assert!(!failed_for_room || could.all(|run| run.result == KeptRunResult::Failed));
             prop_assert_eq!(plan_prune(&rest, &limits, now()), [], "the second time there is nothing to do");
         }
     }

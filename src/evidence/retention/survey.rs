@@ -1,34 +1,32 @@
-//! What runs there are, by the ledger and by what lies on disk.
+//! Which runs a project has, by the ledger and on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::evidence::archive::list_archives;
 use crate::evidence::error::failed;
-use crate::evidence::files::list;
-use crate::evidence::retention::{KeptRun, RunForm, Standing, Weight};
+use crate::evidence::files::list_directory;
+use crate::evidence::retention::{KeptRun, KeptRunResult, RunForm, RunSignificance};
 use crate::evidence::{EvidenceError, FileOperation, Store, StoredRun, list_runs, read_lines};
 use crate::model::{LedgerBody, OverallResult, ProjectId, RunId, RunRecord, Sequence, TaskId, TddState};
 
-/// Whether the sizes of runs are asked for: every file is looked at for that.
+/// Whether the sizes of runs are measured, for which the metadata of every file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// They are.
     Measured,
-    /// They are not.
-    NotAsked,
+    NotMeasured,
 }
 
-/// What there is of a project.
+/// The runs of a project that are on disk.
 #[derive(Debug, Default)]
 pub struct RetentionSurvey {
-    /// The sealed runs that are there and not pruned, in their order.
+    /// The sealed runs that are on disk and not pruned, in ledger order.
     pub kept: Vec<KeptRun>,
-    /// The runs that the ledger calls pruned and of which something is there.
-    pub unfinished: Vec<StoredRun>,
+    /// The runs that the ledger calls pruned, but of which a directory or an archive exists.
+    pub pruned_leftovers: Vec<StoredRun>,
 }
 
-/// Looks at a project's runs.
+/// Lists a project's runs, with the facts that decide whether they may be removed.
 pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<RetentionSurvey, EvidenceError> {
     let mut runs: BTreeMap<RunId, (Sequence, RunRecord)> = BTreeMap::new();
     let (mut pruned, mut archived) = (BTreeSet::new(), BTreeSet::new());
@@ -58,38 +56,44 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
     let mut survey = RetentionSurvey::default();
     for stored in list_runs(store, project, None)? {
         if pruned.contains(&stored.run_id) {
-            survey.unfinished.push(stored);
+            survey.pruned_leftovers.push(stored);
         } else if let Some((sequence, record)) = runs.get(&stored.run_id) {
             let bytes = match sizes {
-                Sizes::Measured => measure(&stored.directory)?,
-                Sizes::NotAsked => 0,
+                Sizes::Measured => total_size(&stored.directory)?,
+                Sizes::NotMeasured => 0,
             };
             let is_awaited = awaited.contains(&stored.run_id);
-            survey.kept.push(KeptRun { bytes, is_awaited, ..kept(*sequence, record) });
+            survey.kept.push(KeptRun { bytes, waits_for_person: is_awaited, ..kept_run_from_record(*sequence, record) });
         }
     }
     for archive in list_archives(store, project)? {
         let directory = store.run_directory(project, &archive.task, &archive.run_id);
         if directory.is_dir() {
-            // It was counted: as long as it has both, the directory is the run.
+            // A run that has both was counted above, as its directory.
         } else if pruned.contains(&archive.run_id) {
-            survey.unfinished.push(StoredRun { task: archive.task, run_id: archive.run_id, directory });
+            survey.pruned_leftovers.push(StoredRun { task: archive.task, run_id: archive.run_id, directory });
         } else if let Some((sequence, record)) = runs.get(&archive.run_id).filter(|_| archived.contains(&archive.run_id)) {
-            let look = archive.path.symlink_metadata().map_err(failed(FileOperation::Read, &archive.path))?;
+            let metadata = archive.path.symlink_metadata().map_err(failed(FileOperation::Read, &archive.path))?;
             let is_awaited = awaited.contains(&archive.run_id);
-            survey.kept.push(KeptRun { bytes: look.len(), is_awaited, form: RunForm::Archive, ..kept(*sequence, record) });
+            survey.kept.push(KeptRun {
+                bytes: metadata.len(),
+                waits_for_person: is_awaited,
+                form: RunForm::Archive,
+                ..kept_run_from_record(*sequence, record)
+            });
         }
     }
     survey.kept.sort_by_key(|run| run.sequence);
     Ok(survey)
 }
 
-/// Says of a run what its record does.
-fn kept(sequence: Sequence, record: &RunRecord) -> KeptRun {
-    let standing = match record.overall_result {
-        Some(OverallResult::Passed) => Standing::Passed,
-        Some(OverallResult::Failed) => Standing::Failed,
-        None => Standing::Unjudged,
+/// Returns the facts that the ledger record has about a run. Size, form and whether it waits for a person are filled in by the
+/// caller.
+fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
+    let result = match record.overall_result {
+        Some(OverallResult::Passed) => KeptRunResult::Passed,
+        Some(OverallResult::Failed) => KeptRunResult::Failed,
+        None => KeptRunResult::Unjudged,
     };
     KeptRun {
         run_id: record.run_id.clone(),
@@ -98,22 +102,22 @@ fn kept(sequence: Sequence, record: &RunRecord) -> KeptRun {
         manifest_hash: record.manifest_hash,
         started: record.started,
         bytes: 0,
-        standing,
-        weight: match (record.leads_latest(), record.plan_digest) {
-            (true, Some(_)) => Weight::Verdict,
-            (true, None) => Weight::Refused,
-            (false, _) => Weight::Nothing,
+        result,
+        significance: match (record.leads_latest(), record.plan_digest) {
+            (true, Some(_)) => RunSignificance::Verdict,
+            (true, None) => RunSignificance::Refused,
+            (false, _) => RunSignificance::Nothing,
         },
-        is_awaited: false,
-        rests_on: record.reused.clone(),
+        waits_for_person: false,
+        reused_runs: record.reused.clone(),
         form: RunForm::Directory,
     }
 }
 
-/// Returns what the files of a run have; each takes whole blocks of its file system beside that.
-fn measure(directory: &Path) -> Result<u64, EvidenceError> {
+/// Returns the sum of the sizes of a run's files. On disk they take more, because a file system stores whole blocks.
+fn total_size(directory: &Path) -> Result<u64, EvidenceError> {
     let mut bytes = 0;
-    for entry in list(directory)? {
+    for entry in list_directory(directory)? {
         bytes += entry.metadata().map_err(failed(FileOperation::Read, &entry.path()))?.len();
     }
     Ok(bytes)

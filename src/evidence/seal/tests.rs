@@ -1,4 +1,4 @@
-//! Sealing, walked step by step.
+//! Sealing, step by step, and dying at each step.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -95,7 +95,7 @@ fn dying_at_any_step_leaves_either_the_run_or_an_interrupted_one() {
 }
 
 #[test]
-fn a_file_nobody_named_is_in_the_manifest_and_a_named_one_must_be_there() {
+fn every_file_is_in_the_manifest_and_an_adopted_one_must_exist() {
     let test = TestStore::new();
     let mut run = test.begin(1);
     run.create_file("STEP.1-a.frames").unwrap();

@@ -1,4 +1,5 @@
-//! DSSE v1.0.2: the envelope around an in-toto statement, and the encoding that is signed in everything of ours but SSHSIG.
+//! DSSE v1.0.2: the envelope around an in-toto statement, and the pre-authentication encoding, which proctor signs everywhere
+//! except in SSHSIG.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::signing::{PublicKey, Signer};
 
-/// The type of the payload of an in-toto statement.
+/// The payload type of an in-toto statement.
 const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
 
-/// An envelope as it is written: one line of `<run>.intoto.jsonl`.
+/// An envelope: one line of `<run>.intoto.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::evidence) struct Envelope {
@@ -25,21 +26,20 @@ struct EnvelopeSignature {
     sig: String,
 }
 
-/// What an envelope holds, when its signature is right.
+/// The content of an envelope whose signature is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::evidence) struct SignedEnvelope {
-    /// The bytes that were signed.
     pub(in crate::evidence) payload: Vec<u8>,
 }
 
-/// Returns what is signed of a body: its type and both lengths before it, so that no body can be taken for one of another type.
+/// Returns the bytes to sign for a body. They contain its type and both lengths, so that a body cannot be taken for one of
+/// another type.
 pub(in crate::evidence) fn encode_pre_authentication(payload_type: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len());
     [head.as_bytes(), body].concat()
 }
 
 impl Envelope {
-    /// Signs a statement.
     pub(in crate::evidence) fn sign(payload: &[u8], signer: &Signer) -> Self {
         let signature = signer.sign(&encode_pre_authentication(STATEMENT_PAYLOAD, payload));
         Self {
@@ -49,19 +49,18 @@ impl Envelope {
         }
     }
 
-    /// Returns the line of the file, with its newline.
+    /// Returns the envelope as a line, with its newline.
     pub(in crate::evidence) fn to_line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("an envelope has text keys");
         line.push(b'\n');
         line
     }
 
-    /// Reads a line of the file.
     pub(in crate::evidence) fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 
-    /// Returns the statement, if the key's owner signed it. Ours have exactly one signature, which names the key.
+    /// Returns the statement if its only signature names this key and is valid.
     pub(in crate::evidence) fn open(&self, key: &PublicKey) -> Option<SignedEnvelope> {
         let [signature] = self.signatures.as_slice() else { return None };
         if self.payload_type != STATEMENT_PAYLOAD || signature.keyid != key.id().hex() {
@@ -69,7 +68,7 @@ impl Envelope {
         }
         let payload = STANDARD.decode(&self.payload).ok()?;
         let sig = STANDARD.decode(&signature.sig).ok()?;
-        key.is_signed(&encode_pre_authentication(&self.payload_type, &payload), &sig).then_some(SignedEnvelope { payload })
+        key.verifies(&encode_pre_authentication(&self.payload_type, &payload), &sig).then_some(SignedEnvelope { payload })
     }
 }
 
@@ -85,11 +84,11 @@ mod tests {
 
     #[test]
     fn an_envelope_opens_with_its_key_alone_and_only_unchanged() {
-        let signer = Signer::of_seed(&[1; 32]);
+        let signer = Signer::from_seed(&[1; 32]);
         let envelope = Envelope::sign(b"{}", &signer);
         assert_eq!(Envelope::parse(&envelope.to_line()).as_ref(), Some(&envelope));
         assert_eq!(envelope.open(signer.public()), Some(SignedEnvelope { payload: b"{}".to_vec() }));
-        assert_eq!(envelope.open(Signer::of_seed(&[2; 32]).public()), None);
+        assert_eq!(envelope.open(Signer::from_seed(&[2; 32]).public()), None);
         let other_payload = Envelope { payload: STANDARD.encode(b"[]"), ..envelope.clone() };
         let other_type = Envelope { payload_type: "text/plain".to_owned(), ..envelope.clone() };
         let unsigned = Envelope { signatures: Vec::new(), ..envelope.clone() };

@@ -1,11 +1,10 @@
-//! What is signed and how it is written down: formats that other programs read, and nothing else.
+//! The formats of signatures and of signed statements. Other programs can read all of them.
 //!
-//! Pure: keys come in and bytes come out. `evidence/keys` reads and makes the key files, `seal` and the ledger ask for signatures, and
-//! `verification` asks whether they are right.
+//! Pure: keys come in and bytes come out. `evidence/keys` makes and reads key files, `seal` and the ledger ask for signatures,
+//! and `verification` checks them.
 //!
-//! `key` Ed25519 keys and the forms they are written in · `envelope` DSSE · `ssh_signature` SSHSIG, for `ssh-keygen -Y verify` ·
-//! `person_signature` what people
-//! sign · `statement` what is said of a run: in-toto statements.
+//! `key` Ed25519 keys and their text forms · `envelope` DSSE · `ssh_signature` SSHSIG, for `ssh-keygen -Y verify` ·
+//! `person_signature` signatures made by people · `statement` in-toto statements about a run.
 
 mod envelope;
 mod key;

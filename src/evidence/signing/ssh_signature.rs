@@ -1,4 +1,4 @@
-//! SSHSIG, the signature that `ssh-keygen -Y verify` reads (OpenSSH, PROTOCOL.sshsig).
+//! SSHSIG, the signature format of `ssh-keygen -Y verify` (OpenSSH, PROTOCOL.sshsig).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,9 +7,9 @@ use sha2::{Digest as _, Sha512};
 use crate::evidence::signing::key::{SSH_ALGORITHM, ssh_string};
 use crate::evidence::signing::{PublicKey, Signer};
 
-/// What the signature is for: one for another purpose does not verify (`ssh-keygen -n`).
+/// The namespace of report signatures (`ssh-keygen -n`). A signature for another purpose does not verify.
 pub const SSH_NAMESPACE: &str = "proctor-evidence@v1";
-/// Who signs, in the `allowed_signers` files that proctor writes (`ssh-keygen -I`).
+/// The signer's name in the `allowed_signers` files that proctor writes (`ssh-keygen -I`).
 pub const SSH_IDENTITY: &str = "proctor";
 
 pub(super) const MAGIC: &[u8] = b"SSHSIG";
@@ -17,10 +17,10 @@ pub(super) const VERSION: u32 = 1;
 const HASH: &str = "sha512";
 pub(super) const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 pub(super) const END: &str = "-----END SSH SIGNATURE-----";
-/// OpenSSH wraps at this many characters.
+/// OpenSSH wraps lines at this many characters.
 const WIDTH: usize = 70;
 
-/// Returns the signature of a file's bytes, as a file of its own.
+/// Returns the signature of a file's bytes in the form of a signature file.
 pub(in crate::evidence) fn sign_for_ssh(message: &[u8], signer: &Signer) -> Vec<u8> {
     let signature = signer.sign(&signed_data(message));
     let blob = blob(signer.public(), &signature);
@@ -30,15 +30,15 @@ pub(in crate::evidence) fn sign_for_ssh(message: &[u8], signer: &Signer) -> Vec<
     format!("{BEGIN}\n{}\n{END}\n", lines.join("\n")).into_bytes()
 }
 
-/// Returns whether `file` is the signature that the key's owner made of these bytes.
+/// Returns whether the signature file `file` is this key's signature of these bytes.
 pub(in crate::evidence) fn verify_for_ssh(message: &[u8], file: &[u8], key: &PublicKey) -> bool {
     let body = std::str::from_utf8(file).ok().and_then(|text| text.strip_prefix(BEGIN)?.trim_end().strip_suffix(END));
     let Some(decoded) = body.and_then(|body| STANDARD.decode(body.split_whitespace().collect::<String>()).ok()) else {
         return false;
     };
-    // Everything before the 64 bytes of the signature itself is the same for every signature of a key.
+    // Everything before the last 64 bytes, which are the signature itself, is the same for all signatures by one key.
     let Some((_, signature)) = decoded.split_last_chunk::<64>() else { return false };
-    decoded == blob(key, signature) && key.is_signed(&signed_data(message), signature)
+    decoded == blob(key, signature) && key.verifies(&signed_data(message), signature)
 }
 
 fn blob(key: &PublicKey, signature: &[u8; 64]) -> Vec<u8> {
@@ -72,15 +72,15 @@ mod tests {
 
     #[test]
     fn a_signature_verifies_with_its_key_and_its_bytes_alone() {
-        let signer = Signer::of_seed(&[3; 32]);
+        let signer = Signer::from_seed(&[3; 32]);
         let file = sign_for_ssh(b"report", &signer);
         assert!(verify_for_ssh(b"report", &file, signer.public()));
         assert!(!verify_for_ssh(b"Report", &file, signer.public()));
-        assert!(!verify_for_ssh(b"report", &file, Signer::of_seed(&[4; 32]).public()));
+        assert!(!verify_for_ssh(b"report", &file, Signer::from_seed(&[4; 32]).public()));
         assert!(!verify_for_ssh(b"report", b"", signer.public()));
         let text = String::from_utf8(file).expect("it is text");
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        // What is encoded is compared, not its line breaks.
+        // Line breaks in the base64 text do not matter.
         assert!(verify_for_ssh(b"report", text.replacen("\n", "\n\n", 1).as_bytes(), signer.public()));
         assert!(!verify_for_ssh(b"report", text.replacen("U1NIU0lH", "U1NIU0lI", 1).as_bytes(), signer.public()));
     }

@@ -1,8 +1,8 @@
-//! What is said of a run to programs that know in-toto: one test-result v0.1, to the letter, and one SLSA provenance v1, which holds the
-//! whole verdict and every file of the run.
+//! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which contains
+//! the whole verdict and every file of the run.
 //!
-//! The first has no key that its definition does not name: strict readers refuse others. It cannot say "timed out" or "moved": such runs
-//! are FAILED there, and the second says what they were.
+//! The test result has no key beyond its definition, because strict readers refuse others. It cannot express "timed out" or
+//! "moved": such runs are FAILED there, and the provenance says what they were.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,26 @@ const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 const BUILD_TYPE: &str = "urn:proctor:run:v1";
 
-/// Everything the statements of a run are made from.
+/// The facts from which the statements about a run are built.
 pub(in crate::evidence) struct RunStatements<'a> {
-    /// What the ledger says of it.
+    /// The run's ledger record.
     pub(in crate::evidence) record: &'a RunRecord,
-    /// What its report says of it.
+    /// The part of the run's report that is attested.
     pub(in crate::evidence) attested: &'a AttestedRun,
-    /// The digest of the report's bytes.
+    /// The SHA-256 of the report's bytes.
     pub(in crate::evidence) report: Digest,
-    /// The digests of its other files.
+    /// The SHA-256 of each of the run's other files.
     pub(in crate::evidence) files: &'a BTreeMap<Vec<u8>, Digest>,
 }
 
-/// A statement that was read back, as far as it is checked.
+/// A statement that was read back for verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::evidence) struct Statement {
     value: Value,
 }
 
 impl RunStatements<'_> {
-    /// Returns the statements, each as the bytes that are signed.
+    /// Returns both statements, each as the bytes to be signed.
     pub(in crate::evidence) fn to_payloads(&self) -> [Vec<u8>; 2] {
         [(TEST_RESULT, self.test_result()), (PROVENANCE, self.provenance())].map(|(predicate_type, predicate)| {
             let statement = json!({
@@ -74,7 +74,7 @@ impl RunStatements<'_> {
         let environment = environment_digest.map(|digest| resource("environment", digest));
         let inputs: Vec<Value> = tree.into_iter().chain(environment).collect();
         let level = self.attested.isolation.map_or(json!("unknown"), |level| json!(level));
-        // Another way of keeping checks apart is another builder: a reader may trust one and not the other.
+        // Each isolation level is a builder of its own, because a reader may trust one and not another.
         let builder = format!("urn:proctor:local:{}:v1", level.as_str().expect("a level is a word"));
         json!({
             "buildDefinition": {
@@ -98,29 +98,29 @@ impl RunStatements<'_> {
 }
 
 impl Statement {
-    /// Reads a statement that was signed.
+    /// Parses the payload of an envelope. Returns `None` if it is not an in-toto statement of version 1.
     pub(in crate::evidence) fn parse(payload: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(payload).ok()?;
         (value["_type"] == STATEMENT_TYPE).then_some(Self { value })
     }
 
-    /// Returns whether it is about the report with this digest and no other file.
+    /// Returns whether its subject is the report with this digest, and nothing else.
     pub(in crate::evidence) fn is_about(&self, report: Digest) -> bool {
         self.value["subject"] == json!([resource(REPORT_NAME, report)])
     }
 
-    /// Returns whether it names these files, and no other, beside its subject.
+    /// Returns whether its byproducts are exactly these files.
     pub(in crate::evidence) fn names_files(&self, files: &BTreeMap<Vec<u8>, Digest>) -> bool {
         self.value.pointer("/predicate/runDetails/byproducts") == Some(&Value::from(resources(files)))
     }
 
-    /// Returns whether the two statements are one of each kind.
-    pub(in crate::evidence) fn are_both_kinds(statements: &[Self]) -> bool {
+    /// Returns whether the statements are a test result and a provenance, in this order.
+    pub(in crate::evidence) fn is_expected_pair(statements: &[Self]) -> bool {
         let kinds: Vec<_> = statements.iter().map(|statement| &statement.value["predicateType"]).collect();
         kinds == [TEST_RESULT, PROVENANCE]
     }
 
-    /// Returns whether it says the same as what it is made from; a key that is not there says nothing.
+    /// Returns whether it says what a statement built from these facts would say.
     pub(in crate::evidence) fn agrees_with(&self, statements: &RunStatements<'_>) -> bool {
         let predicate = &self.value["predicate"];
         if self.value["predicateType"] == TEST_RESULT {
@@ -128,7 +128,7 @@ impl Statement {
         }
         let expected = statements.provenance();
         let same = |pointer: &str| predicate.pointer(pointer) == expected.pointer(pointer);
-        // Which version of proctor made it, and how it was kept apart, a reader of another version need not know.
+        // proctor's version and the builder are not compared, because another version of proctor need not write the same.
         ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"]
             .into_iter()
             .all(same)

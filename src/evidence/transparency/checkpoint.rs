@@ -1,4 +1,4 @@
-//! The head of a log: how many entries it has and their root, as C2SP's tlog-checkpoint has it, signed.
+//! The head of a log, signed: how many entries it has and their Merkle root, in the format of C2SP's tlog-checkpoint.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,50 +7,46 @@ use crate::evidence::signing::{PublicKey, Signer};
 use crate::evidence::transparency::note::{self, Note};
 use crate::model::{Digest, ProjectId};
 
-/// What the name of every log begins with; the project's id follows.
+/// How the name of every log begins; the project's id follows.
 const ORIGIN: &str = "proctor/";
-/// No checkpoint is longer, whoever has signed below ours.
+/// The longest checkpoint that is read, in bytes. Others may have added signatures below ours.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
 
 /// The head of a project's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// Whose log it is.
+pub struct LogCheckpoint {
     pub project: ProjectId,
-    /// How many entries, which is how many lines the ledger has.
+    /// The number of entries, which is the number of lines of the ledger.
     pub size: u64,
-    /// The root of their tree.
+    /// The root of the entries' Merkle tree.
     pub root: Digest,
 }
 
-/// A checkpoint with signatures under it.
+/// A checkpoint with signatures, whose validity is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
-    checkpoint: Checkpoint,
+    checkpoint: LogCheckpoint,
     note: Note,
 }
 
-/// Says why a text is no checkpoint of ours.
+/// Why a text is not a checkpoint of proctor's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CheckpointError {
-    /// It is no signed note.
+pub enum LogCheckpointError {
     #[error("it is no signed note: text, an empty line, and lines `— NAME SIGNATURE` are expected")]
     NotANote,
-    /// It is another log's.
+    /// The log's name is not one of proctor's.
     #[error("it is of the log `{0}`, and `proctor/PROJECT-ID` is expected")]
     Origin(String),
-    /// It does not have the three lines of a checkpoint.
     #[error("it does not have the three lines of a checkpoint: the log's name, its size, its root in base64")]
     Malformed,
 }
 
-/// Returns the key as programs take it that verify checkpoints of a project (signed-note, Verifier keys).
+/// Returns the key in the form in which other programs take it to verify checkpoints of a project (signed-note, Verifier keys).
 pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
     note::verifier_key(&origin(project), key)
 }
 
-impl Checkpoint {
-    /// Signs it.
+impl LogCheckpoint {
     pub(in crate::evidence) fn sign(self, signer: &Signer) -> SignedCheckpoint {
         let note = Note::sign(self.to_text(), &origin(&self.project), signer);
         SignedCheckpoint { checkpoint: self, note }
@@ -60,38 +56,38 @@ impl Checkpoint {
         format!("{}\n{}\n{}\n", origin(&self.project), self.size, STANDARD.encode(self.root.as_bytes()))
     }
 
-    fn parse(text: &str) -> Result<Self, CheckpointError> {
+    fn parse(text: &str) -> Result<Self, LogCheckpointError> {
         let lines: Vec<&str> = text.split_terminator('\n').collect();
         let origin = lines.first().copied().unwrap_or_default();
         let project = origin.strip_prefix(ORIGIN).and_then(|id| ProjectId::try_from(id).ok());
-        let project = project.ok_or_else(|| CheckpointError::Origin(origin.to_owned()))?;
-        let [_, size, root] = lines.as_slice() else { return Err(CheckpointError::Malformed) };
+        let project = project.ok_or_else(|| LogCheckpointError::Origin(origin.to_owned()))?;
+        let [_, size, root] = lines.as_slice() else { return Err(LogCheckpointError::Malformed) };
         let root = STANDARD.decode(root).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         let parsed = size.parse().ok().zip(root).map(|(size, root)| Self { project, size, root: Digest::from_bytes(root) });
-        // One form for one content: a sign, a leading zero or other base64 is none of ours.
-        parsed.filter(|checkpoint| checkpoint.to_text() == text).ok_or(CheckpointError::Malformed)
+        // A checkpoint has exactly one text form: a plus sign, a leading zero or other base64 is refused.
+        parsed.filter(|checkpoint| checkpoint.to_text() == text).ok_or(LogCheckpointError::Malformed)
     }
 }
 
 impl SignedCheckpoint {
-    /// Reads a checkpoint. Who signed it is not looked at.
-    pub fn parse(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| CheckpointError::NotANote)?;
-        let note = Note::parse(text).ok_or(CheckpointError::NotANote)?;
-        Ok(Self { checkpoint: Checkpoint::parse(&note.text)?, note })
+    /// Parses a checkpoint. Signatures are not checked.
+    pub fn parse(bytes: &[u8]) -> Result<Self, LogCheckpointError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| LogCheckpointError::NotANote)?;
+        let note = Note::parse(text).ok_or(LogCheckpointError::NotANote)?;
+        Ok(Self { checkpoint: LogCheckpoint::parse(&note.text)?, note })
     }
 
-    /// Returns it as it is kept and handed on.
+    /// Returns the text form, in which checkpoints are stored and sent.
     pub fn to_text(&self) -> String {
         self.note.to_text()
     }
 
-    /// Returns what it says.
-    pub fn checkpoint(&self) -> &Checkpoint {
+    /// Returns what was signed.
+    pub fn checkpoint(&self) -> &LogCheckpoint {
         &self.checkpoint
     }
 
-    /// Returns whether the key's owner signed it as the log's.
+    /// Returns whether this key signed it under the log's name.
     pub fn is_signed_by(&self, key: &PublicKey) -> bool {
         self.note.is_signed_by(&origin(&self.checkpoint.project), key)
     }
@@ -107,17 +103,17 @@ mod tests {
 
     use super::*;
 
-    fn checkpoint() -> Checkpoint {
+    fn checkpoint() -> LogCheckpoint {
         let project = ProjectId::try_from("shop-00000001").unwrap();
-        Checkpoint { project, size: 7, root: Digest::of(b"root") }
+        LogCheckpoint { project, size: 7, root: Digest::of(b"root") }
     }
 
     #[test]
     fn a_checkpoint_is_read_as_it_was_signed() {
-        let signer = Signer::of_seed(&[1; 32]);
+        let signer = Signer::from_seed(&[1; 32]);
         let signed = checkpoint().sign(&signer);
         assert_eq!(SignedCheckpoint::parse(signed.to_text().as_bytes()), Ok(signed.clone()));
-        assert!(signed.is_signed_by(signer.public()) && !signed.is_signed_by(Signer::of_seed(&[2; 32]).public()));
+        assert!(signed.is_signed_by(signer.public()) && !signed.is_signed_by(Signer::from_seed(&[2; 32]).public()));
         let text = signed.to_text();
         assert!(text.starts_with("proctor/shop-00000001\n7\n"), "{text}");
         let vkey = verifier_key(&checkpoint().project, signer.public());
@@ -125,23 +121,23 @@ mod tests {
     }
 
     #[test]
-    fn another_form_of_the_same_is_refused() {
-        let signer = Signer::of_seed(&[1; 32]);
-        let of = |text: &str| {
+    fn a_checkpoint_in_another_text_form_is_refused() {
+        let signer = Signer::from_seed(&[1; 32]);
+        let parse_text = |text: &str| {
             let note = Note::sign(text.to_owned(), "proctor/shop-00000001", &signer);
             SignedCheckpoint::parse(note.to_text().as_bytes()).map(|_| ())
         };
         let text = checkpoint().to_text();
-        assert_eq!(of(&text), Ok(()));
+        assert_eq!(parse_text(&text), Ok(()));
         for bad in
             [text.replace("\n7\n", "\n07\n"), text.replace("\n7\n", "\n+7\n"), format!("{text}more\n"), text.replace('=', "")]
         {
-            assert_eq!(of(&bad), Err(CheckpointError::Malformed), "{bad}");
+            assert_eq!(parse_text(&bad), Err(LogCheckpointError::Malformed), "{bad}");
         }
-        assert!(matches!(of(&text.replace("proctor/", "other/")), Err(CheckpointError::Origin(_))));
-        assert!(matches!(of(&text.replace("shop", "../shop")), Err(CheckpointError::Origin(_))));
-        assert_eq!(SignedCheckpoint::parse(b"proctor/shop-00000001\n7\n"), Err(CheckpointError::NotANote));
-        assert_eq!(SignedCheckpoint::parse(b"\xff"), Err(CheckpointError::NotANote));
+        assert!(matches!(parse_text(&text.replace("proctor/", "other/")), Err(LogCheckpointError::Origin(_))));
+        assert!(matches!(parse_text(&text.replace("shop", "../shop")), Err(LogCheckpointError::Origin(_))));
+        assert_eq!(SignedCheckpoint::parse(b"proctor/shop-00000001\n7\n"), Err(LogCheckpointError::NotANote));
+        assert_eq!(SignedCheckpoint::parse(b"\xff"), Err(LogCheckpointError::NotANote));
     }
 
     proptest! {

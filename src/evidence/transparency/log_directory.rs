@@ -1,69 +1,65 @@
-//! Writing a log out as files (tlog-tiles): a directory that any web server can hand out, and that only grows.
+//! Writing a log as files (tlog-tiles) into a directory that any web server can serve. The directory only grows.
 
 use std::path::{Path, PathBuf};
 
 use crate::evidence::EvidenceError;
-use crate::evidence::changes::{create_open_directories, replace_open_file};
-use crate::evidence::files::{if_there, read_plain};
+use crate::evidence::changes::{create_shared_directories, replace_shared_file};
+use crate::evidence::files::{if_exists, read_no_follow};
 use crate::evidence::transparency::tiles;
-use crate::evidence::transparency::{CheckpointError, LedgerLog, SignedCheckpoint};
+use crate::evidence::transparency::{LedgerLog, LogCheckpointError, SignedCheckpoint};
 
-/// The file with the log's head.
+/// The file that contains the log's head.
 const CHECKPOINT: &str = "checkpoint";
 
-/// Says why a log was not written out.
+/// Why a log was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogDirectoryError {
-    /// What lies there is another log, or what this one was before it was rewritten.
-    #[error("`{}` is of another history than the ledger's", path.display())]
+    /// The directory contains another log, or this ledger's log from before the ledger was rewritten.
+    #[error("`{}` belongs to another ledger, or to this one before it was rewritten", path.display())]
     Differs {
         /// The file that differs.
         path: PathBuf,
     },
-    /// What lies there in the checkpoint's place is none.
+    /// The file that should contain the checkpoint contains something else.
     #[error("`{}` is no checkpoint", path.display())]
-    NotACheckpoint {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: CheckpointError,
-    },
-    /// A file operation failed.
+    NotACheckpoint { path: PathBuf, source: LogCheckpointError },
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
 }
 
-/// Writes what is missing of a log, and its head last. Nothing that lies there is overwritten but an earlier head of the same log.
+/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the same
+/// log.
 ///
-/// Returns how many files were written. Two that write at the same time do not harm each other: files of a name have one content.
+/// Returns how many files were written. Two processes may write at the same time, because a file of a given name always has the
+/// same content.
 pub fn write_log_directory(directory: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<usize, LogDirectoryError> {
     let checkpoint = directory.join(CHECKPOINT);
-    if let Some(bytes) = if_there(read_plain(&checkpoint))? {
+    if let Some(bytes) = if_exists(read_no_follow(&checkpoint))? {
         let earlier = SignedCheckpoint::parse(&bytes)
             .map_err(|source| LogDirectoryError::NotACheckpoint { path: checkpoint.clone(), source })?;
-        if !log.goes_on_from(earlier.checkpoint()) {
+        if !log.extends(earlier.checkpoint()) {
             return Err(LogDirectoryError::Differs { path: checkpoint });
         }
     }
     let mut written = 0;
-    for file in tiles::files(log) {
+    for file in tiles::log_files(log) {
         let path = directory.join(&file.path);
-        match if_there(read_plain(&path))? {
+        match if_exists(read_no_follow(&path))? {
             Some(there) if there == file.bytes => continue,
             Some(_) => return Err(LogDirectoryError::Differs { path }),
             None => {}
         }
-        create_open_directories(path.parent().expect("it lies in the log's directory"))?;
-        replace_open_file(&path, &file.bytes)?;
+        create_shared_directories(path.parent().expect("it lies in the log's directory"))?;
+        replace_shared_file(&path, &file.bytes)?;
         written += 1;
     }
-    create_open_directories(directory)?;
-    replace_open_file(&checkpoint, head.to_text().as_bytes())?;
+    create_shared_directories(directory)?;
+    replace_shared_file(&checkpoint, head.to_text().as_bytes())?;
     Ok(written + 1)
 }
 
 impl LogDirectoryError {
-    /// Returns the sentence that says what to do next.
+    /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Differs { .. } => {
@@ -83,11 +79,11 @@ mod tests {
 
     fn log(size: u64, salt: &str) -> LedgerLog {
         let lines = (0..size).map(|number| Digest::of(format!("{salt}{number}").as_bytes())).collect();
-        LedgerLog::of(ProjectId::try_from("shop-00000001").unwrap(), lines)
+        LedgerLog::from_hashes(ProjectId::try_from("shop-00000001").unwrap(), lines)
     }
 
     fn write(directory: &Path, log: &LedgerLog) -> Result<usize, LogDirectoryError> {
-        write_log_directory(directory, log, &log.checkpoint_at(log.size()).unwrap().sign(&Signer::of_seed(&[1; 32])))
+        write_log_directory(directory, log, &log.checkpoint_at(log.size()).unwrap().sign(&Signer::from_seed(&[1; 32])))
     }
 
     #[test]

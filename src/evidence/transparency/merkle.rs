@@ -1,33 +1,32 @@
-//! The Merkle tree of RFC 6962: roots of every size it ever had, proofs, and whether a proof holds.
+//! The Merkle tree of RFC 6962: the root of each size it ever had, proofs, and checking them.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// Before an entry that is hashed, and before two hashes: neither can be taken for the other (RFC 6962, section 2.1).
+/// Prefixes of what is hashed, for an entry and for a pair of hashes, so that neither can be taken for the other (RFC 6962,
+/// section 2.1).
 const LEAF: [u8; 1] = [0];
 const NODE: [u8; 1] = [1];
 
-/// A tree that only grows.
+/// A tree to which entries can only be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::evidence) struct MerkleTree {
-    /// For every height the hashes of the complete subtrees of that height, from the left. Height 0 are the entries.
+    /// For each height the hashes of all complete subtrees of this height, from left to right. Height 0 has the entries'
+    /// hashes.
     levels: Vec<Vec<Digest>>,
 }
 
-/// Returns the hash of an entry.
 pub(in crate::evidence) fn hash_entry(entry: &[u8]) -> Digest {
     Digest::from_hasher(Sha256::new().chain_update(LEAF).chain_update(entry))
 }
 
-/// Returns the hash of two hashes.
 pub(super) fn hash_node(left: Digest, right: Digest) -> Digest {
     Digest::from_hasher(Sha256::new().chain_update(NODE).chain_update(left.as_bytes()).chain_update(right.as_bytes()))
 }
 
 impl MerkleTree {
-    /// Makes the tree of entries, given their hashes.
-    pub(in crate::evidence) fn of(entries: impl IntoIterator<Item = Digest>) -> Self {
+    pub(in crate::evidence) fn from_hashes(entries: impl IntoIterator<Item = Digest>) -> Self {
         let mut tree = Self::default();
         entries.into_iter().for_each(|entry| tree.push(entry));
         tree
@@ -48,26 +47,26 @@ impl MerkleTree {
         }
     }
 
-    /// Returns how many entries it has.
     pub(in crate::evidence) fn size(&self) -> u64 {
         self.level(0).len() as u64
     }
 
-    /// Returns the hashes of the complete subtrees of a height, from the left.
+    /// Returns the hashes of all complete subtrees of a height, from left to right.
     pub(super) fn level(&self, height: usize) -> &[Digest] {
         self.levels.get(height).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the root it had when it had so many entries; none where it never did.
+    /// Returns the root of the first `size` entries, or `None` if there are fewer.
     pub(in crate::evidence) fn root_at(&self, size: u64) -> Option<Digest> {
         match size {
             0 => Some(Digest::of(b"")),
-            size if size <= self.size() => Some(self.hash_of(0, size)),
+            size if size <= self.size() => Some(self.subtree_hash(0, size)),
             _ => None,
         }
     }
 
-    /// Returns the hashes that lead from an entry to the root of `size` entries; none where there is no such entry.
+    /// Returns the sibling hashes from an entry up to the root of the first `size` entries, or `None` if there is no such
+    /// entry.
     pub(super) fn prove_inclusion(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
         if index >= size || size > self.size() {
             return None;
@@ -76,10 +75,10 @@ impl MerkleTree {
         while end - start > 1 {
             let middle = start + split(end - start);
             if index < middle {
-                path.push(self.hash_of(middle, end));
+                path.push(self.subtree_hash(middle, end));
                 end = middle;
             } else {
-                path.push(self.hash_of(start, middle));
+                path.push(self.subtree_hash(start, middle));
                 start = middle;
             }
         }
@@ -87,7 +86,8 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// Returns the hashes that show that the tree of `new` entries begins with that of `old`; none where there never were so many.
+    /// Returns the hashes that prove that the tree of `new` entries begins with that of `old` entries, or `None` if there are
+    /// fewer entries.
     pub(super) fn prove_consistency(&self, old: u64, new: u64) -> Option<Vec<Digest>> {
         if old > new || new > self.size() {
             return None;
@@ -96,24 +96,24 @@ impl MerkleTree {
         while old != 0 && end != old {
             let middle = start + split(end - start);
             if old <= middle {
-                path.push(self.hash_of(middle, end));
+                path.push(self.subtree_hash(middle, end));
                 end = middle;
             } else {
-                path.push(self.hash_of(start, middle));
+                path.push(self.subtree_hash(start, middle));
                 start = middle;
             }
         }
-        // The subtree at which the old tree ends; where that is all of the old tree, its root is known to whoever asks.
+        // The subtree at which the old tree ends. If it is the whole old tree, the verifier knows its hash already.
         if old != 0 && start != 0 {
-            path.push(self.hash_of(start, end));
+            path.push(self.subtree_hash(start, end));
         }
         path.reverse();
         Some(path)
     }
 
-    /// Returns the hash of the entries from `start` to `end`, which must be a subtree: `start` is a multiple of the power of two that is
-    /// not below its length.
-    fn hash_of(&self, start: u64, end: u64) -> Digest {
+    /// Returns the hash of the entries from `start` to before `end`. They must form a subtree: `start` is a multiple of the
+    /// smallest power of two that is at least their number.
+    fn subtree_hash(&self, start: u64, end: u64) -> Digest {
         let length = end - start;
         if length.is_power_of_two() {
             let height = length.trailing_zeros();
@@ -121,17 +121,18 @@ impl MerkleTree {
             return self.levels[height as usize][position];
         }
         let middle = start + split(length);
-        hash_node(self.hash_of(start, middle), self.hash_of(middle, end))
+        hash_node(self.subtree_hash(start, middle), self.subtree_hash(middle, end))
     }
 }
 
-/// Returns the largest power of two below `length`, which is at least 2: so many entries are on the left.
+/// Returns the largest power of two below `length`, which is at least 2. This is how many entries are in the left subtree.
 fn split(length: u64) -> u64 {
     1 << (length - 1).ilog2()
 }
 
-/// Returns the root to which a path leads from an entry; none where it is no path of such a tree (RFC 9162, section 2.1.3.2).
-pub(super) fn root_of_path(entry: Digest, index: u64, size: u64, path: &[Digest]) -> Option<Digest> {
+/// Computes the root from an entry's hash and its path, or `None` if the path does not fit such a tree (RFC 9162, section
+/// 2.1.3.2).
+pub(super) fn root_from_path(entry: Digest, index: u64, size: u64, path: &[Digest]) -> Option<Digest> {
     let (mut node, mut last) = (index, size.checked_sub(1)?);
     if node > last {
         return None;
@@ -154,7 +155,8 @@ pub(super) fn root_of_path(entry: Digest, index: u64, size: u64, path: &[Digest]
     (last == 0).then_some(hash)
 }
 
-/// Returns whether the path shows that the tree of the second size and root begins with that of the first (RFC 9162, section 2.1.4.2).
+/// Checks a consistency proof: does the tree of the second size and root begin with that of the first (RFC 9162, section
+/// 2.1.4.2)?
 pub(super) fn is_consistent(first: (u64, Digest), second: (u64, Digest), path: &[Digest]) -> bool {
     if first.0 == 0 || first.0 == second.0 {
         let is_empty = first.0 != 0 || first.1 == Digest::of(b"");
@@ -167,7 +169,7 @@ pub(super) fn is_consistent(first: (u64, Digest), second: (u64, Digest), path: &
     while node % 2 == 1 {
         (node, last) = (node >> 1, last >> 1);
     }
-    // Where the old tree is complete, its root is where the path begins, and is not repeated in it.
+    // If the old tree is complete, the path begins at its root, which the proof does not repeat.
     let mut rest = path.iter().copied();
     let begin = if first.0.is_power_of_two() { Some(first.1) } else { rest.next() };
     let Some(begin) = begin else { return false };

@@ -1,21 +1,22 @@
-//! The ledger as a transparency log (C2SP: signed-note, tlog-checkpoint, tlog-tiles, tlog-proof; RFC 6962): what its head was, small
-//! enough to be kept elsewhere, so that a later rewrite of the whole store shows.
+//! The ledger as a transparency log (C2SP: signed-note, tlog-checkpoint, tlog-tiles, tlog-proof; RFC 6962). The log's head is
+//! small enough to be kept elsewhere, and whoever keeps it can detect that the whole store was rewritten.
 //!
 //! # What it owns
 //!
-//! `merkle` the tree: roots, proofs, and whether they hold · `note` text with signatures under it · `checkpoint` the head of a log as such
-//! a note · `proof` that a line is in a log, and that one head goes on from another · `tiles` the log as files that any web server can
-//! hand out. All of these are pure. `ledger_log` reads a ledger as a log, and `log_directory` writes one out.
+//! `merkle` the Merkle tree: roots, proofs, and checking them · `note` text with signatures below · `checkpoint` the head of a
+//! log as a signed note · `proof` that a line is in a log, and that one head extends another · `tiles` the log as files that
+//! any web server can serve. All of these are pure. `ledger_log` reads a ledger as a log, and `log_directory` writes the log's
+//! files.
 //!
 //! # What it may not do
 //!
-//! Lie on the way of a save: nothing here is called when a run is sealed. Nothing is kept in the store either: a log follows from the
-//! ledger, and is made again whenever somebody asks.
+//! Slow down a run: nothing here is called when a run is sealed. Nothing is stored either: the log is computed from the ledger
+//! whenever it is needed.
 //!
 //! # The log
 //!
-//! A log has an entry for every whole line of the ledger, in order: the 64 hexadecimal digits of the line's SHA-256 without its newline,
-//! which are what the next line has as `previous`. Index 0 is the line of sequence 1.
+//! The log has one entry for each whole line of the ledger, in order. The entry is the SHA-256 of the line without its newline
+//! as 64 hexadecimal digits, which is also what the next line has as `previous`. The line of sequence 1 has index 0.
 
 mod checkpoint;
 mod ledger_log;
@@ -26,7 +27,7 @@ mod proof;
 mod tiles;
 
 pub(super) use checkpoint::LONGEST_CHECKPOINT;
-pub use checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint, verifier_key};
+pub use checkpoint::{LogCheckpoint, LogCheckpointError, SignedCheckpoint, verifier_key};
 pub use ledger_log::{LedgerLog, read_log};
 pub use log_directory::{LogDirectoryError, write_log_directory};
-pub use proof::{LogProof, Progress, ProofError};
+pub use proof::{ConsistencyProof, InclusionProof, ProofError};

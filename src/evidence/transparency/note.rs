@@ -1,4 +1,4 @@
-//! Text with signatures under it, as C2SP's signed-note has it. Go's `golang.org/x/mod/sumdb/note` reads the same.
+//! Text with signatures below it, in C2SP's signed-note format, which Go's `golang.org/x/mod/sumdb/note` reads, too.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,17 +6,17 @@ use base64::engine::general_purpose::STANDARD;
 use crate::evidence::signing::{PublicKey, Signer};
 use crate::model::Digest;
 
-/// The signature is Ed25519 (signed-note, Signature types).
+/// The type of an Ed25519 signature (signed-note, Signature types).
 const ED25519: u8 = 1;
-/// What a line with a signature begins with: an em dash and a space.
+/// How a signature line begins: an em dash and a space.
 const DASH: &str = "— ";
-/// More signatures than this are no note of a log and its witnesses (signed-note allows a reader to stop there).
+/// How many signatures a note may have. The format allows a reader to set a limit.
 const MOST_SIGNATURES: usize = 100;
 
-/// A note as it was read. That it is well formed says nothing of who signed it.
+/// A parsed note. Its signatures may be invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
-    /// What is signed, with its last newline.
+    /// The signed text, with its last newline.
     pub(super) text: String,
     signatures: Vec<NoteSignature>,
 }
@@ -36,7 +36,6 @@ impl Note {
         Self { text, signatures: vec![signature] }
     }
 
-    /// Reads a note; none where it is none.
     pub(super) fn parse(note: &str) -> Option<Self> {
         let (body, signatures) = note.rsplit_once("\n\n")?;
         let is_control = |character: char| character.is_ascii_control() && character != '\n';
@@ -48,7 +47,6 @@ impl Note {
         Some(Self { text: format!("{body}\n"), signatures })
     }
 
-    /// Returns the note as it is kept.
     pub(super) fn to_text(&self) -> String {
         let line = |signature: &NoteSignature| {
             let blob = [signature.key_hash.as_slice(), &signature.signature].concat();
@@ -58,11 +56,11 @@ impl Note {
         format!("{}\n{lines}", self.text)
     }
 
-    /// Returns whether the key's owner signed it by this name. Other signatures may stand beside: witnesses add theirs.
+    /// Returns whether this key signed it under this name. Other signatures may stand beside it: witnesses add theirs.
     pub(super) fn is_signed_by(&self, name: &str, key: &PublicKey) -> bool {
         let expected = key_hash(name, key);
-        let of_key = self.signatures.iter().filter(|signature| signature.name == name && signature.key_hash == expected);
-        of_key.clone().next().is_some() && of_key.clone().all(|it| key.is_signed(self.text.as_bytes(), &it.signature))
+        let by_this_key = self.signatures.iter().filter(|signature| signature.name == name && signature.key_hash == expected);
+        by_this_key.clone().next().is_some() && by_this_key.clone().all(|it| key.verifies(self.text.as_bytes(), &it.signature))
     }
 }
 
@@ -74,19 +72,19 @@ fn parse_signature(line: &str) -> Option<NoteSignature> {
     is_name.then(|| NoteSignature { name: name.to_owned(), key_hash: *key_hash, signature: signature.to_vec() })
 }
 
-/// Returns the key as verifiers of notes take it: `<name>+<hash>+<type and key>`.
+/// Returns the key in the form that verifiers of notes take: `<name>+<hash>+<type and key>`.
 pub(super) fn verifier_key(name: &str, key: &PublicKey) -> String {
     let hash: String = key_hash(name, key).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name}+{hash}+{}", STANDARD.encode(typed(key)))
+    format!("{name}+{hash}+{}", STANDARD.encode(key_with_type(key)))
 }
 
-/// Returns by which a signature says whose it is. It is a hint: keys can be made that share one.
+/// Returns the bytes by which a signature line names its key. Several keys can share them, so they prove nothing.
 fn key_hash(name: &str, key: &PublicKey) -> [u8; 4] {
-    let hash = Digest::of(&[name.as_bytes(), b"\n", &typed(key)].concat());
+    let hash = Digest::of(&[name.as_bytes(), b"\n", &key_with_type(key)].concat());
     *hash.as_bytes().first_chunk().expect("a digest has 32 bytes")
 }
 
-fn typed(key: &PublicKey) -> Vec<u8> {
+fn key_with_type(key: &PublicKey) -> Vec<u8> {
     [[ED25519].as_slice(), key.as_bytes()].concat()
 }
 
@@ -97,7 +95,7 @@ mod tests {
     const TEXT: &str = "proctor/shop-00000001\n3\nAAAA\n";
 
     fn signer() -> Signer {
-        Signer::of_seed(&[3; 32])
+        Signer::from_seed(&[3; 32])
     }
 
     #[test]
@@ -109,7 +107,7 @@ mod tests {
         assert_eq!(read, note);
         assert!(read.is_signed_by("proctor/shop-00000001", signer().public()));
         assert!(!read.is_signed_by("proctor/shop-00000002", signer().public()));
-        assert!(!read.is_signed_by("proctor/shop-00000001", Signer::of_seed(&[4; 32]).public()));
+        assert!(!read.is_signed_by("proctor/shop-00000001", Signer::from_seed(&[4; 32]).public()));
         let changed = Note::parse(&text.replace("\n3\n", "\n4\n")).unwrap();
         assert!(!changed.is_signed_by("proctor/shop-00000001", signer().public()));
     }
@@ -117,14 +115,14 @@ mod tests {
     #[test]
     fn a_witness_may_sign_below() {
         let text = Note::sign(TEXT.to_owned(), "log", &signer()).to_text();
-        let witness = Note::sign(TEXT.to_owned(), "witness.example", &Signer::of_seed(&[9; 32])).to_text();
+        let witness = Note::sign(TEXT.to_owned(), "witness.example", &Signer::from_seed(&[9; 32])).to_text();
         let both = format!("{text}{}", witness.rsplit_once("\n\n").unwrap().1);
         assert!(Note::parse(&both).unwrap().is_signed_by("log", signer().public()));
     }
 
     #[test]
     fn the_key_of_the_specification_has_the_form_it_shows() {
-        // The example key of golang.org/x/mod/sumdb/note, whose private half is published with it.
+        // The example key of golang.org/x/mod/sumdb/note. Its private half is published there, too.
         let expected = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
         let public = STANDARD.decode(expected.rsplit_once('+').unwrap().1).unwrap();
         let der = [[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00].as_slice(), &public[1..]].concat();
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_note_is_refused() {
+    fn malformed_notes_are_refused() {
         let text = Note::sign(TEXT.to_owned(), "log", &signer()).to_text();
         for bad in [
             String::new(),

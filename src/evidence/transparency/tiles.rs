@@ -1,15 +1,14 @@
-//! A log as files, as C2SP's tlog-tiles has it: tiles of 256 hashes, and bundles of the 256 entries below them. Pure.
+//! The files of a log, as C2SP's tlog-tiles defines them: tiles of 256 hashes, and bundles of the 256 entries below them. Pure.
 //!
-//! The content of a file of a name never changes: a tile that is not full has its width in its name.
+//! The content of a file of a given name never changes, because a tile that is not full has its number of hashes in its name.
 
 use crate::evidence::transparency::LedgerLog;
 
-/// How many hashes are in a full tile, and entries in a full bundle.
+/// How many hashes a full tile has, and how many entries a full bundle.
 const WIDTH: u64 = 256;
-/// A tile is so many levels of the tree high.
+/// How many levels of the tree one tile covers.
 const HEIGHT: usize = 8;
 
-/// A file of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFile {
     /// Its path below the log's directory.
@@ -17,35 +16,35 @@ pub(super) struct LogFile {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Returns the files of a log but its checkpoint.
-pub(super) fn files(log: &LedgerLog) -> impl Iterator<Item = LogFile> {
+/// Returns all files of a log except its checkpoint.
+pub(super) fn log_files(log: &LedgerLog) -> impl Iterator<Item = LogFile> {
     let levels = (0..).map(|level| (level, log.tree().level(level * HEIGHT))).take_while(|(_, hashes)| !hashes.is_empty());
     let tiles = levels.flat_map(|(level, hashes)| {
-        pieces(hashes.len() as u64).map(move |(number, start, end)| {
+        tile_ranges(hashes.len() as u64).map(move |(number, start, end)| {
             let range = usize::try_from(start).expect("a log in memory")..usize::try_from(end).expect("a log in memory");
             let bytes = hashes[range].iter().flat_map(|hash| *hash.as_bytes()).collect();
             LogFile { path: path(&level.to_string(), number, end - start), bytes }
         })
     });
-    let bundles = pieces(log.size()).map(|(number, start, end)| {
-        let bytes = log.entries(start, end).flat_map(bundled).collect();
+    let bundles = tile_ranges(log.size()).map(|(number, start, end)| {
+        let bytes = log.entries(start, end).flat_map(bundle_entry).collect();
         LogFile { path: path("entries", number, end - start), bytes }
     });
     tiles.chain(bundles)
 }
 
-/// Divides so many into pieces of a tile's width; returns the number of each, where it begins and where it ends.
-fn pieces(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+/// Divides `count` items into tiles; returns each tile's number, start and end.
+fn tile_ranges(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     (0..count.div_ceil(WIDTH)).map(move |number| (number, number * WIDTH, count.min((number + 1) * WIDTH)))
 }
 
-/// Returns an entry with its length before it.
-fn bundled(entry: Vec<u8>) -> Vec<u8> {
+/// Returns an entry with its length in front.
+fn bundle_entry(entry: Vec<u8>) -> Vec<u8> {
     let length = u16::try_from(entry.len()).expect("an entry is a digest");
     [length.to_be_bytes().as_slice(), &entry].concat()
 }
 
-/// Returns `tile/<level>/x001/x234/067`, with `.p/<width>` behind it where it is not full.
+/// Returns `tile/<level>/x001/x234/067`, followed by `.p/<width>` if the tile is not full.
 fn path(level: &str, number: u64, width: u64) -> String {
     let mut groups = vec![format!("{:03}", number % 1000)];
     let mut rest = number / 1000;
@@ -68,7 +67,7 @@ mod tests {
 
     fn log(size: u64) -> LedgerLog {
         let lines = (0..size).map(|number| Digest::of(&number.to_be_bytes())).collect();
-        LedgerLog::of(ProjectId::try_from("shop-00000001").unwrap(), lines)
+        LedgerLog::from_hashes(ProjectId::try_from("shop-00000001").unwrap(), lines)
     }
 
     #[test]
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_log_has_the_tiles_its_size_asks_for() {
-        let names = |size| files(&log(size)).map(|file| file.path).collect::<Vec<_>>();
+        let names = |size| log_files(&log(size)).map(|file| file.path).collect::<Vec<_>>();
         assert_eq!(names(0), [] as [&str; 0]);
         assert_eq!(names(5), ["tile/0/000.p/5", "tile/entries/000.p/5"]);
         assert_eq!(names(256), ["tile/0/000", "tile/1/000.p/1", "tile/entries/000"]);
@@ -95,16 +94,18 @@ mod tests {
     fn the_tree_follows_from_the_tiles_alone() {
         for size in [1, 255, 256, 257, 600] {
             let log = log(size);
-            let files: BTreeMap<_, _> = files(&log).map(|file| (file.path, file.bytes)).collect();
+            let files: BTreeMap<_, _> = log_files(&log).map(|file| (file.path, file.bytes)).collect();
             let hashes = |level: &str| -> Vec<Digest> {
                 let prefix = format!("tile/{level}/");
                 let tiles = files.iter().filter(|(path, _)| path.starts_with(&prefix)).flat_map(|(_, bytes)| bytes.chunks(32));
                 tiles.map(|hash| Digest::from_bytes(hash.try_into().unwrap())).collect()
             };
-            let tree = MerkleTree::of(hashes("0"));
+            let tree = MerkleTree::from_hashes(hashes("0"));
             assert_eq!(tree.root_at(size), log.tree().root_at(size), "{size}");
-            let above: Vec<Digest> =
-                hashes("0").chunks_exact(256).map(|tile| MerkleTree::of(tile.iter().copied()).root_at(256).unwrap()).collect();
+            let above: Vec<Digest> = hashes("0")
+                .chunks_exact(256)
+                .map(|tile| MerkleTree::from_hashes(tile.iter().copied()).root_at(256).unwrap())
+                .collect();
             assert_eq!(hashes("1"), above, "{size}");
             let bundles: Vec<u8> =
                 files.iter().filter(|(path, _)| path.contains("entries")).flat_map(|(_, bytes)| bytes.clone()).collect();

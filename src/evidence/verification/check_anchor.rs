@@ -1,37 +1,37 @@
-//! Whether a ledger goes on from what was anchored elsewhere. This alone shows a store that was written anew with its own key.
+//! Whether a ledger continues what was anchored elsewhere. Only this detects a store that was rewritten with its own key.
 
 use std::path::Path;
 
 use crate::evidence::anchor::Anchor;
-use crate::evidence::transparency::{Checkpoint, CheckpointError, LedgerLog, LogProof, Progress, ProofError};
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::transparency::{ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError};
+use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::evidence::{KeyRing, KnownKey, PublicKey};
 use crate::model::{Digest, Sequence};
 
-/// Who must have signed a checkpoint.
+/// The key that must have signed a checkpoint.
 #[derive(Debug, Clone, Copy)]
-pub enum Notary<'a> {
-    /// One of the store's keys.
+pub enum CheckpointSigner<'a> {
+    /// Any key of the store.
     Ring(&'a KeyRing),
-    /// The owner of a key that came from elsewhere.
+    /// This key, which came from outside the store.
     Key(&'a PublicKey),
 }
 
-/// Compares an anchor with a project's log.
-pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, notary: Notary<'_>) -> Vec<Fault> {
-    let fault = |kind, detail: String| Fault::of(kind, &anchor.place, detail);
+/// Reports an anchor that cannot be read, is not signed by `signer`, or is not an earlier state of this log.
+pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, signer: CheckpointSigner<'_>) -> Vec<EvidenceFault> {
+    let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let signed = match &anchor.found {
         Ok(signed) => signed,
         Err(error) => return vec![fault(FaultKind::AnchorUnreadable, error.to_string())],
     };
     let checkpoint = signed.checkpoint();
     if checkpoint.project != *log.project() {
-        let detail = format!("it is of project {}, and {} is verified", checkpoint.project, log.project());
+        let detail = format!("it belongs to project {}, but {} is verified", checkpoint.project, log.project());
         return vec![fault(FaultKind::AnchorDiffers, detail)];
     }
     let mut faults = Vec::new();
-    if !notary.has_signed(anchor) {
-        faults.push(fault(FaultKind::AnchorSignature, notary.expects()));
+    if !signer.has_signed(anchor) {
+        faults.push(fault(FaultKind::AnchorSignature, signer.expectation()));
     }
     match log.checkpoint_at(checkpoint.size) {
         None => {
@@ -47,15 +47,15 @@ pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, notary: Notary<'_>) -> Vec
     faults
 }
 
-/// Checks the proof that comes with a run's line, and whether it is about the log of the anchors that are at hand.
+/// Checks the proof that comes with a run's line, and whether it is about the same log as the given anchors.
 pub(super) fn check_proof(
     path: &Path,
     bytes: Option<&[u8]>,
     (line, sequence): (Digest, Sequence),
     key: &PublicKey,
     anchors: &[Anchor],
-) -> Vec<Fault> {
-    let fault = |kind, detail: &str| vec![Fault::of(kind, path, detail)];
+) -> Vec<EvidenceFault> {
+    let fault = |kind, detail: &str| vec![EvidenceFault::new(kind, path, detail)];
     let Some(bytes) = bytes else {
         let is_needed = !anchors.is_empty();
         return if is_needed {
@@ -64,16 +64,16 @@ pub(super) fn check_proof(
             Vec::new()
         };
     };
-    let proof = match LogProof::parse(bytes) {
+    let proof = match InclusionProof::parse(bytes) {
         Ok(proof) => proof,
-        Err(error) => return fault(FaultKind::ProofUnreadable, &of_proof(&error)),
+        Err(error) => return fault(FaultKind::ProofUnreadable, &describe_proof_error(&error)),
     };
     let mut faults = Vec::new();
-    if proof.sequence() != sequence.0 || !proof.holds_for(line) {
+    if proof.sequence() != sequence.0 || !proof.proves_line(line) {
         faults.extend(fault(FaultKind::ProofWrong, "it does not lead from the run's line to the root of its checkpoint"));
     }
     if !proof.checkpoint().is_signed_by(key) {
-        faults.extend(fault(FaultKind::AnchorSignature, &Notary::Key(key).expects()));
+        faults.extend(fault(FaultKind::AnchorSignature, &CheckpointSigner::Key(key).expectation()));
     }
     let proven = proof.checkpoint().checkpoint();
     for anchor in anchors {
@@ -82,20 +82,20 @@ pub(super) fn check_proof(
     faults
 }
 
-/// Compares what a proof is about with what an anchor says.
-fn compare(anchor: &Anchor, proven: &Checkpoint, key: &PublicKey) -> Vec<Fault> {
-    let fault = |kind, detail: String| Fault::of(kind, &anchor.place, detail);
+/// Compares the checkpoint of a proof with that of an anchor.
+fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<EvidenceFault> {
+    let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let kept = match &anchor.found {
         Ok(signed) => signed.checkpoint(),
         Err(error) => return vec![fault(FaultKind::AnchorUnreadable, error.to_string())],
     };
     let mut faults = Vec::new();
-    if !Notary::Key(key).has_signed(anchor) {
-        faults.push(fault(FaultKind::AnchorSignature, Notary::Key(key).expects()));
+    if !CheckpointSigner::Key(key).has_signed(anchor) {
+        faults.push(fault(FaultKind::AnchorSignature, CheckpointSigner::Key(key).expectation()));
     }
     if (&kept.project, kept.size) != (&proven.project, proven.size) {
         let detail =
-            format!("it is of {} lines of {}, the proof of {} of {}", kept.size, kept.project, proven.size, proven.project);
+            format!("it covers {} lines of {}, the proof {} lines of {}", kept.size, kept.project, proven.size, proven.project);
         faults.push(fault(FaultKind::ProofElsewhere, detail));
     } else if kept.root != proven.root {
         faults.push(fault(FaultKind::AnchorDiffers, format!("its root is {}, the proof's {}", kept.root, proven.root)));
@@ -103,25 +103,25 @@ fn compare(anchor: &Anchor, proven: &Checkpoint, key: &PublicKey) -> Vec<Fault> 
     faults
 }
 
-/// Checks that a log went on from what was anchored, by a proof alone.
-pub fn check_progress(path: &Path, bytes: &[u8], key: &PublicKey, anchors: &[Anchor]) -> Vec<Fault> {
-    let fault = |kind, detail: String| vec![Fault::of(kind, path, detail)];
-    let progress = match Progress::parse(bytes) {
-        Ok(progress) => progress,
-        Err(error) => return fault(FaultKind::ProofUnreadable, of_proof(&error)),
+/// Checks with a consistency proof alone, without the ledger, that a log continues the anchored one.
+pub fn check_consistency_proof(path: &Path, bytes: &[u8], key: &PublicKey, anchors: &[Anchor]) -> Vec<EvidenceFault> {
+    let fault = |kind, detail: String| vec![EvidenceFault::new(kind, path, detail)];
+    let proof = match ConsistencyProof::parse(bytes) {
+        Ok(proof) => proof,
+        Err(error) => return fault(FaultKind::ProofUnreadable, describe_proof_error(&error)),
     };
     let mut faults = Vec::new();
-    if !progress.checkpoint().is_signed_by(key) {
-        faults.extend(fault(FaultKind::AnchorSignature, Notary::Key(key).expects()));
+    if !proof.checkpoint().is_signed_by(key) {
+        faults.extend(fault(FaultKind::AnchorSignature, CheckpointSigner::Key(key).expectation()));
     }
     if anchors.is_empty() {
         faults.extend(fault(FaultKind::ProofElsewhere, "there is no earlier checkpoint to compare it with".to_owned()));
     }
     for anchor in anchors {
         match &anchor.found {
-            Err(error) => faults.push(Fault::of(FaultKind::AnchorUnreadable, &anchor.place, error.to_string())),
-            Ok(earlier) if !progress.holds_from(earlier.checkpoint()) => {
-                let (old, new) = (earlier.checkpoint().size, progress.checkpoint().checkpoint().size);
+            Err(error) => faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, &anchor.place, error.to_string())),
+            Ok(earlier) if !proof.proves_extension_of(earlier.checkpoint()) => {
+                let (old, new) = (earlier.checkpoint().size, proof.checkpoint().checkpoint().size);
                 faults.extend(fault(
                     FaultKind::ProofWrong,
                     format!("it does not lead from the {old} lines of the anchor to its {new}"),
@@ -133,16 +133,18 @@ pub fn check_progress(path: &Path, bytes: &[u8], key: &PublicKey, anchors: &[Anc
     faults
 }
 
-fn of_proof(error: &ProofError) -> String {
+fn describe_proof_error(error: &ProofError) -> String {
     match error {
         ProofError::NotAProof => error.to_string(),
-        ProofError::Checkpoint(cause @ (CheckpointError::NotANote | CheckpointError::Origin(_) | CheckpointError::Malformed)) => {
+        ProofError::Checkpoint(
+            cause @ (LogCheckpointError::NotANote | LogCheckpointError::Origin(_) | LogCheckpointError::Malformed),
+        ) => {
             format!("{error}: {cause}")
         }
     }
 }
 
-impl Notary<'_> {
+impl CheckpointSigner<'_> {
     fn has_signed(self, anchor: &Anchor) -> bool {
         let is_signed = |key: &PublicKey| anchor.found.as_ref().is_ok_and(|signed| signed.is_signed_by(key));
         match self {
@@ -151,7 +153,7 @@ impl Notary<'_> {
         }
     }
 
-    fn expects(self) -> String {
+    fn expectation(self) -> String {
         match self {
             Self::Ring(ring) => format!("one of the store's {} keys is expected", ring.keys().len()),
             Self::Key(key) => format!("key {} is expected", key.id().short()),

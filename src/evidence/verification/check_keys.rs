@@ -1,78 +1,85 @@
-//! Whether the keys are those that took over from each other, and private.
+//! Whether the keys endorse each other in an unbroken row, and are private.
 
 use std::path::Path;
 
-use crate::evidence::keys::{KeyRing, Unproven, is_unfinished, number_of_record, private_name, record_name, unplaced_name};
+use crate::evidence::keys::{
+    KeyRing, MissingKeySignature, is_temporary_key_file, number_from_record_name, private_name, record_name,
+    temporary_private_name,
+};
 use crate::evidence::signing::Signer;
 use crate::evidence::verification::check_run::{check_access, check_file};
-use crate::evidence::verification::look::{FoundDirectory, FoundEntry};
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::verification::inspect::{InspectedDirectory, InspectedEntry};
+use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, ProjectId};
 
 const RECORD_MODE: u32 = 0o400;
 const PRIVATE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Checks the directory of the keys against the records that could be read of it.
-pub(super) fn check_keys(base: &Path, found: &FoundDirectory, ring: &KeyRing, owner: u32) -> Vec<Fault> {
-    let mut faults: Vec<Fault> =
+/// Checks the directory of the keys against the key records that could be read.
+pub(super) fn check_keys(base: &Path, found: &InspectedDirectory, ring: &KeyRing, owner: u32) -> Vec<EvidenceFault> {
+    let mut faults: Vec<EvidenceFault> =
         found.access.into_iter().flat_map(|access| check_access(base, access, DIRECTORY_MODE, owner)).collect();
     for (name, entry) in &found.entries {
         let name = String::from_utf8_lossy(name).into_owned();
         let path = base.join(&name);
-        let mode = if number_of_record(&name).is_some() { RECORD_MODE } else { PRIVATE_MODE };
-        let known = number_of_record(&name).is_some() || ring.keys().iter().any(|key| private_name(key.id()) == name);
+        let mode = if number_from_record_name(&name).is_some() { RECORD_MODE } else { PRIVATE_MODE };
+        let known = number_from_record_name(&name).is_some() || ring.keys().iter().any(|key| private_name(key.id()) == name);
         match entry {
-            FoundEntry::File(_) if is_unfinished(&name) => {}
-            FoundEntry::File(file) if known => faults.extend(check_file(&path, file, mode, Some(owner))),
-            FoundEntry::File(_)
-            | FoundEntry::Link(_)
-            | FoundEntry::Directory(_)
-            | FoundEntry::Other
-            | FoundEntry::Unreadable(_) => {
-                faults.push(Fault::of(FaultKind::Foreign, path, "it is no key that a record names"));
+            InspectedEntry::File(_) if is_temporary_key_file(&name) => {}
+            InspectedEntry::File(file) if known => faults.extend(check_file(&path, file, mode, Some(owner))),
+            InspectedEntry::File(_)
+            | InspectedEntry::Link(_)
+            | InspectedEntry::Directory(_)
+            | InspectedEntry::Other
+            | InspectedEntry::Unreadable(_) => {
+                faults.push(EvidenceFault::new(FaultKind::Foreign, path, "it is no key that a record names"));
             }
         }
     }
-    for (key, why) in ring.unproven() {
+    for (key, why) in ring.missing_signatures() {
         let path = base.join(record_name(key.number()));
         match why {
-            Unproven::BySelf => faults.push(Fault::of(FaultKind::KeyUnproven, path, format!("key {}", key.id().short()))),
-            Unproven::ByPrevious => faults.push(Fault::of(FaultKind::KeyNotEndorsed, path, format!("key {}", key.id().short()))),
+            MissingKeySignature::Own => {
+                faults.push(EvidenceFault::new(FaultKind::KeyUnproven, path, format!("key {}", key.id().short())))
+            }
+            MissingKeySignature::Endorsement => {
+                faults.push(EvidenceFault::new(FaultKind::KeyNotEndorsed, path, format!("key {}", key.id().short())))
+            }
         }
     }
-    faults.extend(ring.current().and_then(|key| check_private(base, found, key.id())));
+    faults.extend(ring.current().and_then(|key| check_current_key(base, found, key.id())));
     faults
 }
 
-/// Checks that the ledger of a project still has the lines after which keys took over.
-pub(super) fn check_positions(
+/// Checks that a project's ledger still has the lines after which keys took over.
+pub(super) fn check_takeover_lines(
     ring: &KeyRing,
     project: &ProjectId,
     ledger: &Path,
     hash_of: impl Fn(u64) -> Option<Digest>,
-) -> Vec<Fault> {
+) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     for key in ring.keys() {
         let Some(position) = key.took_over_after(project).filter(|position| position.sequence.0 > 0) else { continue };
         if hash_of(position.sequence.0) != Some(position.hash) {
             let detail = format!("key {} took over after line {}, {}", key.id().short(), position.sequence.0, position.hash);
-            faults.push(Fault::of(FaultKind::KeyPosition, ledger, detail));
+            faults.push(EvidenceFault::new(FaultKind::KeyPosition, ledger, detail));
         }
     }
     faults
 }
 
-/// Checks that the key in use is there and the one its record says.
-fn check_private(base: &Path, found: &FoundDirectory, id: Digest) -> Option<Fault> {
+/// Checks that the private half of the key in use exists and belongs to its record.
+fn check_current_key(base: &Path, found: &InspectedDirectory, id: Digest) -> Option<EvidenceFault> {
     let name = private_name(id);
-    // The process that made it may have died before it gave it its name.
-    let content = found.content(&name).or_else(|| found.content(&unplaced_name(id)));
+    // The process that made the key may have died before it gave the file its final name.
+    let content = found.content(&name).or_else(|| found.content(&temporary_private_name(id)));
     let signer = content.and_then(|bytes| Signer::parse(std::str::from_utf8(bytes).ok()?).ok());
     let detail = match signer {
         Some(signer) if signer.public().id() == id => return None,
         Some(_) => "it is another key than its record says",
         None => "there is no private key in it",
     };
-    Some(Fault::of(FaultKind::KeyUnreadable, base.join(name), detail))
+    Some(EvidenceFault::new(FaultKind::KeyUnreadable, base.join(name), detail))
 }

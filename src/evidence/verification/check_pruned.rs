@@ -1,58 +1,58 @@
-//! What is there of a run that the ledger calls pruned: the rest of what a process did not remove before it died, or something else.
+//! What is left of a run that the ledger calls pruned: the rest that a dead process did not remove, or something else.
 
 use std::path::Path;
 
 use crate::evidence::manifest::parse_manifest;
 use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::verification::check_run::{DIRECTORY_MODE, SEALED_MODE, check_access, check_file};
-use crate::evidence::verification::look::{FoundDirectory, FoundEntry};
-use crate::evidence::verification::{Fault, FaultKind, Unfinished, UnfinishedKind};
+use crate::evidence::verification::inspect::{InspectedDirectory, InspectedEntry};
+use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
 use crate::model::PrunedRun;
 
-/// What was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Remainder {
-    /// A process that pruned has died; the next one removes it.
-    Unfinished(Unfinished),
+pub(super) enum PrunedRemainder {
+    /// A process died while it pruned the run; the next one removes the rest.
+    Unfinished(UnfinishedWork),
     /// It should not be there.
-    Fault(Fault),
+    Fault(EvidenceFault),
 }
 
-/// Judges what is there. `last` is what the ledger's last line says of the run, where that line prunes it: any later line was written by
-/// somebody who had removed all of it first.
+/// Judges what is left of a run. `last` is the entry about this run in the ledger's last line, if that line prunes it: before
+/// any later line is written, all of the run is removed.
 ///
-/// What was put back whole and unchanged behind the last line passes as unfinished, too. It is what was sealed, the verdicts are in the
-/// ledger as before, and the next writer removes it.
-pub(super) fn check_pruned(found: &FoundDirectory, base: &Path, owner: u32, last: Option<&PrunedRun>) -> Remainder {
+/// A sealed run that somebody put back unchanged, while the pruning line is still the last one, passes as unfinished work, too.
+/// That is harmless: its verdict is in the ledger as before, and the next process that writes evidence removes it.
+pub(super) fn check_pruned(found: &InspectedDirectory, base: &Path, owner: u32, last: Option<&PrunedRun>) -> PrunedRemainder {
     let why = match last {
         None => "its directory should be gone",
         Some(_) if !is_private(found, base, owner) => "it is not as it was sealed: its permissions were changed",
-        Some(run) if !is_of_the_sealed(found, owner, run) => "it is not what was sealed, and should be gone",
+        Some(run) if !has_only_sealed_files(found, owner, run) => "it is not what was sealed, and should be gone",
         Some(_) => {
             let detail = format!("{} files are left", found.entries.len());
-            return Remainder::Unfinished(Unfinished::of(UnfinishedKind::Pruning, base, detail));
+            return PrunedRemainder::Unfinished(UnfinishedWork::new(UnfinishedKind::Pruning, base, detail));
         }
     };
-    Remainder::Fault(Fault::of(FaultKind::RunPruned, base, why))
+    PrunedRemainder::Fault(EvidenceFault::new(FaultKind::RunPruned, base, why))
 }
 
-fn is_private(found: &FoundDirectory, base: &Path, owner: u32) -> bool {
+fn is_private(found: &InspectedDirectory, base: &Path, owner: u32) -> bool {
     found.access.is_some_and(|access| check_access(base, access, DIRECTORY_MODE, owner).is_empty())
 }
 
-/// Returns whether every file is one that was sealed with the run. The manifest is removed last: without it there may be nothing.
-fn is_of_the_sealed(found: &FoundDirectory, owner: u32, run: &PrunedRun) -> bool {
+/// Returns whether every file is one that was sealed with the run. The manifest is removed last, so a directory without it must
+/// be empty.
+fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun) -> bool {
     if found.entries.is_empty() {
         return true;
     }
     let manifest = found.file(MANIFEST_NAME).filter(|file| file.sha256 == run.manifest_hash);
     let Some(listed) = manifest.and_then(|file| parse_manifest(file.content.as_deref()?)) else { return false };
     found.entries.iter().all(|(name, entry)| match entry {
-        FoundEntry::File(file) => {
+        InspectedEntry::File(file) => {
             let is_manifest = name.as_slice() == MANIFEST_NAME.as_bytes();
             let is_listed = is_manifest || listed.get(name) == Some(&file.sha256);
             is_listed && check_file(Path::new(""), file, SEALED_MODE, Some(owner)).is_empty()
         }
-        FoundEntry::Link(_) | FoundEntry::Directory(_) | FoundEntry::Other | FoundEntry::Unreadable(_) => false,
+        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => false,
     })
 }

@@ -1,28 +1,29 @@
-//! Whether a run's report, start record and debt file say what the ledger says, and the report what lies beside it.
+//! Whether a run's report, start record and debt file agree with the ledger, and the report with the files beside it.
 
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
-use crate::evidence::verification::check_run::{RunContext, named};
-use crate::evidence::verification::look::FoundDirectory;
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::verification::check_run::{RunContext, path_in_run};
+use crate::evidence::verification::inspect::InspectedDirectory;
+use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, OverallStatus, RunRecord};
 use crate::report::{DEBT_FILE, ExecutionReportV2, parse_debt, parse_run_start, parse_with_hash};
 
-/// Checks the report and the records that only the ledger or the report can contradict. Returns the report, if it can be read.
+/// Checks report, start record and debt file against the ledger, and the report against the files beside it. Returns the report
+/// if it can be parsed.
 pub(super) fn check_report(
-    found: &FoundDirectory,
+    found: &InspectedDirectory,
     context: &RunContext<'_>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<EvidenceFault>,
 ) -> Option<ExecutionReportV2> {
     let mut report = None;
-    // A file that is missing was named by the manifest.
+    // If the file is missing, checking the manifest has reported it.
     if let Some(bytes) = found.content(REPORT_NAME) {
-        let path = || named(context, REPORT_NAME);
+        let path = || path_in_run(context, REPORT_NAME);
         match parse_with_hash(bytes) {
-            Err(error) => faults.push(Fault::of(FaultKind::ReportUnreadable, path(), error.to_string())),
+            Err(error) => faults.push(EvidenceFault::new(FaultKind::ReportUnreadable, path(), error.to_string())),
             Ok((read, has)) => {
                 check_hash(&read, has, context, faults);
                 disagreements(&read, context).into_iter().for_each(|detail| {
-                    faults.push(Fault::of(FaultKind::ReportDisagrees, path(), detail));
+                    faults.push(EvidenceFault::new(FaultKind::ReportDisagrees, path(), detail));
                 });
                 check_files(found, &read, context, faults);
                 report = Some(read);
@@ -34,11 +35,15 @@ pub(super) fn check_report(
     report
 }
 
-fn check_hash(report: &ExecutionReportV2, has: Digest, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+fn check_hash(report: &ExecutionReportV2, has: Digest, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
     let says = report.authenticity.report_hash;
     if says != Some(has) {
         let says = says.map_or("none".to_owned(), |hash| hash.hex());
-        faults.push(Fault::of(FaultKind::ReportHash, named(context, REPORT_NAME), format!("it says {says}, and has {has}")));
+        faults.push(EvidenceFault::new(
+            FaultKind::ReportHash,
+            path_in_run(context, REPORT_NAME),
+            format!("it says {says}, and has {has}"),
+        ));
     }
 }
 
@@ -65,7 +70,7 @@ fn disagreements(report: &ExecutionReportV2, context: &RunContext<'_>) -> Vec<St
     compare("environment.digest", shown(&report.environment.as_ref().map(|it| it.digest)), shown(&record.environment_digest));
     compare("validationCriteriaEvaluation.overallResult", shown(&result(report)), shown(&record.overall_result));
     compare("route.nextNode", shown(&report.route.as_ref().map(|it| it.next_node)), shown(&next_node(record)));
-    // Nobody saw the end of a run that was closed by recovery.
+    // An interrupted run that recovery sealed has no end time, because nobody saw its end.
     if record.overall_status != OverallStatus::Interrupted || summary.end_time.is_some() {
         compare("executionSummary.endTime", shown(&summary.end_time), shown(&Some(record.ended)));
     }
@@ -85,39 +90,48 @@ fn shown(value: &impl serde::Serialize) -> String {
     text.trim_matches('"').to_owned()
 }
 
-/// Checks that the report names its files as they lie there.
-fn check_files(found: &FoundDirectory, report: &ExecutionReportV2, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+/// Checks that the files that the report lists have the size and digest it gives.
+fn check_files(
+    found: &InspectedDirectory,
+    report: &ExecutionReportV2,
+    context: &RunContext<'_>,
+    faults: &mut Vec<EvidenceFault>,
+) {
     for file in &report.evidence_files {
-        // One that is not there was named by the manifest, if it was sealed at all.
+        // If the manifest lists the missing file, checking the manifest has reported it.
         let Some(there) = found.file(&file.name) else {
             if !found.entries.contains_key(file.name.as_bytes()) {
                 let detail = "the report names it among its evidence";
-                faults.push(Fault::of(FaultKind::FileMissing, named(context, &file.name), detail));
+                faults.push(EvidenceFault::new(FaultKind::FileMissing, path_in_run(context, &file.name), detail));
             }
             continue;
         };
         if (there.bytes, there.sha256) != (file.bytes, file.sha256) {
             let detail = format!("{} bytes, {}; the report has {} bytes, {}", there.bytes, there.sha256, file.bytes, file.sha256);
-            faults.push(Fault::of(FaultKind::FilesDisagree, named(context, &file.name), detail));
+            faults.push(EvidenceFault::new(FaultKind::FilesDisagree, path_in_run(context, &file.name), detail));
         }
     }
 }
 
-fn check_start_record(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+fn check_start_record(found: &InspectedDirectory, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
     let Some(bytes) = found.content(START_RECORD_NAME) else { return };
-    let path = || named(context, START_RECORD_NAME);
+    let path = || path_in_run(context, START_RECORD_NAME);
     let record = match parse_run_start(bytes) {
         Ok(record) => record,
-        // The process of an interrupted run may have died while it wrote it.
+        // The process of an interrupted run may have died while it wrote this file.
         Err(_) if context.record.is_some_and(|record| record.overall_status == OverallStatus::Interrupted) => return,
         Err(error) => {
-            faults.push(Fault::of(FaultKind::RecordUnreadable, path(), error.to_string()));
+            faults.push(EvidenceFault::new(FaultKind::RecordUnreadable, path(), error.to_string()));
             return;
         }
     };
     let mut expect = |key: &str, said: String, expected: Option<String>| {
         if let Some(expected) = expected.filter(|expected| *expected != said) {
-            faults.push(Fault::of(FaultKind::RecordDisagrees, path(), format!("`{key}` is {said}, the ledger has {expected}")));
+            faults.push(EvidenceFault::new(
+                FaultKind::RecordDisagrees,
+                path(),
+                format!("`{key}` is {said}, the ledger has {expected}"),
+            ));
         }
     };
     expect("runId", record.run_id.to_string(), context.record.map(|record| record.run_id.to_string()));
@@ -127,9 +141,9 @@ fn check_start_record(found: &FoundDirectory, context: &RunContext<'_>, faults: 
     expect("treeDigest", shown(&record.details.tree_digest), tree.map(|digest| shown(&digest)));
 }
 
-fn check_debt(found: &FoundDirectory, context: &RunContext<'_>, faults: &mut Vec<Fault>) {
+fn check_debt(found: &InspectedDirectory, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
     let Some(bytes) = found.content(DEBT_FILE) else { return };
     if let Err(error) = parse_debt(bytes) {
-        faults.push(Fault::of(FaultKind::RecordUnreadable, named(context, DEBT_FILE), error.to_string()));
+        faults.push(EvidenceFault::new(FaultKind::RecordUnreadable, path_in_run(context, DEBT_FILE), error.to_string()));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a run's directory is the one that was sealed.
+//! Whether a run's directory is exactly what was sealed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,38 +9,36 @@ use crate::evidence::seal::join;
 use crate::evidence::signing::PublicKey;
 use crate::evidence::verification::check_report::check_report;
 use crate::evidence::verification::check_signatures::check_signatures;
-use crate::evidence::verification::look::{Access, FoundBytes, FoundDirectory, FoundEntry};
-use crate::evidence::verification::{Fault, FaultKind};
+use crate::evidence::verification::inspect::{InspectedDirectory, InspectedEntry, InspectedFile, OwnerAndMode};
+use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, ProjectId, RunRecord};
 
 pub(super) const SEALED_MODE: u32 = 0o400;
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
 
-/// What is known of a run beside its directory.
+/// What is known about a run besides its directory.
 pub(super) struct RunContext<'a> {
-    /// Where the directory lies, as faults name it.
+    /// The directory's path, as it is shown in faults.
     pub(super) base: &'a Path,
-    /// Whose evidence this is; none for a copy, which has modes and owners of its own.
+    /// The user who must own the files. `None` for a copy, whose modes and owners do not matter.
     pub(super) owner: Option<u32>,
-    /// The project; none for a copy of the directory alone.
+    /// `None` for a copy, which may come from any project.
     pub(super) project: Option<&'a ProjectId>,
-    /// What the ledger says of it; none likewise.
+    /// The run's ledger record; `None` for a copy without its ledger line.
     pub(super) record: Option<&'a RunRecord>,
-    /// Who must have signed it.
-    pub(super) signed: SignedBy<'a>,
+    pub(super) signed: RunSigner<'a>,
 }
 
-/// Who must have signed a run.
+/// The key that must have signed a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SignedBy<'a> {
-    /// The owner of this key.
+pub(super) enum RunSigner<'a> {
     Key(&'a PublicKey),
-    /// Nobody: it was made before there was a key.
+    /// No key: the run is older than the store's first key.
     Nobody,
 }
 
-/// Checks everything about a run that was sealed.
-pub(super) fn check_run(found: &FoundDirectory, context: &RunContext<'_>) -> Vec<Fault> {
+/// Checks modes, owners, manifest, files, report and signatures of a sealed run.
+pub(super) fn check_run(found: &InspectedDirectory, context: &RunContext<'_>) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     if let (Some(owner), Some(access)) = (context.owner, found.access) {
         faults.extend(check_access(context.base, access, DIRECTORY_MODE, owner));
@@ -49,88 +47,97 @@ pub(super) fn check_run(found: &FoundDirectory, context: &RunContext<'_>) -> Vec
         faults.extend(check_entry(&join(context.base, name), entry, context.owner));
     }
     if let Some(manifest) = check_manifest(found, context, &mut faults) {
-        faults.extend(check_listed(found, &manifest, context.base));
+        faults.extend(check_files_against_manifest(found, &manifest, context.base));
         let report = check_report(found, context, &mut faults);
         check_signatures(found, &manifest, report.as_ref(), context, &mut faults);
     }
     faults
 }
 
-/// Checks whose something is.
-pub(super) fn check_access(path: &Path, access: Access, mode: u32, owner: u32) -> Vec<Fault> {
+pub(super) fn check_access(path: &Path, access: OwnerAndMode, mode: u32, owner: u32) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     if access.mode != mode {
-        faults.push(Fault::of(FaultKind::WrongMode, path, format!("{:04o} instead of {mode:04o}", access.mode)));
+        faults.push(EvidenceFault::new(FaultKind::WrongMode, path, format!("{:04o} instead of {mode:04o}", access.mode)));
     }
     if access.owner != owner {
-        faults.push(Fault::of(FaultKind::WrongOwner, path, format!("user {} instead of {owner}", access.owner)));
+        faults.push(EvidenceFault::new(FaultKind::WrongOwner, path, format!("user {} instead of {owner}", access.owner)));
     }
     faults
 }
 
-/// Checks one file of ours: its names, and where it is no copy its mode and owner.
-pub(super) fn check_file(path: &Path, file: &FoundBytes, mode: u32, owner: Option<u32>) -> Vec<Fault> {
+/// Checks a file's number of hard links, its mode and its owner. In a copy none of these matter.
+pub(super) fn check_file(path: &Path, file: &InspectedFile, mode: u32, owner: Option<u32>) -> Vec<EvidenceFault> {
     let Some(owner) = owner else { return Vec::new() };
     let mut faults = check_access(path, file.access, mode, owner);
-    if file.names != 1 {
-        faults.push(Fault::of(FaultKind::SecondName, path, format!("{} names", file.names)));
+    if file.hard_links != 1 {
+        faults.push(EvidenceFault::new(FaultKind::SecondName, path, format!("{} names", file.hard_links)));
     }
     faults
 }
 
-fn check_entry(path: &Path, entry: &FoundEntry, owner: Option<u32>) -> Vec<Fault> {
+fn check_entry(path: &Path, entry: &InspectedEntry, owner: Option<u32>) -> Vec<EvidenceFault> {
     let what = match entry {
-        FoundEntry::File(file) => return check_file(path, file, SEALED_MODE, owner),
-        FoundEntry::Unreadable(why) => return vec![Fault::of(FaultKind::FileUnreadable, path, why)],
-        FoundEntry::Link(target) => format!("a link to `{}`", target.display()),
-        FoundEntry::Directory(_) => "a directory".to_owned(),
-        FoundEntry::Other => "a pipe, socket or device".to_owned(),
+        InspectedEntry::File(file) => return check_file(path, file, SEALED_MODE, owner),
+        InspectedEntry::Unreadable(why) => return vec![EvidenceFault::new(FaultKind::FileUnreadable, path, why)],
+        InspectedEntry::Link(target) => format!("a link to `{}`", target.display()),
+        InspectedEntry::Directory(_) => "a directory".to_owned(),
+        InspectedEntry::Other => "a pipe, socket or device".to_owned(),
     };
-    vec![Fault::of(FaultKind::NotAFile, path, what)]
+    vec![EvidenceFault::new(FaultKind::NotAFile, path, what)]
 }
 
 fn check_manifest(
-    found: &FoundDirectory,
+    found: &InspectedDirectory,
     context: &RunContext<'_>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<EvidenceFault>,
 ) -> Option<BTreeMap<Vec<u8>, Digest>> {
     let path = context.base.join(MANIFEST_NAME);
     let Some(file) = found.file(MANIFEST_NAME) else {
-        faults.push(Fault::of(FaultKind::ManifestMissing, path, "no file of that name can be read"));
+        faults.push(EvidenceFault::new(FaultKind::ManifestMissing, path, "no file of that name can be read"));
         return None;
     };
     if let Some(expected) = context.record.map(|record| record.manifest_hash).filter(|expected| *expected != file.sha256) {
         let detail = format!("its SHA-256 is {}, the ledger has {}", file.sha256, expected);
-        faults.push(Fault::of(FaultKind::ManifestChanged, path.clone(), detail));
+        faults.push(EvidenceFault::new(FaultKind::ManifestChanged, path.clone(), detail));
     }
     let manifest = file.content.as_deref().and_then(parse_manifest);
     if manifest.is_none() {
-        faults.push(Fault::of(FaultKind::ManifestMalformed, path, "lines `<SHA-256>  <name>`, sorted by name, are expected"));
+        faults.push(EvidenceFault::new(
+            FaultKind::ManifestMalformed,
+            path,
+            "lines `<SHA-256>  <name>`, sorted by name, are expected",
+        ));
     }
     manifest
 }
 
-fn check_listed(found: &FoundDirectory, manifest: &BTreeMap<Vec<u8>, Digest>, base: &Path) -> Vec<Fault> {
+fn check_files_against_manifest(
+    found: &InspectedDirectory,
+    manifest: &BTreeMap<Vec<u8>, Digest>,
+    base: &Path,
+) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     for (name, expected) in manifest {
         match found.entries.get(name) {
-            Some(FoundEntry::File(file)) if file.sha256 != *expected => {
+            Some(InspectedEntry::File(file)) if file.sha256 != *expected => {
                 let detail = format!("its SHA-256 is {}, the manifest has {expected}", file.sha256);
-                faults.push(Fault::of(FaultKind::FileChanged, join(base, name), detail));
+                faults.push(EvidenceFault::new(FaultKind::FileChanged, join(base, name), detail));
             }
-            // What has its name and is no file was named already.
+            // An entry with this name that is not a file was reported already.
             Some(_) => {}
-            None => faults.push(Fault::of(FaultKind::FileMissing, join(base, name), format!("the manifest has {expected}"))),
+            None => {
+                faults.push(EvidenceFault::new(FaultKind::FileMissing, join(base, name), format!("the manifest has {expected}")))
+            }
         }
     }
     let is_unlisted = |name: &&Vec<u8>| name.as_slice() != MANIFEST_NAME.as_bytes() && !manifest.contains_key(*name);
     for name in found.entries.keys().filter(is_unlisted) {
-        faults.push(Fault::of(FaultKind::FileUnlisted, join(base, name), "the manifest does not have it"));
+        faults.push(EvidenceFault::new(FaultKind::FileUnlisted, join(base, name), "the manifest does not have it"));
     }
     faults
 }
 
-/// Returns the path of a file of the run, as faults name it.
-pub(super) fn named(context: &RunContext<'_>, name: &str) -> PathBuf {
+/// Returns the path of a file of the run, as it is shown in faults.
+pub(super) fn path_in_run(context: &RunContext<'_>, name: &str) -> PathBuf {
     context.base.join(name)
 }

@@ -1,17 +1,16 @@
-//! Whether evidence is what it was when it was sealed: everything is hashed again, and every fault is named.
+//! Verification: everything is hashed again and compared with what was sealed, and every fault is reported.
 //!
 //! # What it owns
 //!
-//! Looking (`look_at_run`, `look_at_ledger`, `look_at_keys`, `look_at_task`: thin, they only gather facts) and judging (`check_*`: pure,
-//! facts in, [`Fault`]s out). The kinds of faults are the rows of one table, [`FaultKind`]. What a
-//! process of ours that died can have left is [`Unfinished`], and no fault. `whole` puts them together for a store,
-//! `alone` for a directory that was copied elsewhere.
+//! `inspect` and `inspect_archive` gather facts from the disk. `check_*` judge them (pure: facts in, [`EvidenceFault`]s out).
+//! The kinds of faults are the rows of one table, [`FaultKind`]. What a dead proctor process may have left is
+//! [`UnfinishedWork`] and not a fault. `verify_store` puts all of this together for a store, `verify_archive` for an archived
+//! run in it, `verify_copy` for a run that was copied elsewhere.
 //!
 //! # What it may not do
 //!
-//! Change anything, take a lock, mend a fault, or stop at the first one.
+//! Change anything, take a lock, repair a fault, or stop at the first fault.
 
-mod alone;
 mod check_anchor;
 mod check_keys;
 mod check_ledger;
@@ -21,15 +20,16 @@ mod check_run;
 mod check_signatures;
 mod check_task;
 mod fault;
-mod judge_archive;
-mod look;
-mod look_archive;
+mod inspect;
+mod inspect_archive;
 mod parallel;
 mod unfinished;
-mod whole;
+mod verify_archive;
+mod verify_copy;
+mod verify_store;
 
-pub use alone::{signing_key_of, verify_copy};
-pub use check_anchor::{Notary, check_anchor, check_progress};
-pub use fault::{Fault, FaultKind};
-pub use unfinished::{Unfinished, UnfinishedKind};
-pub use whole::{Checked, Subject, verify_keys, verify_project};
+pub use check_anchor::{CheckpointSigner, check_anchor, check_consistency_proof};
+pub use fault::{EvidenceFault, FaultKind};
+pub use unfinished::{UnfinishedKind, UnfinishedWork};
+pub use verify_copy::{find_signing_key, verify_copy};
+pub use verify_store::{VerificationResult, VerificationScope, verify_keys, verify_project};

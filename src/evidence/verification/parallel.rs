@@ -1,9 +1,10 @@
-//! The same for many, on several threads.
+//! Applying a function to many items on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Returns what `judge` says of every item, in their order. Whoever is free takes the next: one run may be a thousand times another.
+/// Returns the result of `judge` for every item, in the order of the items. A thread that is done takes the next item, because
+/// items may differ in size a thousandfold.
 pub(super) fn in_parallel<Item: Sync, Outcome: Send>(
     items: &[Item],
     threads: usize,
@@ -34,7 +35,7 @@ mod tests {
     use super::in_parallel;
 
     #[test]
-    fn what_is_said_keeps_the_order_whoever_says_it() {
+    fn results_keep_the_order_of_the_items() {
         let items: Vec<u32> = (0..1000).collect();
         for threads in [1, 4, 2000] {
             assert_eq!(in_parallel(&items, threads, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());

@@ -1,13 +1,13 @@
-//! What a process of ours leaves that dies: no fault, because the next one that writes ends it.
+//! What a dead proctor process may have left. This is not a fault, because the next process that writes evidence finishes or
+//! removes it.
 
 use std::path::PathBuf;
 
-/// Something that was begun and not ended.
+/// Work that a process began and did not finish before it died. It is reported, but it is not a fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unfinished {
-    /// Where: a file or directory, relative to the store.
+pub struct UnfinishedWork {
+    /// The file or directory, relative to the store.
     pub file: PathBuf,
-    /// What was begun.
     pub kind: UnfinishedKind,
     /// How far it got.
     pub detail: String,
@@ -16,18 +16,18 @@ pub struct Unfinished {
 /// What a process may die in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnfinishedKind {
-    /// A run: the lock file names it, and nobody holds the lock.
+    /// A run: the lock file names it, but nobody holds the lock.
     Run,
-    /// A pruning: the ledger's last line says so, and all that is there is what was sealed.
+    /// Removing a pruned run: the ledger's last line prunes it, and every remaining file is as it was sealed.
     Pruning,
-    /// An archiving: the directory in which archives are made is there, and the run has its archive and its directory.
+    /// Archiving a run: it has both an archive and a directory, and the directory in which archives are written exists.
     Archiving,
-    /// A line: there is the beginning of the one that is due.
+    /// Writing a ledger line: the file ends with the beginning of the next line.
     Line,
 }
 
 impl UnfinishedKind {
-    /// Returns its word in `--json`.
+    /// Returns the word for it in `--json`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -37,22 +37,22 @@ impl UnfinishedKind {
         }
     }
 
-    /// Returns what was begun, as a sentence about the file.
+    /// Returns what was begun, in words that follow the file's name.
     pub fn what(self) -> &'static str {
         match self {
-            Self::Run => "its process died",
-            Self::Pruning => "the last line of the ledger prunes it, and its process died before all of it was gone",
-            Self::Archiving => "it was being archived, and its process died",
-            Self::Line => "behind the last line there is the beginning of one, whose process died",
+            Self::Run => "its process died before the run was sealed",
+            Self::Pruning => "the last line of the ledger prunes it, and the process died before all of it was removed",
+            Self::Archiving => "it was being archived when the process died",
+            Self::Line => "after the last line there is the beginning of another: the process died while it wrote it",
         }
     }
 
-    /// Returns who brings it to its end.
+    /// Returns which command finishes it.
     pub fn next(self) -> &'static str {
         match self {
-            Self::Run => "the next `proctor run` brings it to its end",
+            Self::Run => "the next `proctor run` seals it as INTERRUPTED",
             Self::Pruning => "the next command that writes evidence removes it: `proctor prune`, or a run",
-            Self::Archiving => "`proctor archive` or the next run brings it to its end, or takes it back",
+            Self::Archiving => "`proctor archive` or the next run finishes or undoes it",
             Self::Line => {
                 "the next command that writes evidence cuts it off and keeps it beside the ledger: `proctor prune`, or a run"
             }
@@ -60,9 +60,9 @@ impl UnfinishedKind {
     }
 }
 
-impl Unfinished {
-    /// Names something that was begun.
-    pub fn of(kind: UnfinishedKind, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
+impl UnfinishedWork {
+    /// Describes unfinished work on this file.
+    pub fn new(kind: UnfinishedKind, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
         Self { file: file.into(), kind, detail: detail.into() }
     }
 }

@@ -1,115 +1,140 @@
-//! N3 and N5: a person has the texts in an editor, then decides.
+//! N3 and N5: a person edits the texts, then decides.
 
-use crate::governance::event::{Answer, Effect, Ending, Event, PauseReason, Transition, WorkingCopy};
-use crate::governance::gate::{Choice, Gate, parse_choice};
-use crate::governance::machine::Step;
-use crate::governance::state::{Basis, Node, Phase, State, Subject};
-use crate::governance::trail::{Kind, TrailEntry};
-use crate::governance::verdict::ReviewWord;
+use crate::governance::event::{
+    EditorFile, PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition,
+};
+use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
+use crate::governance::machine::TransitionBuilder;
+use crate::governance::state::{DecisionPhase, DecisionSubject, DraftBasis, WorkflowNode, WorkflowState};
+use crate::governance::trail::{TrailEntry, TrailKind};
+use crate::governance::verdict::IssueVerdict;
 use crate::governance::wording;
 use crate::model::Digest;
 
-pub(super) fn pending(state: &State, subject: &Subject, copies: u32, phase: Phase) -> Effect {
+pub(super) fn pending_effect(
+    state: &WorkflowState,
+    subject: &DecisionSubject,
+    copy_number: u32,
+    phase: DecisionPhase,
+) -> WorkflowEffect {
     match phase {
-        Phase::Editing => {
-            let (draft, verdict) = subject.copies(copies);
+        DecisionPhase::Editing => {
+            let (draft, verdict) = subject.copy_names(copy_number);
             let review = subject.review.as_ref().map(|review| review.text.clone());
-            Effect::Edit {
-                draft: WorkingCopy { name: draft, text: subject.draft.clone() },
-                verdict: verdict.zip(review).map(|(name, text)| WorkingCopy { name, text }),
+            WorkflowEffect::Edit {
+                draft: EditorFile { name: draft, text: subject.draft.clone() },
+                verdict: verdict.zip(review).map(|(name, text)| EditorFile { name, text }),
             }
         }
-        Phase::Choosing => Effect::Ask(wording::decision(state, subject)),
-        Phase::Overriding => Effect::Ask(wording::confirm_override(subject.word().unwrap_or(ReviewWord::Unknown))),
-        Phase::Limited => Effect::Ask(wording::limited(state.counters.iterations)),
-        Phase::Feedback => Effect::Ask(wording::feedback(&state.asked.drafter)),
+        DecisionPhase::Choosing => WorkflowEffect::Ask(wording::decision(state, subject)),
+        DecisionPhase::Overriding => {
+            WorkflowEffect::Ask(wording::confirm_override(subject.verdict().unwrap_or(IssueVerdict::Unknown)))
+        }
+        DecisionPhase::AskingForMoreLoops => WorkflowEffect::Ask(wording::more_loops(state.counters.iterations)),
+        DecisionPhase::Feedback => WorkflowEffect::Ask(wording::feedback(&state.model_names.drafter)),
     }
 }
 
-/// The gate of a phase; none: words are asked for, or nothing.
-fn gate(subject: &Subject, phase: Phase) -> Option<Gate> {
+/// Returns the gate whose question is asked in a phase. None: the person edits or types feedback.
+fn gate(subject: &DecisionSubject, phase: DecisionPhase) -> Option<WorkflowGate> {
     match phase {
-        Phase::Choosing if subject.review.is_some() => Some(Gate::Verdict),
-        Phase::Choosing => Some(Gate::Draft),
-        Phase::Overriding => Some(Gate::Override),
-        Phase::Limited => Some(Gate::Loops),
-        Phase::Editing | Phase::Feedback => None,
+        DecisionPhase::Choosing if subject.review.is_some() => Some(WorkflowGate::Verdict),
+        DecisionPhase::Choosing => Some(WorkflowGate::Draft),
+        DecisionPhase::Overriding => Some(WorkflowGate::Override),
+        DecisionPhase::AskingForMoreLoops => Some(WorkflowGate::Loops),
+        DecisionPhase::Editing | DecisionPhase::Feedback => None,
     }
 }
 
-impl Step {
-    pub(super) fn decide(self, subject: Subject, copies: u32, phase: Phase, event: Event) -> Transition {
+impl TransitionBuilder {
+    pub(super) fn decide(
+        self,
+        subject: DecisionSubject,
+        copy_number: u32,
+        phase: DecisionPhase,
+        event: WorkflowEvent,
+    ) -> WorkflowTransition {
         match (phase, event) {
-            (Phase::Editing, Event::Edited { draft, verdict }) => self.note_edit(subject, copies, draft, verdict),
-            (Phase::Editing, Event::StepFailed(why)) => self.pause(why),
-            (Phase::Editing, _) => self.go_on(),
-            (_, Event::Answered(Answer::Nobody)) => self.end(Ending::Paused(PauseReason::Nobody)),
-            (Phase::Feedback, Event::Answered(Answer::Line(line))) => self.take_feedback(subject, &line),
-            (_, Event::Answered(Answer::Line(line))) => match gate(&subject, phase) {
-                Some(gate) => self.answer(subject, copies, gate, &line),
-                None => self.go_on(),
+            (DecisionPhase::Editing, WorkflowEvent::Edited { draft, verdict }) => {
+                self.apply_edit(subject, copy_number, draft, verdict)
+            }
+            (DecisionPhase::Editing, WorkflowEvent::StepFailed(why)) => self.pause(why),
+            (DecisionPhase::Editing, _) => self.finish(),
+            (_, WorkflowEvent::Answered(PersonAnswer::Nobody)) => self.finish_with(WorkflowEnding::Paused(PauseReason::Nobody)),
+            (DecisionPhase::Feedback, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.take_feedback(subject, &line),
+            (_, WorkflowEvent::Answered(PersonAnswer::Line(line))) => match gate(&subject, phase) {
+                Some(gate) => self.apply_answer(subject, copy_number, gate, &line),
+                None => self.finish(),
             },
-            (_, _) => self.go_on(),
+            (_, _) => self.finish(),
         }
     }
 
-    /// N3 step 4 and N5 step 3: what the person left is what counts from here on, the draft at N5 included (B2).
-    fn note_edit(mut self, mut subject: Subject, copies: u32, draft: String, verdict: Option<String>) -> Transition {
-        let (draft_copy, verdict_copy) = subject.copies(copies);
-        self.note(TrailEntry { name: draft_copy, sha256: Digest::of(draft.as_bytes()) });
+    /// N3 step 4 and N5 step 3: from here on the texts count as the person left them, at N5 the draft as well as the review (B2).
+    fn apply_edit(
+        mut self,
+        mut subject: DecisionSubject,
+        copy_number: u32,
+        draft: String,
+        verdict: Option<String>,
+    ) -> WorkflowTransition {
+        let (draft_copy, verdict_copy) = subject.copy_names(copy_number);
+        self.record_entry(TrailEntry { name: draft_copy, sha256: Digest::of(draft.as_bytes()) });
         subject.draft = draft;
         if let (Some(review), Some(name), Some(text)) = (subject.review.as_mut(), verdict_copy, verdict) {
-            self.note(TrailEntry { name, sha256: Digest::of(text.as_bytes()) });
+            self.record_entry(TrailEntry { name, sha256: Digest::of(text.as_bytes()) });
             review.text = text;
         }
-        self.to(Node::Decide { subject, copies, phase: Phase::Choosing })
+        self.enter(WorkflowNode::Decide { subject, copy_number, phase: DecisionPhase::Choosing })
     }
 
-    fn answer(mut self, subject: Subject, copies: u32, gate: Gate, line: &str) -> Transition {
+    fn apply_answer(mut self, subject: DecisionSubject, copy_number: u32, gate: WorkflowGate, line: &str) -> WorkflowTransition {
         let Some(choice) = parse_choice(gate, line) else {
-            self.say(wording::no_answer(line, gate));
-            return self.go_on();
+            self.say(wording::invalid_answer(line, gate));
+            return self.finish();
         };
         let is_empty = subject.draft.trim().is_empty();
-        if is_empty && matches!(choice, Choice::Send | Choice::Approve) {
+        if is_empty && matches!(choice, GateChoice::Send | GateChoice::Approve) {
             self.say("the draft is empty: there is nothing to send".to_owned());
-            return self.go_on();
+            return self.finish();
         }
-        if choice == Choice::Approve && subject.word().is_none_or(ReviewWord::blocks) {
-            // Asked a second time before anything is recorded (B19).
-            return self.to(Node::Decide { subject, copies, phase: Phase::Overriding });
+        if choice == GateChoice::Approve && subject.verdict().is_none_or(IssueVerdict::blocks) {
+            // The person must confirm before the decision is recorded (B19).
+            return self.enter(WorkflowNode::Decide { subject, copy_number, phase: DecisionPhase::Overriding });
         }
-        self.keep_gate(gate, choice, (&subject, copies));
-        let to = |phase| Node::Decide { subject: subject.clone(), copies, phase };
+        self.keep_decision(gate, choice, (&subject, copy_number));
+        let to = |phase| WorkflowNode::Decide { subject: subject.clone(), copy_number, phase };
         match choice {
-            Choice::Send => self.to(Node::Review { subject }),
-            Choice::Approve | Choice::Override => self.approve(subject, choice == Choice::Override),
-            Choice::Decline => self.to(to(Phase::Choosing)),
-            Choice::Revise if self.state.counters.iterations >= self.state.allowed.iterations => self.to(to(Phase::Limited)),
-            Choice::Continue => {
+            GateChoice::Send => self.enter(WorkflowNode::Review { subject }),
+            GateChoice::Approve | GateChoice::Override => self.approve(subject, choice == GateChoice::Override),
+            GateChoice::Decline => self.enter(to(DecisionPhase::Choosing)),
+            GateChoice::Revise if self.state.counters.iterations >= self.state.raised_limits.iterations => {
+                self.enter(to(DecisionPhase::AskingForMoreLoops))
+            }
+            GateChoice::Continue => {
                 let more = self.state.limits.iterations;
-                self.state.allowed.iterations = self.state.counters.iterations.saturating_add(more);
-                self.to(to(Phase::Feedback))
+                self.state.raised_limits.iterations = self.state.counters.iterations.saturating_add(more);
+                self.enter(to(DecisionPhase::Feedback))
             }
-            Choice::Revise => self.to(to(Phase::Feedback)),
-            Choice::Manual => {
-                self.state.node = to(Phase::Editing);
-                self.end(Ending::Paused(PauseReason::Manual))
+            GateChoice::Revise => self.enter(to(DecisionPhase::Feedback)),
+            GateChoice::Manual => {
+                self.state.node = to(DecisionPhase::Editing);
+                self.finish_with(WorkflowEnding::Paused(PauseReason::Manual))
             }
-            Choice::Resume | Choice::NewName | Choice::Abort | Choice::Retry | Choice::Edit => self.go_on(),
+            GateChoice::Resume | GateChoice::NewName | GateChoice::Abort | GateChoice::Retry | GateChoice::Edit => self.finish(),
         }
     }
 
-    /// N3 step 8 and N5 step 7.
-    fn take_feedback(mut self, subject: Subject, line: &str) -> Transition {
+    /// N3 step 8 and N5 step 7: keeps the feedback and asks the drafter for another draft.
+    fn take_feedback(mut self, subject: DecisionSubject, line: &str) -> WorkflowTransition {
         let feedback = line.trim().to_owned();
         if feedback.is_empty() {
             self.say("without feedback the drafter has nothing to do".to_owned());
-            return self.go_on();
+            return self.finish();
         }
         let number = self.next_number();
-        self.keep(number, Kind::Feedback, format!("{feedback}\n"));
+        self.keep(number, TrailKind::Feedback, format!("{feedback}\n"));
         let verdict = subject.review.map(|review| review.text).filter(|text| !text.trim().is_empty());
-        self.to(Node::Draft { basis: Basis::Revision { feedback, draft: subject.draft, verdict } })
+        self.enter(WorkflowNode::Draft { basis: DraftBasis::Revision { feedback, draft: subject.draft, verdict } })
     }
 }

@@ -1,84 +1,104 @@
-//! N6: the issue is filed once, and everything after that is done again until it is done; none of it files (B8).
+//! N6: the issue is filed once. The steps after that are repeated until they succeed, and none of them files an issue (B8).
 
-use crate::governance::event::{Answer, Effect, Ending, Event, PauseReason, Transition};
-use crate::governance::fields::read_fields;
-use crate::governance::gate::{Choice, Gate, parse_choice};
-use crate::governance::machine::Step;
+use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
+use crate::governance::fields::parse_fields;
+use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
+use crate::governance::machine::TransitionBuilder;
 use crate::governance::record::{FILED_SCHEMA, FiledIssue, FiledV1, to_text};
-use crate::governance::state::{Attempt, Filed, Filing, Node, Phase, State, Subject};
-use crate::governance::trail::Kind;
+use crate::governance::state::{
+    DecisionPhase, DecisionSubject, FilingRetry, FilingStep, IssueToFile, WorkflowNode, WorkflowState,
+};
+use crate::governance::trail::TrailKind;
 use crate::governance::wording;
 
-pub(super) fn pending(state: &State, filing: &Filing) -> Effect {
+pub(super) fn pending_effect(state: &WorkflowState, filing: &FilingStep) -> WorkflowEffect {
     match filing {
-        Filing::Labels(filed) => Effect::EnsureLabels(filed.labels.clone()),
-        Filing::Creating(filed) => Effect::FileIssue {
+        FilingStep::Labels(filed) => WorkflowEffect::EnsureLabels(filed.labels.clone()),
+        FilingStep::Creating(filed) => WorkflowEffect::FileIssue {
             title: filed.title.clone(),
             body_file: filed.body_file.clone(),
             labels: filed.labels.clone(),
             marker: state.id.marker(),
         },
-        Filing::Failed { why, .. } => Effect::Ask(wording::failure(why)),
-        Filing::Tired { .. } => Effect::Ask(wording::tired(state.counters.attempts)),
-        Filing::Moving(issue) => Effect::MoveToDone { issue: issue.number },
-        Filing::Committing(issue) => Effect::Commit { issue: issue.number },
-        Filing::Cleaning(_) => Effect::RemoveSandbox,
+        FilingStep::Failed { why, .. } => WorkflowEffect::Ask(wording::failure(why)),
+        FilingStep::AskingForMoreAttempts { .. } => WorkflowEffect::Ask(wording::more_attempts(state.counters.attempts)),
+        FilingStep::Moving(issue) => WorkflowEffect::MoveToDone { issue: issue.number },
+        FilingStep::Committing(issue) => WorkflowEffect::Commit { issue: issue.number },
+        FilingStep::Cleaning(_) => WorkflowEffect::RemoveSandbox,
     }
 }
 
-impl Step {
-    /// N5 step 6, and N6 step 1: labels and title come from what a person approved.
-    pub(super) fn approve(mut self, subject: Subject, overridden: bool) -> Transition {
-        let filing = match read_fields(&subject.draft) {
+impl TransitionBuilder {
+    /// N5 step 6, and N6 step 1: title and labels are read from the draft that the person approved.
+    pub(super) fn approve(mut self, subject: DecisionSubject, overridden: bool) -> WorkflowTransition {
+        let filing = match parse_fields(&subject.draft) {
             Ok(fields) => {
                 let number = self.next_number();
                 let text = format!("{}\n\n{}\n", subject.draft.trim_end(), self.state.id.marker());
-                Filing::Labels(Filed::new(fields, self.keep(number, Kind::Issue, text)))
+                FilingStep::Labels(IssueToFile::new(fields, self.keep(number, TrailKind::Issue, text)))
             }
-            Err(why) => Filing::Failed { why, next: Attempt::Fields },
+            Err(why) => FilingStep::Failed { why, next: FilingRetry::Fields },
         };
-        self.to(Node::File { subject, overridden, filing })
+        self.enter(WorkflowNode::File { subject, overridden, filing })
     }
 
-    pub(super) fn file(self, subject: Subject, overridden: bool, filing: Filing, event: Event) -> Transition {
-        let to = |filing| Node::File { subject: subject.clone(), overridden, filing };
+    pub(super) fn file(
+        self,
+        subject: DecisionSubject,
+        overridden: bool,
+        filing: FilingStep,
+        event: WorkflowEvent,
+    ) -> WorkflowTransition {
+        let to = |filing| WorkflowNode::File { subject: subject.clone(), overridden, filing };
         match (filing, event) {
-            (Filing::Labels(filed), Event::LabelsReady) => self.to(to(Filing::Creating(filed))),
-            (Filing::Labels(filed), Event::TrackerFailed(why)) => self.fail(to, why, Attempt::Labels(filed)),
-            (Filing::Creating(filed), Event::TrackerFailed(why)) => self.fail(to, why, Attempt::Creating(filed)),
-            (Filing::Creating(filed), Event::IssueFiled { issue, already_there }) => {
-                self.note_filed(to, (overridden, already_there), &filed, issue)
+            (FilingStep::Labels(filed), WorkflowEvent::LabelsReady) => self.enter(to(FilingStep::Creating(filed))),
+            (FilingStep::Labels(filed), WorkflowEvent::TrackerFailed(why)) => {
+                self.ask_after_failure(to, why, FilingRetry::Labels(filed))
             }
-            (Filing::Failed { .. } | Filing::Tired { .. }, Event::Answered(Answer::Nobody)) => {
-                self.end(Ending::Paused(PauseReason::Nobody))
+            (FilingStep::Creating(filed), WorkflowEvent::TrackerFailed(why)) => {
+                self.ask_after_failure(to, why, FilingRetry::Creating(filed))
             }
-            (Filing::Failed { why, next }, Event::Answered(Answer::Line(line))) => {
-                self.after_failure((&subject, overridden), (why, next), &line)
+            (FilingStep::Creating(filed), WorkflowEvent::IssueFiled { issue, already_there }) => {
+                self.record_filed_issue(to, (overridden, already_there), &filed, issue)
             }
-            (Filing::Tired { why, next }, Event::Answered(Answer::Line(line))) => {
-                self.after_many((&subject, overridden), (why, next), &line)
+            (
+                FilingStep::Failed { .. } | FilingStep::AskingForMoreAttempts { .. },
+                WorkflowEvent::Answered(PersonAnswer::Nobody),
+            ) => self.finish_with(WorkflowEnding::Paused(PauseReason::Nobody)),
+            (FilingStep::Failed { why, next }, WorkflowEvent::Answered(PersonAnswer::Line(line))) => {
+                self.answer_failure((&subject, overridden), (why, next), &line)
             }
-            (Filing::Moving(issue), Event::Moved) => self.to(to(Filing::Committing(issue))),
-            (Filing::Committing(issue), Event::Committed) => self.to(to(Filing::Cleaning(issue))),
-            (Filing::Cleaning(issue), Event::SandboxRemoved) => self.to(Node::Done { issue }),
-            (Filing::Moving(_) | Filing::Committing(_) | Filing::Cleaning(_), Event::StepFailed(why)) => self.pause(why),
-            (_, _) => self.go_on(),
+            (FilingStep::AskingForMoreAttempts { why, next }, WorkflowEvent::Answered(PersonAnswer::Line(line))) => {
+                self.answer_more_attempts((&subject, overridden), (why, next), &line)
+            }
+            (FilingStep::Moving(issue), WorkflowEvent::Moved) => self.enter(to(FilingStep::Committing(issue))),
+            (FilingStep::Committing(issue), WorkflowEvent::Committed) => self.enter(to(FilingStep::Cleaning(issue))),
+            (FilingStep::Cleaning(issue), WorkflowEvent::SandboxRemoved) => self.enter(WorkflowNode::Done { issue }),
+            (FilingStep::Moving(_) | FilingStep::Committing(_) | FilingStep::Cleaning(_), WorkflowEvent::StepFailed(why)) => {
+                self.pause(why)
+            }
+            (_, _) => self.finish(),
         }
     }
 
-    fn fail(mut self, to: impl Fn(Filing) -> Node, why: String, next: Attempt) -> Transition {
+    fn ask_after_failure(
+        mut self,
+        to: impl Fn(FilingStep) -> WorkflowNode,
+        why: String,
+        next: FilingRetry,
+    ) -> WorkflowTransition {
         self.state.counters.attempts += 1;
-        self.to(to(Filing::Failed { why, next }))
+        self.enter(to(FilingStep::Failed { why, next }))
     }
 
-    /// N6 steps 5 to 7.
-    fn note_filed(
+    /// N6 steps 5 to 7: keeps the record of the filed issue.
+    fn record_filed_issue(
         mut self,
-        to: impl Fn(Filing) -> Node,
+        to: impl Fn(FilingStep) -> WorkflowNode,
         (overrides, already_there): (bool, bool),
-        filed: &Filed,
+        filed: &IssueToFile,
         issue: FiledIssue,
-    ) -> Transition {
+    ) -> WorkflowTransition {
         let record = FiledV1 {
             schema: FILED_SCHEMA,
             workflow: &self.state.id,
@@ -87,7 +107,7 @@ impl Step {
             title: &filed.title,
             labels: &filed.labels,
             body_file: &filed.body_file,
-            filed_at: self.moment.now,
+            filed_at: self.context.now,
             brief_file: &self.state.brief_name,
             total_iterations: self.state.counters.iterations,
             draft_count: self.state.counters.drafts,
@@ -97,67 +117,76 @@ impl Step {
         };
         let text = to_text(&record);
         let number = self.next_number();
-        self.keep(number, Kind::Filed, text);
-        self.to(to(Filing::Moving(issue)))
+        self.keep(number, TrailKind::Filed, text);
+        self.enter(to(FilingStep::Moving(issue)))
     }
 
-    /// N6 step 4.
-    fn after_failure(
+    /// N6 step 4: the person chooses between a retry, editing the draft and aborting.
+    fn answer_failure(
         mut self,
-        (subject, overridden): (&Subject, bool),
-        (why, next): (String, Attempt),
+        (subject, overridden): (&DecisionSubject, bool),
+        (why, next): (String, FilingRetry),
         line: &str,
-    ) -> Transition {
-        let Some(choice) = parse_choice(Gate::Failure, line) else {
-            self.say(wording::no_answer(line, Gate::Failure));
-            return self.go_on();
+    ) -> WorkflowTransition {
+        let Some(choice) = parse_choice(WorkflowGate::Failure, line) else {
+            self.say(wording::invalid_answer(line, WorkflowGate::Failure));
+            return self.finish();
         };
-        // What was seen is what was approved: the copies of the editor before this.
-        let copies = self.last_copies();
-        self.keep_gate(Gate::Failure, choice, (subject, copies));
-        if choice == Choice::Edit {
-            // New copies: those that led to the failure stay as they were.
-            let copies = self.state.counters.files;
-            return self.to(Node::Decide { subject: subject.clone(), copies, phase: Phase::Editing });
+        // The decision is about the texts that were approved: those that the person had in the editor last.
+        let copy_number = self.last_copy_number();
+        self.keep_decision(WorkflowGate::Failure, choice, (subject, copy_number));
+        if choice == GateChoice::Edit {
+            // The editor gets new files: those that were approved before the failure stay in the trail as they were.
+            let copy_number = self.state.counters.files;
+            return self.enter(WorkflowNode::Decide { subject: subject.clone(), copy_number, phase: DecisionPhase::Editing });
         }
-        if choice != Choice::Retry {
-            return self.end(Ending::Aborted);
+        if choice != GateChoice::Retry {
+            return self.finish_with(WorkflowEnding::Aborted);
         }
-        if self.state.counters.attempts >= self.state.allowed.attempts {
-            return self.to(Node::File { subject: subject.clone(), overridden, filing: Filing::Tired { why, next } });
+        if self.state.counters.attempts >= self.state.raised_limits.attempts {
+            return self.enter(WorkflowNode::File {
+                subject: subject.clone(),
+                overridden,
+                filing: FilingStep::AskingForMoreAttempts { why, next },
+            });
         }
-        self.again(subject, overridden, next)
+        self.retry(subject, overridden, next)
     }
 
-    fn after_many(mut self, (subject, overridden): (&Subject, bool), (why, next): (String, Attempt), line: &str) -> Transition {
-        let Some(choice) = parse_choice(Gate::Attempts, line) else {
-            self.say(wording::no_answer(line, Gate::Attempts));
-            return self.go_on();
+    fn answer_more_attempts(
+        mut self,
+        (subject, overridden): (&DecisionSubject, bool),
+        (why, next): (String, FilingRetry),
+        line: &str,
+    ) -> WorkflowTransition {
+        let Some(choice) = parse_choice(WorkflowGate::Attempts, line) else {
+            self.say(wording::invalid_answer(line, WorkflowGate::Attempts));
+            return self.finish();
         };
-        let copies = self.last_copies();
-        self.keep_gate(Gate::Attempts, choice, (subject, copies));
-        if choice == Choice::Continue {
+        let copy_number = self.last_copy_number();
+        self.keep_decision(WorkflowGate::Attempts, choice, (subject, copy_number));
+        if choice == GateChoice::Continue {
             let more = self.state.limits.attempts;
-            self.state.allowed.attempts = self.state.counters.attempts.saturating_add(more);
-            return self.again(subject, overridden, next);
+            self.state.raised_limits.attempts = self.state.counters.attempts.saturating_add(more);
+            return self.retry(subject, overridden, next);
         }
-        self.state.node = Node::File { subject: subject.clone(), overridden, filing: Filing::Failed { why, next } };
-        self.end(Ending::Aborted)
+        self.state.node = WorkflowNode::File { subject: subject.clone(), overridden, filing: FilingStep::Failed { why, next } };
+        self.finish_with(WorkflowEnding::Aborted)
     }
 
-    fn again(self, subject: &Subject, overridden: bool, next: Attempt) -> Transition {
+    fn retry(self, subject: &DecisionSubject, overridden: bool, next: FilingRetry) -> WorkflowTransition {
         let subject = subject.clone();
         let filing = match next {
-            Attempt::Fields => return self.approve(subject, overridden),
-            Attempt::Labels(filed) => Filing::Labels(filed),
-            Attempt::Creating(filed) => Filing::Creating(filed),
+            FilingRetry::Fields => return self.approve(subject, overridden),
+            FilingRetry::Labels(filed) => FilingStep::Labels(filed),
+            FilingRetry::Creating(filed) => FilingStep::Creating(filed),
         };
-        self.to(Node::File { subject, overridden, filing })
+        self.enter(WorkflowNode::File { subject, overridden, filing })
     }
 
-    /// Returns the number of the copies that the editor had last.
-    fn last_copies(&self) -> u32 {
-        let ending = Kind::DraftHuman.ending();
+    /// Returns the number in the trail of the files that the person edited last.
+    fn last_copy_number(&self) -> u32 {
+        let ending = TrailKind::DraftHuman.ending();
         let last = self.state.trail.iter().rev().find(|entry| entry.name.ends_with(ending));
         last.and_then(|entry| entry.name.split('-').next()?.parse().ok()).unwrap_or_default()
     }

@@ -1,93 +1,99 @@
-//! N0 and N1: the brief, its name, and what must be there before anything is made (B1).
+//! N0 and N1: the brief is read, its slug is claimed, and the tools are checked before any file is written (B1).
 
-use crate::governance::event::{Answer, Effect, Ending, Event, PauseReason, Transition};
-use crate::governance::gate::{Choice, Gate, parse_choice};
-use crate::governance::machine::Step;
+use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
+use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
+use crate::governance::machine::TransitionBuilder;
 use crate::governance::name::Slug;
-use crate::governance::state::{Basis, Loading, Node, State};
-use crate::governance::trail::Kind;
+use crate::governance::state::{DraftBasis, LoadingStep, WorkflowNode, WorkflowState};
+use crate::governance::trail::TrailKind;
 use crate::governance::wording;
 
-pub(super) fn pending(state: &State, loading: Loading) -> Effect {
+pub(super) fn pending_effect(state: &WorkflowState, loading: LoadingStep) -> WorkflowEffect {
     match loading {
-        Loading::Reading => Effect::ReadBrief,
-        Loading::Looking | Loading::LookingAgain => Effect::LookForSlug(state.slug.clone()),
-        Loading::Collision => Effect::Ask(wording::collision(&state.slug)),
-        Loading::Naming => Effect::Ask(wording::new_slug()),
+        LoadingStep::Reading => WorkflowEffect::ReadBrief,
+        LoadingStep::CheckingSlug | LoadingStep::CheckingNewSlug => WorkflowEffect::ClaimSlug(state.slug.clone()),
+        LoadingStep::Collision => WorkflowEffect::Ask(wording::collision(&state.slug)),
+        LoadingStep::Naming => WorkflowEffect::Ask(wording::new_slug()),
     }
 }
 
-impl Step {
-    pub(super) fn load(mut self, loading: Loading, event: Event) -> Transition {
+impl TransitionBuilder {
+    pub(super) fn load_brief(mut self, loading: LoadingStep, event: WorkflowEvent) -> WorkflowTransition {
         match (loading, event) {
-            (Loading::Reading, Event::BriefRead(text)) if text.trim().is_empty() => {
+            (LoadingStep::Reading, WorkflowEvent::BriefRead(text)) if text.trim().is_empty() => {
                 let why = format!("the brief `{}` is empty", self.state.brief_name);
-                self.end(Ending::Refused(why))
+                self.finish_with(WorkflowEnding::Refused(why))
             }
-            (Loading::Reading, Event::BriefRead(text)) => {
+            (LoadingStep::Reading, WorkflowEvent::BriefRead(text)) => {
                 self.state.brief = text;
-                self.to(Node::LoadBrief(Loading::Looking))
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::CheckingSlug))
             }
-            (Loading::Reading, Event::BriefUnreadable(why)) => self.end(Ending::Refused(why)),
-            (Loading::Looking | Loading::LookingAgain, Event::SlugFree) => self.to(Node::Preflight),
-            (Loading::Looking, Event::SlugTaken) => self.to(Node::LoadBrief(Loading::Collision)),
-            (Loading::LookingAgain, Event::SlugTaken) => {
-                let taken = wording::taken(&self.state.slug);
+            (LoadingStep::Reading, WorkflowEvent::BriefUnreadable(why)) => self.finish_with(WorkflowEnding::Refused(why)),
+            (LoadingStep::CheckingSlug | LoadingStep::CheckingNewSlug, WorkflowEvent::SlugFree) => {
+                self.enter(WorkflowNode::Preflight)
+            }
+            (LoadingStep::CheckingSlug, WorkflowEvent::SlugTaken) => self.enter(WorkflowNode::LoadBrief(LoadingStep::Collision)),
+            (LoadingStep::CheckingNewSlug, WorkflowEvent::SlugTaken) => {
+                let taken = wording::slug_taken(&self.state.slug);
                 self.say(taken);
-                self.to(Node::LoadBrief(Loading::Naming))
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::Naming))
             }
-            // Nothing is there yet that could be resumed, and nothing was made.
-            (_, Event::Answered(Answer::Nobody)) => self.end(Ending::Paused(PauseReason::Nobody)),
-            (Loading::Collision, Event::Answered(Answer::Line(line))) => self.collide(&line),
-            (Loading::Naming, Event::Answered(Answer::Line(line))) => self.rename(&line),
-            (_, _) => self.go_on(),
+            // No checkpoint is stored before N1 has passed, so this pause cannot be resumed. No file was written either.
+            (_, WorkflowEvent::Answered(PersonAnswer::Nobody)) => self.finish_with(WorkflowEnding::Paused(PauseReason::Nobody)),
+            (LoadingStep::Collision, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.answer_collision(&line),
+            (LoadingStep::Naming, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.choose_new_slug(&line),
+            (_, _) => self.finish(),
         }
     }
 
-    fn collide(mut self, line: &str) -> Transition {
-        match parse_choice(Gate::Collision, line) {
-            Some(Choice::Resume) => self.end(Ending::Resume),
-            Some(Choice::NewName) => self.to(Node::LoadBrief(Loading::Naming)),
-            Some(Choice::Abort) => self.end(Ending::NotBegun),
+    fn answer_collision(mut self, line: &str) -> WorkflowTransition {
+        match parse_choice(WorkflowGate::Collision, line) {
+            Some(GateChoice::Resume) => self.finish_with(WorkflowEnding::Resume),
+            Some(GateChoice::NewName) => self.enter(WorkflowNode::LoadBrief(LoadingStep::Naming)),
+            Some(GateChoice::Abort) => self.finish_with(WorkflowEnding::NotBegun),
             Some(_) | None => {
-                self.say(wording::no_answer(line, Gate::Collision));
-                self.go_on()
+                self.say(wording::invalid_answer(line, WorkflowGate::Collision));
+                self.finish()
             }
         }
     }
 
-    fn rename(mut self, line: &str) -> Transition {
+    fn choose_new_slug(mut self, line: &str) -> WorkflowTransition {
         match Slug::try_from(line.trim().to_owned()) {
             Ok(slug) => {
                 self.state.slug = slug;
-                self.to(Node::LoadBrief(Loading::LookingAgain))
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::CheckingNewSlug))
             }
             Err(error) => {
                 self.say(error.to_string());
-                self.go_on()
+                self.finish()
             }
         }
     }
 
-    /// N1 steps 1 and 2, then N0 steps 4 to 6: the trail begins when both have passed.
-    pub(super) fn prepare(mut self, event: Event) -> Transition {
-        if let Event::ToolsMissing(why) = event {
-            return self.end(Ending::Refused(why));
+    /// Ends N1 steps 1 and 2, and carries out N0 steps 4 to 6: the trail begins only when every tool was found.
+    pub(super) fn finish_preflight(mut self, event: WorkflowEvent) -> WorkflowTransition {
+        if let WorkflowEvent::ToolsMissing(why) = event {
+            return self.finish_with(WorkflowEnding::Refused(why));
         }
-        if event != Event::ToolsReady {
-            return self.go_on();
+        if event != WorkflowEvent::ToolsReady {
+            return self.finish();
         }
         let number = self.next_number();
         let brief = self.state.brief.clone();
-        self.keep(number, Kind::Brief, brief);
-        self.to(Node::Sandbox)
+        self.keep(number, TrailKind::Brief, brief);
+        self.enter(WorkflowNode::Sandbox)
     }
 
-    /// N1 steps 3 and 4.
-    pub(super) fn enter_sandbox(self, event: Event) -> Transition {
-        if let Event::StepFailed(why) = event {
+    /// Ends N1 steps 3 and 4: the drafter is asked once the models' copy of the project is there.
+    pub(super) fn enter_sandbox(self, event: WorkflowEvent) -> WorkflowTransition {
+        if let WorkflowEvent::StepFailed(why) = event {
             return self.pause(why);
         }
-        if event == Event::SandboxReady { self.to(Node::Draft { basis: Basis::Brief }) } else { self.go_on() }
+        if event == WorkflowEvent::SandboxReady {
+            self.enter(WorkflowNode::Draft { basis: DraftBasis::Brief })
+        } else {
+            self.finish()
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! The way from a state and an event to the next state and what is to be done.
+//! The transitions: from a state and an event to the next state and the effects to perform.
 //!
-//! What is to be done next follows from the state alone ([`pending`]): that is what makes a workflow resumable at any point. An event that
-//! does not belong to the state changes nothing.
+//! The effect that comes next follows from the state alone ([`WorkflowState::pending_effect`]), so a workflow can be resumed from any state
+//! that was stored. An event that does not fit the state changes nothing.
 
 mod deciding;
 mod filing;
@@ -10,103 +10,103 @@ mod models;
 
 use std::collections::BTreeMap;
 
-use crate::governance::event::{Effect, Ending, Event, Moment, PauseReason, Transition};
-use crate::governance::gate::{Choice, Gate};
+use crate::governance::event::{EventContext, PauseReason, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
+use crate::governance::gate::{GateChoice, WorkflowGate};
 use crate::governance::record::{GATE_SCHEMA, GateV1, to_text};
-use crate::governance::state::{Node, State, Subject};
-use crate::governance::trail::{Kind, TrailEntry, TrailFile, file_name};
+use crate::governance::state::{DecisionSubject, WorkflowNode, WorkflowState};
+use crate::governance::trail::{TrailEntry, TrailFile, TrailKind, file_name};
 use crate::governance::wording::is_changed;
 
-/// Returns the next state, and what is to be done.
-pub fn handle(state: State, event: Event, moment: &Moment) -> Transition {
-    let step = Step { state, effects: Vec::new(), moment: *moment };
+/// Returns the next state and the effects to perform.
+pub fn handle(state: WorkflowState, event: WorkflowEvent, context: &EventContext) -> WorkflowTransition {
+    let step = TransitionBuilder { state, effects: Vec::new(), context: *context };
     match step.state.node.clone() {
-        Node::LoadBrief(loading) => step.load(loading, event),
-        Node::Preflight => step.prepare(event),
-        Node::Sandbox => step.enter_sandbox(event),
-        Node::Draft { .. } => step.note_draft(event),
-        Node::Decide { subject, copies, phase } => step.decide(subject, copies, phase, event),
-        Node::Review { subject } => step.note_review(subject, event),
-        Node::File { subject, overridden, filing } => step.file(subject, overridden, filing, event),
-        Node::Done { .. } => step.go_on(),
+        WorkflowNode::LoadBrief(loading) => step.load_brief(loading, event),
+        WorkflowNode::Preflight => step.finish_preflight(event),
+        WorkflowNode::Sandbox => step.enter_sandbox(event),
+        WorkflowNode::Draft { .. } => step.receive_draft(event),
+        WorkflowNode::Decide { subject, copy_number, phase } => step.decide(subject, copy_number, phase, event),
+        WorkflowNode::Review { subject } => step.receive_review(subject, event),
+        WorkflowNode::File { subject, overridden, filing } => step.file(subject, overridden, filing, event),
+        WorkflowNode::Done { .. } => step.finish(),
     }
 }
 
-impl State {
-    /// Returns what is to be done in this state.
-    pub fn pending(&self) -> Effect {
+impl WorkflowState {
+    /// Returns the effect that this state waits for.
+    pub fn pending_effect(&self) -> WorkflowEffect {
         match &self.node {
-            Node::LoadBrief(loading) => loading::pending(self, *loading),
-            Node::Preflight => Effect::CheckTools,
-            Node::Sandbox => Effect::MakeSandbox,
-            Node::Draft { basis } => models::ask_drafter(self, basis),
-            Node::Decide { subject, copies, phase } => deciding::pending(self, subject, *copies, *phase),
-            Node::Review { subject } => models::ask_reviewer(subject),
-            Node::File { filing, .. } => filing::pending(self, filing),
-            Node::Done { issue } => Effect::End(Ending::Filed(issue.clone())),
+            WorkflowNode::LoadBrief(loading) => loading::pending_effect(self, *loading),
+            WorkflowNode::Preflight => WorkflowEffect::CheckTools,
+            WorkflowNode::Sandbox => WorkflowEffect::MakeSandbox,
+            WorkflowNode::Draft { basis } => models::ask_drafter(self, basis),
+            WorkflowNode::Decide { subject, copy_number, phase } => deciding::pending_effect(self, subject, *copy_number, *phase),
+            WorkflowNode::Review { subject } => models::ask_reviewer(subject),
+            WorkflowNode::File { filing, .. } => filing::pending_effect(self, filing),
+            WorkflowNode::Done { issue } => WorkflowEffect::End(WorkflowEnding::Filed(issue.clone())),
         }
     }
 }
 
-/// A transition that is being made.
-struct Step {
-    state: State,
-    effects: Vec<Effect>,
-    moment: Moment,
+/// Collects the effects of one transition.
+struct TransitionBuilder {
+    state: WorkflowState,
+    effects: Vec<WorkflowEffect>,
+    context: EventContext,
 }
 
-impl Step {
-    fn to(mut self, node: Node) -> Transition {
+impl TransitionBuilder {
+    fn enter(mut self, node: WorkflowNode) -> WorkflowTransition {
         self.state.node = node;
-        self.go_on()
+        self.finish()
     }
 
-    /// Goes on with what the state asks for.
-    fn go_on(mut self) -> Transition {
-        let pending = self.state.pending();
+    /// Ends the transition with the effect that its state waits for.
+    fn finish(mut self) -> WorkflowTransition {
+        let pending = self.state.pending_effect();
         self.effects.push(pending);
-        Transition { state: self.state, effects: self.effects }
+        WorkflowTransition { state: self.state, effects: self.effects }
     }
 
-    fn end(mut self, ending: Ending) -> Transition {
-        self.effects.push(Effect::End(ending));
-        Transition { state: self.state, effects: self.effects }
+    fn finish_with(mut self, ending: WorkflowEnding) -> WorkflowTransition {
+        self.effects.push(WorkflowEffect::End(ending));
+        WorkflowTransition { state: self.state, effects: self.effects }
     }
 
-    fn pause(self, why: String) -> Transition {
-        self.end(Ending::Paused(PauseReason::Failed(why)))
+    fn pause(self, why: String) -> WorkflowTransition {
+        self.finish_with(WorkflowEnding::Paused(PauseReason::Failed(why)))
     }
 
     fn say(&mut self, line: String) {
-        self.effects.push(Effect::Say(line));
+        self.effects.push(WorkflowEffect::Say(line));
     }
 
-    /// Begins the next number of the trail.
+    /// Returns the number of the trail's next file.
     fn next_number(&mut self) -> u32 {
         self.state.counters.files += 1;
         self.state.counters.files
     }
 
-    /// Keeps a file, and returns its name.
-    fn keep(&mut self, number: u32, kind: Kind, text: String) -> String {
+    /// Adds a file to the trail and returns its name.
+    fn keep(&mut self, number: u32, kind: TrailKind, text: String) -> String {
         let file = TrailFile { name: file_name(number, kind), text };
         let name = file.name.clone();
-        self.note(file.entry());
-        self.effects.push(Effect::Keep(file));
+        self.record_entry(file.entry());
+        self.effects.push(WorkflowEffect::Keep(file));
         name
     }
 
-    /// Notes a file that lies in the trail already; one that was edited again takes the place of its earlier self.
-    fn note(&mut self, entry: TrailEntry) {
+    /// Lists a file of the trail. A file that is listed already, because the person has edited it again, gets its new digest.
+    fn record_entry(&mut self, entry: TrailEntry) {
         match self.state.trail.iter_mut().find(|known| known.name == entry.name) {
             Some(known) => *known = entry,
             None => self.state.trail.push(entry),
         }
     }
 
-    /// Keeps a person's decision, with the digests of what was seen.
-    fn keep_gate(&mut self, gate: Gate, choice: Choice, (subject, copies): (&Subject, u32)) {
-        let (draft_copy, verdict_copy) = subject.copies(copies);
+    /// Adds a record of a person's decision to the trail, with the digests of the files that the person saw.
+    fn keep_decision(&mut self, gate: WorkflowGate, choice: GateChoice, (subject, copy_number): (&DecisionSubject, u32)) {
+        let (draft_copy, verdict_copy) = subject.copy_names(copy_number);
         let mut seen = vec![subject.draft_file.clone(), draft_copy];
         seen.extend(subject.review.as_ref().map(|review| review.file.clone()));
         seen.extend(verdict_copy);
@@ -118,16 +118,16 @@ impl Step {
             node: self.state.node_name(),
             gate,
             choice,
-            at: self.moment.now,
-            user: self.moment.user,
+            at: self.context.now,
+            user: self.context.user,
             iteration: self.state.counters.iterations,
             inputs,
-            verdict: subject.word(),
+            verdict: subject.verdict(),
             draft_changed_since_review: subject.review.as_ref().map(|_| is_changed(subject)),
-            overrides: choice == Choice::Override,
+            overrides: choice == GateChoice::Override,
         };
         let text = to_text(&record);
         let number = self.next_number();
-        self.keep(number, Kind::Gate, text);
+        self.keep(number, TrailKind::Gate, text);
     }
 }

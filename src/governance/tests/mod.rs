@@ -1,4 +1,5 @@
-//! Tests of the workflow's decisions: each numbered step of seed 002 section 2.5, each row that amends one, the texts, the properties.
+//! Tests of the workflow's decisions: the numbered steps of seed 002 (section 2.5), the decisions B1 to B19 about them, verdicts and names,
+//! and properties that hold in every order of events.
 
 mod names;
 mod properties;

@@ -1,24 +1,25 @@
-//! The rows B1 to B19 that settle what seed 002 leaves open, under their numbers. B18 is about documents alone.
+//! The decisions B1 to B19 on points that seed 002 leaves open, by their numbers. B18 is about documents and has no test.
 
 use crate::governance::tests::samples::{APPROVAL, BLOCK, BRIEF, DRAFT, Driven, consulted};
 use crate::governance::{
-    Answer, Effect, Ending, Event, Gate, ISSUE_TEMPLATE, Node, PauseReason, PinnedText, REVIEW_PROMPT, Turn, read_fields,
+    ISSUE_TEMPLATE, PauseReason, PersonAnswer, PinnedText, REVIEW_PROMPT, WorkflowEffect, WorkflowEnding, WorkflowEvent,
+    WorkflowGate, WorkflowNode, WorkflowTurn, parse_fields,
 };
 
 fn paused(driven: &Driven) -> bool {
-    matches!(driven.pending(), Effect::End(Ending::Paused(_)))
+    matches!(driven.pending(), WorkflowEffect::End(WorkflowEnding::Paused(_)))
 }
 
 #[test]
 fn b1_tools_are_looked_for_before_anything_is_made() {
-    let driven = Driven::new().on(Event::BriefRead(BRIEF.to_owned())).on(Event::SlugFree);
-    assert_eq!((driven.pending(), driven.state.counters.files), (&Effect::CheckTools, 0));
+    let driven = Driven::new().on(WorkflowEvent::BriefRead(BRIEF.to_owned())).on(WorkflowEvent::SlugFree);
+    assert_eq!((driven.pending(), driven.state.counters.files), (&WorkflowEffect::CheckTools, 0));
 }
 
 #[test]
 fn b2_the_draft_is_read_again_at_the_second_gate_and_a_change_since_the_review_is_said() {
     let driven = Driven::at_draft_gate().line("S").answered(APPROVAL).left("# New\n", Some(APPROVAL));
-    assert!(driven.question().0.contains(&"The draft is another than the one that was reviewed.".to_owned()));
+    assert!(driven.question().0.contains(&"The draft has changed since it was reviewed.".to_owned()));
     let driven = driven.line("A");
     assert_eq!(driven.json_of("005-gate.json")["draftChangedSinceReview"], true);
     assert!(driven.text_of("006-issue.md").starts_with("# New\n"));
@@ -27,11 +28,11 @@ fn b2_the_draft_is_read_again_at_the_second_gate_and_a_change_since_the_review_i
 #[test]
 fn b3_the_review_as_a_person_left_it_goes_to_the_drafter_with_the_feedback() {
     let driven = Driven::at_draft_gate().line("S").answered(BLOCK).left(DRAFT, Some("Clean.\n")).line("R").line("do it");
-    let Effect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
+    let WorkflowEffect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
     assert!(prompt.contains("Clean.") && prompt.contains("do it") && !prompt.contains("BLOCK"));
     assert_eq!(driven.text_of("004-verdict.md"), BLOCK, "what came is kept");
     let removed = Driven::at_draft_gate().line("S").answered(BLOCK).left(DRAFT, Some("\n")).line("R").line("do it");
-    assert!(matches!(removed.pending(), Effect::AskDrafter { prompt } if !prompt.contains("REVIEW OF THE DRAFT")));
+    assert!(matches!(removed.pending(), WorkflowEffect::AskDrafter { prompt } if !prompt.contains("REVIEW OF THE DRAFT")));
 }
 
 #[test]
@@ -43,7 +44,8 @@ fn b4_the_models_file_and_the_persons_file_have_one_number_and_two_names() {
 
 #[test]
 fn b6_the_key_is_the_slug_and_another_name_changes_it() {
-    let driven = Driven::new().on(Event::BriefRead(BRIEF.to_owned())).on(Event::SlugTaken).line("N").line("other");
+    let driven =
+        Driven::new().on(WorkflowEvent::BriefRead(BRIEF.to_owned())).on(WorkflowEvent::SlugTaken).line("N").line("other");
     assert_eq!(driven.state.slug.as_str(), "other");
 }
 
@@ -52,20 +54,24 @@ fn b7_manual_is_a_pause_at_the_same_gate_with_the_same_counts() {
     let driven = Driven::at_verdict_gate(APPROVAL).line("M");
     let before = driven.state.counters;
     let again = Driven { state: driven.state.resumed(), ..Driven::new() };
-    let again = Driven { effects: vec![again.state.pending()], ..again }.edited();
+    let again = Driven { effects: vec![again.state.pending_effect()], ..again }.edited();
     assert_eq!(again.state.counters, before);
     assert_eq!(again.question().1, "[A]pprove / [R]evise / [M]anual?");
 }
 
 #[test]
 fn b8_what_fails_after_the_filing_is_done_again_and_files_nothing() {
-    let filed = Driven::at_filing().on(Event::LabelsReady).filed();
-    for steps in [vec![], vec![Event::Moved], vec![Event::Moved, Event::Committed]] {
-        let events = || Driven::at_filing().on(Event::LabelsReady).filed();
-        let driven = steps.into_iter().fold(events(), Driven::on).on(Event::StepFailed("disk full".to_owned()));
+    let filed = Driven::at_filing().on(WorkflowEvent::LabelsReady).filed();
+    for steps in [vec![], vec![WorkflowEvent::Moved], vec![WorkflowEvent::Moved, WorkflowEvent::Committed]] {
+        let events = || Driven::at_filing().on(WorkflowEvent::LabelsReady).filed();
+        let driven = steps.into_iter().fold(events(), Driven::on).on(WorkflowEvent::StepFailed("disk full".to_owned()));
         assert!(paused(&driven) && !driven.state.needs_tools());
         let resumed = driven.state.clone().resumed();
-        assert!(!matches!(resumed.pending(), Effect::FileIssue { .. } | Effect::EnsureLabels(_)), "{:?}", resumed.pending());
+        assert!(
+            !matches!(resumed.pending_effect(), WorkflowEffect::FileIssue { .. } | WorkflowEffect::EnsureLabels(_)),
+            "{:?}",
+            resumed.pending_effect()
+        );
     }
     assert_eq!(filed.names().iter().filter(|name| name.ends_with("filed.json")).count(), 1);
 }
@@ -73,16 +79,16 @@ fn b8_what_fails_after_the_filing_is_done_again_and_files_nothing() {
 #[test]
 fn b8_an_issue_that_an_earlier_attempt_made_is_taken_for_the_one_and_said_to_be() {
     let issue = crate::governance::FiledIssue { number: 7, url: "u".to_owned() };
-    let driven = Driven::at_filing().on(Event::LabelsReady).on(Event::IssueFiled { issue, already_there: true });
+    let driven = Driven::at_filing().on(WorkflowEvent::LabelsReady).on(WorkflowEvent::IssueFiled { issue, already_there: true });
     assert_eq!(driven.json_of("007-filed.json")["alreadyThere"], true);
 }
 
 #[test]
 fn b9_a_person_is_asked_after_three_refusals_and_after_twenty_iterations() {
-    let refuse = |driven: Driven| driven.on(Event::TrackerFailed("no".to_owned()));
-    let driven = refuse(refuse(refuse(Driven::at_filing().on(Event::LabelsReady)).line("R")).line("R")).line("R");
+    let refuse = |driven: Driven| driven.on(WorkflowEvent::TrackerFailed("no".to_owned()));
+    let driven = refuse(refuse(refuse(Driven::at_filing().on(WorkflowEvent::LabelsReady)).line("R")).line("R")).line("R");
     assert_eq!(driven.question(), (vec!["Filing has failed 3 times.".to_owned()], "[C]ontinue / [A]bort?".to_owned()));
-    assert!(matches!(driven.line("C").pending(), Effect::FileIssue { .. }));
+    assert!(matches!(driven.line("C").pending(), WorkflowEffect::FileIssue { .. }));
 
     let mut driven = Driven::at_draft_gate();
     for _ in 1..20 {
@@ -114,11 +120,11 @@ fn b12_numbers_come_from_the_count_and_have_three_digits_or_more() {
 
 #[test]
 fn b13_title_is_the_first_heading_labels_are_a_list_and_what_cannot_be_filed_is_not() {
-    let fields = read_fields("```\n# Not this\n```\n\n#  A title \n\n**Labels:** a, `b c`, A,, \n").expect("fields");
+    let fields = parse_fields("```\n# Not this\n```\n\n#  A title \n\n**Labels:** a, `b c`, A,, \n").expect("fields");
     assert_eq!((fields.title.as_str(), fields.labels), ("A title", vec!["a".to_owned(), "b c".to_owned()]));
-    assert_eq!(read_fields("# T\n").expect("no labels").labels, Vec::<String>::new());
-    assert!(read_fields("## No title\n").expect_err("none").contains("no title"));
-    assert!(read_fields(&format!("# T\n**Labels:** {}\n", "x".repeat(51))).is_err());
+    assert_eq!(parse_fields("# T\n").expect("no labels").labels, Vec::<String>::new());
+    assert!(parse_fields("## No title\n").expect_err("none").contains("no title"));
+    assert!(parse_fields(&format!("# T\n**Labels:** {}\n", "x".repeat(51))).is_err());
     let driven = Driven::at_draft_gate().line("S").answered(APPROVAL).left("no title\n", Some(APPROVAL)).line("A");
     let (display, prompt) = driven.question();
     assert!(display[0].contains("no title") && prompt.starts_with("[R]etry"), "{display:?}");
@@ -128,8 +134,8 @@ fn b13_title_is_the_first_heading_labels_are_a_list_and_what_cannot_be_filed_is_
 fn b14_a_model_without_an_answer_leaves_the_workflow_where_it_is_and_nothing_goes_on() {
     for (driven, node) in [(Driven::at_draft(), "N2"), (Driven::at_draft_gate().line("S"), "N4")] {
         let why = "it took longer than 10m".to_owned();
-        let failed = driven.on(Event::ConsultationFailed { why: why.clone(), consulted: consulted() });
-        assert_eq!(failed.pending(), &Effect::End(Ending::Paused(PauseReason::Failed(why))));
+        let failed = driven.on(WorkflowEvent::ConsultationFailed { why: why.clone(), record: consulted() });
+        assert_eq!(failed.pending(), &WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Failed(why))));
         assert_eq!(failed.state.node_name(), node);
         let empty = failed.answered(" \n\n");
         assert!(paused(&empty) && empty.state.node_name() == node);
@@ -139,7 +145,7 @@ fn b14_a_model_without_an_answer_leaves_the_workflow_where_it_is_and_nothing_goe
 
 #[test]
 fn b15_what_is_committed_is_what_is_in_the_trail() {
-    let driven = Driven::at_filing().on(Event::LabelsReady).filed();
+    let driven = Driven::at_filing().on(WorkflowEvent::LabelsReady).filed();
     let names: Vec<&str> = driven.state.trail.iter().map(|entry| entry.name.as_str()).collect();
     let expected = [
         "001-brief.md",
@@ -179,9 +185,9 @@ fn b19_filing_over_a_verdict_that_blocks_takes_a_second_word_and_is_recorded() {
         let declined = Driven::at_verdict_gate(review).line("A").line("n");
         assert_eq!(declined.question().1, "[A]pprove / [R]evise / [M]anual?");
         let driven = driven.line("A").line("Y");
-        assert!(matches!(driven.pending(), Effect::EnsureLabels(_)), "`A` is no answer to the second question");
+        assert!(matches!(driven.pending(), WorkflowEffect::EnsureLabels(_)), "`A` is no answer to the second question");
         assert_eq!(driven.json_of("005-gate.json")["override"], true);
-        assert_eq!(driven.on(Event::LabelsReady).filed().json_of("007-filed.json")["override"], true);
+        assert_eq!(driven.on(WorkflowEvent::LabelsReady).filed().json_of("007-filed.json")["override"], true);
     }
     let sanitised = Driven::at_draft_gate().line("S").answered(BLOCK).left(DRAFT, Some("APPROVE\n")).line("A");
     assert_eq!(sanitised.question().1, "File over the verdict? [Y]es / [N]o", "rewriting the review approves nothing");
@@ -192,15 +198,17 @@ fn no_gate_has_a_default_and_nobody_answers_for_a_person() {
     for driven in [Driven::at_draft_gate(), Driven::at_verdict_gate(APPROVAL), Driven::at_draft_gate().line("R")] {
         let (node, files) = (driven.state.node.clone(), driven.state.counters.files);
         for line in ["", " ", "x", "SR", "ye"] {
-            if matches!(node, Node::Decide { phase: crate::governance::state::Phase::Feedback, .. }) && !line.trim().is_empty() {
+            if matches!(node, WorkflowNode::Decide { phase: crate::governance::state::DecisionPhase::Feedback, .. })
+                && !line.trim().is_empty()
+            {
                 continue;
             }
             let asked = Driven { state: driven.state.clone(), ..Driven::new() }.line(line);
             assert_eq!((&asked.state.node, asked.state.counters.files), (&node, files), "{line:?}");
-            assert!(matches!(asked.pending(), Effect::Ask(_)));
+            assert!(matches!(asked.pending(), WorkflowEffect::Ask(_)));
         }
-        let alone = driven.on(Event::Answered(Answer::Nobody));
-        assert_eq!(alone.pending(), &Effect::End(Ending::Paused(PauseReason::Nobody)));
+        let alone = driven.on(WorkflowEvent::Answered(PersonAnswer::Nobody));
+        assert_eq!(alone.pending(), &WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Nobody)));
         assert_eq!(alone.state.node, node);
     }
 }
@@ -213,7 +221,7 @@ fn an_empty_draft_goes_neither_to_the_reviewer_nor_to_the_tracker() {
     }] {
         let before = (driven.question().1, driven.names().len());
         let driven = driven.line(letter);
-        assert!(driven.effects.contains(&Effect::Say("the draft is empty: there is nothing to send".to_owned())));
+        assert!(driven.effects.contains(&WorkflowEffect::Say("the draft is empty: there is nothing to send".to_owned())));
         assert_eq!((driven.question().1, driven.names().len()), before, "nothing is decided");
     }
 }
@@ -222,30 +230,34 @@ fn an_empty_draft_goes_neither_to_the_reviewer_nor_to_the_tracker() {
 fn who_goes_on_at_a_gate_has_the_texts_again_before_it_is_asked() {
     let asked = [Driven::at_draft_gate(), Driven::at_verdict_gate(APPROVAL), Driven::at_verdict_gate(BLOCK).line("A")];
     for driven in asked {
-        assert!(matches!(driven.pending(), Effect::Ask(_)));
-        assert!(matches!(driven.state.resumed().pending(), Effect::Edit { .. }));
+        assert!(matches!(driven.pending(), WorkflowEffect::Ask(_)));
+        assert!(matches!(driven.state.resumed().pending_effect(), WorkflowEffect::Edit { .. }));
     }
 }
 
 #[test]
 fn whose_turn_it_is_follows_from_where_the_workflow_stands() {
-    let failed = || Driven::at_filing().on(Event::TrackerFailed("HTTP 502".to_owned()));
+    let failed = || Driven::at_filing().on(WorkflowEvent::TrackerFailed("HTTP 502".to_owned()));
     for (driven, turn, words) in [
-        (Driven::at_draft(), Turn::Drafter, "a draft of Claude"),
-        (Driven::at_draft().answered(DRAFT), Turn::Person(Gate::Draft), "your answer: send, revise, manual"),
-        (Driven::at_draft_gate().line("R"), Turn::Person(Gate::Draft), "your answer: send, revise, manual"),
-        (Driven::at_draft_gate().line("S"), Turn::Reviewer, "a review of Gemini"),
+        (Driven::at_draft(), WorkflowTurn::Drafter, "a draft from Claude"),
+        (Driven::at_draft().answered(DRAFT), WorkflowTurn::Person(WorkflowGate::Draft), "your answer: send, revise, manual"),
+        (Driven::at_draft_gate().line("R"), WorkflowTurn::Person(WorkflowGate::Draft), "your answer: send, revise, manual"),
+        (Driven::at_draft_gate().line("S"), WorkflowTurn::Reviewer, "a review from Gemini"),
         (
             Driven::at_verdict_gate(BLOCK),
-            Turn::Person(Gate::Verdict),
+            WorkflowTurn::Person(WorkflowGate::Verdict),
             "your answer: approve, revise, manual (the verdict is BLOCK)",
         ),
-        (Driven::at_verdict_gate(BLOCK).line("A"), Turn::Person(Gate::Override), "your answer: yes, no (the verdict is BLOCK)"),
-        (Driven::at_filing(), Turn::Workflow, "the issue to be filed: you have approved it"),
-        (failed(), Turn::Person(Gate::Failure), "your answer: retry, edit, abort (the verdict is APPROVE)"),
         (
-            Driven::at_filing().on(Event::LabelsReady).filed(),
-            Turn::Workflow,
+            Driven::at_verdict_gate(BLOCK).line("A"),
+            WorkflowTurn::Person(WorkflowGate::Override),
+            "your answer: yes, no (the verdict is BLOCK)",
+        ),
+        (Driven::at_filing(), WorkflowTurn::Workflow, "the issue to be filed: you have approved it"),
+        (failed(), WorkflowTurn::Person(WorkflowGate::Failure), "your answer: retry, edit, abort (the verdict is APPROVE)"),
+        (
+            Driven::at_filing().on(WorkflowEvent::LabelsReady).filed(),
+            WorkflowTurn::Workflow,
             "the trail to be moved and committed: the issue is filed",
         ),
     ] {

@@ -1,7 +1,8 @@
-//! A workflow that is driven by events, as a person and the doers would.
+//! A workflow that tests drive by events, in place of a person and of `workflow/`.
 
 use crate::governance::{
-    Answer, Asked, Consulted, Effect, Event, FiledIssue, Limits, Moment, Start, State, Transition, WorkflowId, handle, slug_of,
+    ConsultationRecord, EventContext, FiledIssue, ModelNames, PersonAnswer, WorkflowEffect, WorkflowEvent, WorkflowId,
+    WorkflowLimits, WorkflowStart, WorkflowState, WorkflowTransition, handle, slug_from_file_name,
 };
 use crate::model::{Digest, DurationMs, IsolationLevel, Timestamp};
 
@@ -10,24 +11,24 @@ pub(super) const DRAFT: &str = "# Saved searches\n\n**Labels:** `enhancement`, s
 pub(super) const APPROVAL: &str = "## Verdict\n\nAPPROVE\n";
 pub(super) const BLOCK: &str = "The acceptance criteria are missing.\n\nBLOCK\n";
 
-/// A workflow and what it has asked for so far.
+/// A workflow, and the effects that it has returned so far.
 pub(super) struct Driven {
-    pub(super) state: State,
+    pub(super) state: WorkflowState,
     /// The effects of the last event.
-    pub(super) effects: Vec<Effect>,
-    /// Every file that was kept, in order.
+    pub(super) effects: Vec<WorkflowEffect>,
+    /// The name and text of every file of the trail, in their order.
     pub(super) kept: Vec<(String, String)>,
     /// How often each model was asked.
     pub(super) drafter: u32,
     pub(super) reviewer: u32,
 }
 
-pub(super) fn moment() -> Moment {
-    Moment { now: Timestamp::from_millis(1_772_616_600_120), user: 1000 }
+pub(super) fn context() -> EventContext {
+    EventContext { now: Timestamp::from_millis(1_772_616_600_120), user: 1000 }
 }
 
-pub(super) fn consulted() -> Consulted {
-    Consulted {
+pub(super) fn consulted() -> ConsultationRecord {
+    ConsultationRecord {
         role: "drafter".to_owned(),
         command: vec!["drafter".to_owned()],
         end: "exit code 0".to_owned(),
@@ -46,96 +47,101 @@ pub(super) fn consulted() -> Consulted {
     }
 }
 
-pub(super) fn start() -> State {
-    State::begin(Start {
+pub(super) fn start() -> WorkflowState {
+    WorkflowState::begin(WorkflowStart {
         id: WorkflowId::try_from("00112233445566ff".to_owned()).expect("an id"),
-        slug: slug_of("Governance Notes.md").expect("a slug"),
+        slug: slug_from_file_name("Governance Notes.md").expect("a slug"),
         brief_name: "Governance Notes.md".to_owned(),
-        asked: Asked { drafter: "Claude".to_owned(), reviewer: "Gemini".to_owned() },
+        model_names: ModelNames { drafter: "Claude".to_owned(), reviewer: "Gemini".to_owned() },
         repo: None,
-        limits: Limits { iterations: 20, attempts: 3 },
+        limits: WorkflowLimits { iterations: 20, attempts: 3 },
     })
 }
 
 impl Driven {
-    /// At the beginning.
+    /// Returns a workflow that has not read its brief.
     pub(super) fn new() -> Self {
         let state = start();
-        let effects = vec![state.pending()];
+        let effects = vec![state.pending_effect()];
         Self { state, effects, kept: Vec::new(), drafter: 0, reviewer: 0 }
     }
 
-    /// At N2, for the first time.
+    /// Returns a workflow that waits for its first draft, at N2.
     pub(super) fn at_draft() -> Self {
-        let events = [Event::BriefRead(BRIEF.to_owned()), Event::SlugFree, Event::ToolsReady, Event::SandboxReady];
+        let events = [
+            WorkflowEvent::BriefRead(BRIEF.to_owned()),
+            WorkflowEvent::SlugFree,
+            WorkflowEvent::ToolsReady,
+            WorkflowEvent::SandboxReady,
+        ];
         events.into_iter().fold(Self::new(), Self::on)
     }
 
-    /// At the first gate, with nothing edited.
+    /// Returns a workflow at the first gate; the person has closed the editor without a change.
     pub(super) fn at_draft_gate() -> Self {
         Self::at_draft().answered(DRAFT).edited()
     }
 
-    /// At the second gate, with nothing edited.
+    /// Returns a workflow at the second gate; the person has closed the editor without a change.
     pub(super) fn at_verdict_gate(review: &str) -> Self {
         Self::at_draft_gate().line("S").answered(review).edited()
     }
 
-    /// At the tracker.
+    /// Returns a workflow whose draft was approved and is to be filed.
     pub(super) fn at_filing() -> Self {
         Self::at_verdict_gate(APPROVAL).line("A")
     }
 
-    pub(super) fn on(mut self, event: Event) -> Self {
-        let Transition { state, effects } = handle(self.state, event, &moment());
+    pub(super) fn on(mut self, event: WorkflowEvent) -> Self {
+        let WorkflowTransition { state, effects } = handle(self.state, event, &context());
         for effect in &effects {
-            if let Effect::Keep(file) = effect {
+            if let WorkflowEffect::Keep(file) = effect {
                 self.kept.push((file.name.clone(), file.text.clone()));
             }
-            self.drafter += u32::from(matches!(effect, Effect::AskDrafter { .. }));
-            self.reviewer += u32::from(matches!(effect, Effect::AskReviewer { .. }));
+            self.drafter += u32::from(matches!(effect, WorkflowEffect::AskDrafter { .. }));
+            self.reviewer += u32::from(matches!(effect, WorkflowEffect::AskReviewer { .. }));
         }
         Self { state, effects, ..self }
     }
 
-    /// A model answers.
+    /// Lets the model answer with this text.
     pub(super) fn answered(self, text: &str) -> Self {
-        self.on(Event::Consulted { text: text.to_owned(), consulted: consulted() })
+        self.on(WorkflowEvent::ModelAnswered { text: text.to_owned(), record: consulted() })
     }
 
-    /// A person types a line.
+    /// Lets the person type a line.
     pub(super) fn line(self, line: &str) -> Self {
-        self.on(Event::Answered(Answer::Line(format!("{line}\n"))))
+        self.on(WorkflowEvent::Answered(PersonAnswer::Line(format!("{line}\n"))))
     }
 
-    /// The editor is closed with nothing changed.
+    /// Lets the person close the editor without a change.
     pub(super) fn edited(self) -> Self {
-        let Some(Effect::Edit { draft, verdict }) = self.effects.last().cloned() else { panic!("{:?}", self.effects) };
-        self.on(Event::Edited { draft: draft.text, verdict: verdict.map(|copy| copy.text) })
+        let Some(WorkflowEffect::Edit { draft, verdict }) = self.effects.last().cloned() else { panic!("{:?}", self.effects) };
+        self.on(WorkflowEvent::Edited { draft: draft.text, verdict: verdict.map(|copy| copy.text) })
     }
 
-    /// The editor is closed with this left in it.
+    /// Lets the person close the editor with these texts in it.
     pub(super) fn left(self, draft: &str, verdict: Option<&str>) -> Self {
-        self.on(Event::Edited { draft: draft.to_owned(), verdict: verdict.map(str::to_owned) })
+        self.on(WorkflowEvent::Edited { draft: draft.to_owned(), verdict: verdict.map(str::to_owned) })
     }
 
     pub(super) fn filed(self) -> Self {
         let issue = FiledIssue { number: 62, url: "https://tracker.example/issues/62".to_owned() };
-        self.on(Event::IssueFiled { issue, already_there: false })
+        self.on(WorkflowEvent::IssueFiled { issue, already_there: false })
     }
 
-    pub(super) fn pending(&self) -> &Effect {
+    pub(super) fn pending(&self) -> &WorkflowEffect {
         self.effects.last().expect("there is always something to do")
     }
 
-    /// What is shown and asked.
+    /// Returns the lines that are shown, and the question below them.
     #[track_caller]
     pub(super) fn question(&self) -> (Vec<String>, String) {
-        let Effect::Ask(question) = self.pending() else { panic!("{:?}", self.effects) };
+        let WorkflowEffect::Ask(question) = self.pending() else { panic!("{:?}", self.effects) };
         (question.display.clone(), question.prompt.clone())
     }
 
-    /// The names of what was kept.
+    /// Returns the names of the trail's files.
     pub(super) fn names(&self) -> Vec<&str> {
         self.kept.iter().map(|(name, _)| name.as_str()).collect()
     }

@@ -1,19 +1,21 @@
-//! Each numbered step of seed 002, section 2.5, under its number.
+//! The steps of seed 002, section 2.5: each test's name begins with the number of its step.
 
 use crate::governance::tests::samples::{APPROVAL, BLOCK, BRIEF, DRAFT, Driven};
-use crate::governance::{Effect, Ending, Event, ISSUE_TEMPLATE, Node, PauseReason, REVIEW_PROMPT};
+use crate::governance::{
+    ISSUE_TEMPLATE, PauseReason, REVIEW_PROMPT, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowNode,
+};
 use crate::model::Digest;
 
 fn refused(driven: &Driven) -> &str {
-    let Effect::End(Ending::Refused(why)) = driven.pending() else { panic!("{:?}", driven.effects) };
+    let WorkflowEffect::End(WorkflowEnding::Refused(why)) = driven.pending() else { panic!("{:?}", driven.effects) };
     why
 }
 
 #[test]
 fn n0_1_the_brief_is_read_first_and_one_that_cannot_be_read_or_is_empty_ends_it() {
-    assert_eq!(Driven::new().effects, [Effect::ReadBrief]);
-    assert_eq!(refused(&Driven::new().on(Event::BriefUnreadable("no such file".to_owned()))), "no such file");
-    assert!(refused(&Driven::new().on(Event::BriefRead(" \n".to_owned()))).contains("is empty"));
+    assert_eq!(Driven::new().effects, [WorkflowEffect::ReadBrief]);
+    assert_eq!(refused(&Driven::new().on(WorkflowEvent::BriefUnreadable("no such file".to_owned()))), "no such file");
+    assert!(refused(&Driven::new().on(WorkflowEvent::BriefRead(" \n".to_owned()))).contains("is empty"));
 }
 
 #[test]
@@ -23,23 +25,23 @@ fn n0_2_the_slug_comes_from_the_name_of_the_file() {
 
 #[test]
 fn n0_3_a_name_that_is_taken_is_asked_about_and_every_answer_does_what_it_says() {
-    let taken = || Driven::new().on(Event::BriefRead(BRIEF.to_owned())).on(Event::SlugTaken);
+    let taken = || Driven::new().on(WorkflowEvent::BriefRead(BRIEF.to_owned())).on(WorkflowEvent::SlugTaken);
     let (display, prompt) = taken().question();
     assert_eq!(display, ["Slug 'governance-notes' already exists in active/"]);
     assert_eq!(prompt, "[R]esume existing / [N]ew name / [A]bort?");
-    assert_eq!(taken().line("R").pending(), &Effect::End(Ending::Resume));
-    assert_eq!(taken().line("a").pending(), &Effect::End(Ending::NotBegun));
+    assert_eq!(taken().line("R").pending(), &WorkflowEffect::End(WorkflowEnding::Resume));
+    assert_eq!(taken().line("a").pending(), &WorkflowEffect::End(WorkflowEnding::NotBegun));
     let naming = taken().line("N");
     assert_eq!(naming.question().1, "Enter new slug:");
     let again = naming.line("foo");
-    assert!(matches!(again.pending(), Effect::LookForSlug(slug) if slug.as_str() == "foo"));
-    let collided = again.on(Event::SlugTaken);
-    assert_eq!(collided.effects[0], Effect::Say("Slug 'foo' already exists in active/".to_owned()));
+    assert!(matches!(again.pending(), WorkflowEffect::ClaimSlug(slug) if slug.as_str() == "foo"));
+    let collided = again.on(WorkflowEvent::SlugTaken);
+    assert_eq!(collided.effects[0], WorkflowEffect::Say("Slug 'foo' already exists in active/".to_owned()));
     assert_eq!(collided.question().1, "Enter new slug:");
     let bad = collided.line("../etc");
     assert_eq!(bad.question().1, "Enter new slug:");
-    let begun = bad.line("bar").on(Event::SlugFree);
-    assert_eq!((begun.pending(), begun.state.slug.as_str()), (&Effect::CheckTools, "bar"));
+    let begun = bad.line("bar").on(WorkflowEvent::SlugFree);
+    assert_eq!((begun.pending(), begun.state.slug.as_str()), (&WorkflowEffect::CheckTools, "bar"));
     assert_eq!(begun.names(), Vec::<&str>::new(), "nothing is made before the preflight");
 }
 
@@ -53,22 +55,22 @@ fn n0_4_to_6_the_trail_begins_with_the_brief_and_the_counts_at_their_beginning()
 
 #[test]
 fn n1_1_and_2_a_tool_that_is_missing_ends_it_before_anything_is_made() {
-    let driven = Driven::new().on(Event::BriefRead(BRIEF.to_owned())).on(Event::SlugFree);
-    assert_eq!(driven.pending(), &Effect::CheckTools);
-    let driven = driven.on(Event::ToolsMissing("`code` is not there".to_owned()));
+    let driven = Driven::new().on(WorkflowEvent::BriefRead(BRIEF.to_owned())).on(WorkflowEvent::SlugFree);
+    assert_eq!(driven.pending(), &WorkflowEffect::CheckTools);
+    let driven = driven.on(WorkflowEvent::ToolsMissing("`code` is not there".to_owned()));
     assert_eq!((refused(&driven), driven.names().len(), driven.drafter), ("`code` is not there", 0, 0));
     assert!(!driven.state.is_resumable());
 }
 
 #[test]
 fn n1_3_and_4_the_drafter_is_asked_once_the_sandbox_is_there() {
-    let events = [Event::BriefRead(BRIEF.to_owned()), Event::SlugFree, Event::ToolsReady];
+    let events = [WorkflowEvent::BriefRead(BRIEF.to_owned()), WorkflowEvent::SlugFree, WorkflowEvent::ToolsReady];
     let driven = events.into_iter().fold(Driven::new(), Driven::on);
-    assert_eq!(driven.pending(), &Effect::MakeSandbox);
-    let failed = driven.on(Event::StepFailed("no space".to_owned()));
-    assert_eq!(failed.pending(), &Effect::End(Ending::Paused(PauseReason::Failed("no space".to_owned()))));
+    assert_eq!(driven.pending(), &WorkflowEffect::MakeSandbox);
+    let failed = driven.on(WorkflowEvent::StepFailed("no space".to_owned()));
+    assert_eq!(failed.pending(), &WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Failed("no space".to_owned()))));
     assert!(failed.state.is_resumable());
-    assert!(matches!(failed.on(Event::SandboxReady).pending(), Effect::AskDrafter { .. }));
+    assert!(matches!(failed.on(WorkflowEvent::SandboxReady).pending(), WorkflowEffect::AskDrafter { .. }));
 }
 
 #[test]
@@ -83,10 +85,10 @@ fn n2_1_and_5_to_7_a_draft_is_counted_and_kept_as_it_came() {
 
 #[test]
 fn n2_2_to_4_the_drafter_is_given_brief_and_template_or_feedback_draft_and_template() {
-    let Effect::AskDrafter { prompt } = Driven::at_draft().pending().clone() else { panic!() };
+    let WorkflowEffect::AskDrafter { prompt } = Driven::at_draft().pending().clone() else { panic!() };
     assert!(prompt.contains(BRIEF.trim()) && prompt.contains(ISSUE_TEMPLATE.text.trim()));
     let driven = Driven::at_draft_gate().line("R").line("name the limits");
-    let Effect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
+    let WorkflowEffect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
     assert!(prompt.contains("name the limits") && prompt.contains(DRAFT.trim()) && prompt.contains(ISSUE_TEMPLATE.text.trim()));
     assert!(!prompt.contains(BRIEF.trim()) && !prompt.contains("REVIEW OF THE DRAFT"));
     assert_eq!((driven.drafter, driven.reviewer), (2, 0));
@@ -95,10 +97,10 @@ fn n2_2_to_4_the_drafter_is_given_brief_and_template_or_feedback_draft_and_templ
 #[test]
 fn n3_1_to_4_the_editor_has_the_draft_and_what_is_left_in_it_counts() {
     let driven = Driven::at_draft().answered(DRAFT);
-    let Effect::Edit { draft, verdict: None } = driven.pending().clone() else { panic!("{:?}", driven.effects) };
+    let WorkflowEffect::Edit { draft, verdict: None } = driven.pending().clone() else { panic!("{:?}", driven.effects) };
     assert_eq!((draft.name.as_str(), draft.text.as_str()), ("002-draft-human.md", DRAFT));
     let driven = driven.left("# Mine\n", None).line("S");
-    let Effect::AskReviewer { prompt } = driven.pending().clone() else { panic!() };
+    let WorkflowEffect::AskReviewer { prompt } = driven.pending().clone() else { panic!() };
     assert!(prompt.contains("# Mine") && !prompt.contains("Saved searches"));
     let copy = driven.state.trail.iter().find(|entry| entry.name == "002-draft-human.md").expect("noted");
     assert_eq!(copy.sha256, Digest::of(b"# Mine\n"));
@@ -114,7 +116,7 @@ fn n3_5_and_6_the_first_gate_counts_and_asks_in_these_words() {
 #[test]
 fn n3_7_s_leads_to_the_review() {
     let driven = Driven::at_draft_gate().line("s");
-    assert!(matches!(driven.pending(), Effect::AskReviewer { .. }));
+    assert!(matches!(driven.pending(), WorkflowEffect::AskReviewer { .. }));
     assert_eq!(driven.json_of("003-gate.json")["choice"], "SEND");
 }
 
@@ -124,22 +126,22 @@ fn n3_8_r_asks_for_feedback_keeps_it_and_leads_to_the_drafter() {
     assert_eq!(driven.question(), (Vec::new(), "Enter feedback for Claude:".to_owned()));
     let driven = driven.line("name the limits");
     assert_eq!(driven.text_of("004-feedback.txt"), "name the limits\n");
-    assert!(matches!(driven.pending(), Effect::AskDrafter { .. }));
+    assert!(matches!(driven.pending(), WorkflowEffect::AskDrafter { .. }));
     assert_eq!((driven.reviewer, driven.state.counters.verdicts), (0, 0));
 }
 
 #[test]
 fn n3_9_m_pauses_at_this_gate() {
     let driven = Driven::at_draft_gate().line("M");
-    assert_eq!(driven.pending(), &Effect::End(Ending::Paused(PauseReason::Manual)));
+    assert_eq!(driven.pending(), &WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Manual)));
     let resumed = driven.state.clone().resumed();
-    assert!(matches!(resumed.pending(), Effect::Edit { .. }) && resumed.node_name() == "N3");
+    assert!(matches!(resumed.pending_effect(), WorkflowEffect::Edit { .. }) && resumed.node_name() == "N3");
 }
 
 #[test]
 fn n4_1_to_6_the_reviewer_is_given_the_pinned_prompt_and_the_draft_and_its_answer_is_kept_raw() {
     let driven = Driven::at_draft_gate().line("S");
-    let Effect::AskReviewer { prompt } = driven.pending().clone() else { panic!() };
+    let WorkflowEffect::AskReviewer { prompt } = driven.pending().clone() else { panic!() };
     assert!(prompt.starts_with(REVIEW_PROMPT.text) && prompt.contains(DRAFT.trim()));
     let driven = driven.answered(BLOCK);
     assert_eq!(driven.names()[3..], ["003-gate.json", "004-consultation.json", "004-verdict.md"]);
@@ -149,10 +151,10 @@ fn n4_1_to_6_the_reviewer_is_given_the_pinned_prompt_and_the_draft_and_its_answe
 #[test]
 fn n5_1_to_3_the_editor_has_both_and_what_is_left_of_both_counts() {
     let driven = Driven::at_draft_gate().line("S").answered(BLOCK);
-    let Effect::Edit { draft, verdict: Some(verdict) } = driven.pending().clone() else { panic!("{:?}", driven.effects) };
+    let WorkflowEffect::Edit { draft, verdict: Some(verdict) } = driven.pending().clone() else { panic!("{:?}", driven.effects) };
     assert_eq!((draft.name.as_str(), verdict.name.as_str()), ("004-draft-human.md", "004-verdict-human.md"));
     let driven = driven.left("# Other\n", Some("Only this.\n")).line("R").line("as it says");
-    let Effect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
+    let WorkflowEffect::AskDrafter { prompt } = driven.pending().clone() else { panic!() };
     assert!(prompt.contains("# Other") && prompt.contains("Only this.") && !prompt.contains("acceptance criteria are missing"));
 }
 
@@ -166,7 +168,7 @@ fn n5_4_and_5_the_second_gate_counts_shows_the_verdict_and_asks_in_these_words()
 #[test]
 fn n5_6_a_leads_to_the_filing() {
     let driven = Driven::at_verdict_gate(APPROVAL).line("A");
-    assert_eq!(driven.pending(), &Effect::EnsureLabels(vec!["enhancement".to_owned(), "search".to_owned()]));
+    assert_eq!(driven.pending(), &WorkflowEffect::EnsureLabels(vec!["enhancement".to_owned(), "search".to_owned()]));
     let gate = driven.json_of("005-gate.json");
     assert_eq!((&gate["node"], &gate["choice"], &gate["override"]), (&"N5".into(), &"APPROVE".into(), &false.into()));
 }
@@ -181,7 +183,7 @@ fn n5_7_r_asks_for_feedback_and_leads_to_the_drafter() {
 #[test]
 fn n5_8_m_pauses_at_this_gate() {
     let driven = Driven::at_verdict_gate(APPROVAL).line("manual");
-    assert_eq!(driven.pending(), &Effect::End(Ending::Paused(PauseReason::Manual)));
+    assert_eq!(driven.pending(), &WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Manual)));
     assert_eq!(driven.state.resumed().node_name(), "N5");
 }
 
@@ -189,14 +191,14 @@ fn n5_8_m_pauses_at_this_gate() {
 fn n6_1_and_2_labels_are_those_of_the_draft_that_a_person_approved() {
     let driven = Driven::at_draft_gate().line("S").answered(APPROVAL);
     let driven = driven.left("# T\n\n**Labels:** only-this\n", Some(APPROVAL)).line("A");
-    assert_eq!(driven.pending(), &Effect::EnsureLabels(vec!["only-this".to_owned()]));
+    assert_eq!(driven.pending(), &WorkflowEffect::EnsureLabels(vec!["only-this".to_owned()]));
 }
 
 #[test]
 fn n6_3_the_issue_is_filed_with_title_text_and_labels() {
-    let driven = Driven::at_filing().on(Event::LabelsReady);
+    let driven = Driven::at_filing().on(WorkflowEvent::LabelsReady);
     let marker = "<!-- proctor-workflow: 00112233445566ff -->".to_owned();
-    let expected = Effect::FileIssue {
+    let expected = WorkflowEffect::FileIssue {
         title: "Saved searches".to_owned(),
         body_file: "006-issue.md".to_owned(),
         labels: vec!["enhancement".to_owned(), "search".to_owned()],
@@ -208,21 +210,21 @@ fn n6_3_the_issue_is_filed_with_title_text_and_labels() {
 
 #[test]
 fn n6_4_a_refusal_is_shown_and_retry_edit_and_abort_do_what_they_say() {
-    let failed = || Driven::at_filing().on(Event::LabelsReady).on(Event::TrackerFailed("HTTP 502".to_owned()));
+    let failed = || Driven::at_filing().on(WorkflowEvent::LabelsReady).on(WorkflowEvent::TrackerFailed("HTTP 502".to_owned()));
     assert_eq!(failed().question(), (vec!["HTTP 502".to_owned()], "[R]etry / [E]dit draft / [A]bort?".to_owned()));
-    assert!(matches!(failed().line("R").pending(), Effect::FileIssue { .. }));
+    assert!(matches!(failed().line("R").pending(), WorkflowEffect::FileIssue { .. }));
     let edited = failed().line("E");
     assert_eq!(edited.state.node_name(), "N5");
-    let Effect::Edit { draft, verdict: Some(_) } = edited.pending().clone() else { panic!("{:?}", edited.effects) };
+    let WorkflowEffect::Edit { draft, verdict: Some(_) } = edited.pending().clone() else { panic!("{:?}", edited.effects) };
     assert_eq!(draft.name, "007-draft-human.md", "what led to the failure stays as it was");
     let aborted = failed().line("A");
-    assert_eq!(aborted.pending(), &Effect::End(Ending::Aborted));
+    assert_eq!(aborted.pending(), &WorkflowEffect::End(WorkflowEnding::Aborted));
     assert!(aborted.state.is_resumable(), "the files stay in active/");
 }
 
 #[test]
 fn n6_5_to_7_number_and_address_are_kept_with_how_it_came_to_that() {
-    let driven = Driven::at_filing().on(Event::LabelsReady).filed();
+    let driven = Driven::at_filing().on(WorkflowEvent::LabelsReady).filed();
     let filed = driven.json_of("007-filed.json");
     assert_eq!((&filed["issueNumber"], &filed["title"]), (&62.into(), &"Saved searches".into()));
     assert_eq!(
@@ -236,13 +238,13 @@ fn n6_5_to_7_number_and_address_are_kept_with_how_it_came_to_that() {
 
 #[test]
 fn n6_8_and_9_the_trail_is_moved_then_committed_then_it_is_over() {
-    let driven = Driven::at_filing().on(Event::LabelsReady).filed();
-    assert_eq!(driven.pending(), &Effect::MoveToDone { issue: 62 });
-    let driven = driven.on(Event::Moved);
-    assert_eq!(driven.pending(), &Effect::Commit { issue: 62 });
-    let driven = driven.on(Event::Committed);
-    assert_eq!(driven.pending(), &Effect::RemoveSandbox);
-    let driven = driven.on(Event::SandboxRemoved);
-    assert!(matches!(driven.pending(), Effect::End(Ending::Filed(issue)) if issue.number == 62));
-    assert!(matches!(driven.state.node, Node::Done { .. }) && !driven.state.is_resumable());
+    let driven = Driven::at_filing().on(WorkflowEvent::LabelsReady).filed();
+    assert_eq!(driven.pending(), &WorkflowEffect::MoveToDone { issue: 62 });
+    let driven = driven.on(WorkflowEvent::Moved);
+    assert_eq!(driven.pending(), &WorkflowEffect::Commit { issue: 62 });
+    let driven = driven.on(WorkflowEvent::Committed);
+    assert_eq!(driven.pending(), &WorkflowEffect::RemoveSandbox);
+    let driven = driven.on(WorkflowEvent::SandboxRemoved);
+    assert!(matches!(driven.pending(), WorkflowEffect::End(WorkflowEnding::Filed(issue)) if issue.number == 62));
+    assert!(matches!(driven.state.node, WorkflowNode::Done { .. }) && !driven.state.is_resumable());
 }

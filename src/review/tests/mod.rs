@@ -1,16 +1,16 @@
-//! The decision table of the grammar under its numbers, the gate, and the properties nothing may break.
+//! The decision table of the grammar, row by row; the gate; and properties that hold for every text.
 
 mod gate;
 mod properties;
 mod table;
 
-use crate::review::{Fault, Output, Reading, SplitEmphasis, read_review};
+use crate::review::{ParsedReview, ReviewerFault, ReviewerOutput, SplitEmphasis, parse_review};
 
-/// Reads an output of a reviewer that ended with exit code 0.
-fn read(text: &str) -> Reading {
+/// Parses the output of a reviewer that ended with exit code 0.
+fn read(text: &str) -> ParsedReview {
     read_bytes(text.as_bytes(), None)
 }
 
-fn read_bytes(bytes: &[u8], fault: Option<Fault>) -> Reading {
-    read_review(Output { bytes, total: bytes.len() as u64, fault }, SplitEmphasis::Accepted)
+fn read_bytes(bytes: &[u8], fault: Option<ReviewerFault>) -> ParsedReview {
+    parse_review(ReviewerOutput { bytes, total: bytes.len() as u64, fault }, SplitEmphasis::Accepted)
 }

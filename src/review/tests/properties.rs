@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties that hold for every text.
 
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::sample::select;
@@ -6,9 +6,9 @@ use proptest::{prop_assert, prop_assert_ne};
 
 use super::{read, read_bytes};
 use crate::model::Digest;
-use crate::review::{Decision, Fault, Gate, Reading, Step};
+use crate::review::{ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault};
 
-/// Pieces of reviews: put together at random they come nearer to a verdict than random texts do.
+/// Pieces of reviews. Texts put together from them are more often close to a verdict than random characters are.
 const PIECES: &[&str] = &[
     "Ready to merge? Yes",
     "Ready to merge? Yes\n",
@@ -44,7 +44,7 @@ const PIECES: &[&str] = &[
     "The code looks good overall.",
 ];
 
-/// Every line that approves, and nothing else does: written out here apart from the grammar.
+/// Returns every line that is an approval; no other line is one. The list is independent of the grammar, to check it.
 fn approval_lines() -> Vec<String> {
     let mut lines = Vec::new();
     for decoration in ["", "- ", "# ", "## ", "### ", "#### ", "##### ", "###### "] {
@@ -82,8 +82,8 @@ fn reviews() -> impl Strategy<Value = String> {
 #[test]
 fn every_exact_approval_line_approves() {
     for line in approval_lines() {
-        assert_eq!(read(&line), Reading::Approved, "{line}");
-        assert_eq!(read(&format!("Text.\n\n{line}\n\nMore text.\n")), Reading::Approved, "{line}");
+        assert_eq!(read(&line), ParsedReview::Approved, "{line}");
+        assert_eq!(read(&format!("Text.\n\n{line}\n\nMore text.\n")), ParsedReview::Approved, "{line}");
     }
 }
 
@@ -93,16 +93,16 @@ proptest! {
     #[test]
     fn no_text_without_exactly_one_exact_approval_line_is_ever_approved(text in reviews()) {
         if !has_one_approval_line(&text) {
-            prop_assert_ne!(read(&text), Reading::Approved);
+            prop_assert_ne!(read(&text), ParsedReview::Approved);
         }
     }
 
     #[test]
     fn adding_text_to_a_rejection_never_makes_it_an_approval(before in reviews(), after in reviews(), text in reviews()) {
-        if let Reading::Rejected(_) = read(&text) {
-            prop_assert_ne!(read(&format!("{text}{after}")), Reading::Approved);
-            prop_assert_ne!(read(&format!("{before}\n{text}\n{after}")), Reading::Approved);
-            prop_assert_ne!(read(&format!("{before}{text}")), Reading::Approved);
+        if let ParsedReview::Rejected(_) = read(&text) {
+            prop_assert_ne!(read(&format!("{text}{after}")), ParsedReview::Approved);
+            prop_assert_ne!(read(&format!("{before}\n{text}\n{after}")), ParsedReview::Approved);
+            prop_assert_ne!(read(&format!("{before}{text}")), ParsedReview::Approved);
         }
     }
 
@@ -110,27 +110,27 @@ proptest! {
     fn quoting_a_text_never_makes_it_an_approval(text in reviews()) {
         let fenced = format!("`````````\n{text}\n`````````");
         let quoted = text.split('\n').map(|line| format!("> {line}\n")).collect::<String>();
-        prop_assert_ne!(read(&fenced), Reading::Approved);
-        prop_assert_ne!(read(&quoted), Reading::Approved);
+        prop_assert_ne!(read(&fenced), ParsedReview::Approved);
+        prop_assert_ne!(read(&quoted), ParsedReview::Approved);
     }
 
     #[test]
     fn bytes_of_any_kind_are_read_and_a_failed_command_never_approves(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert_ne!(read_bytes(&bytes, None), Reading::Approved);
-        prop_assert_ne!(read_bytes(b"Ready to merge? Yes", Some(Fault::Unknown)), Reading::Approved);
+        prop_assert_ne!(read_bytes(&bytes, None), ParsedReview::Approved);
+        prop_assert_ne!(read_bytes(b"Ready to merge? Yes", Some(ReviewerFault::Unknown)), ParsedReview::Approved);
     }
 
     #[test]
     fn two_outputs_always_decide_and_only_an_explicit_yes_approves(first in reviews(), second in reviews()) {
-        let note = |gate: Gate, text: &str| gate.note(read(text), Digest::of(text.as_bytes()));
-        let decision = match note(Gate::First, &first) {
-            Step::Decided(decision) => decision,
-            Step::Retry { gate, .. } => match note(gate, &second) {
-                Step::Decided(decision) => decision,
-                Step::Retry { .. } => panic!("there is no third attempt"),
+        let note = |gate: ReviewGate, text: &str| gate.next_step(read(text), Digest::of(text.as_bytes()));
+        let decision = match note(ReviewGate::First, &first) {
+            ReviewStep::Decided(decision) => decision,
+            ReviewStep::Retry { gate, .. } => match note(gate, &second) {
+                ReviewStep::Decided(decision) => decision,
+                ReviewStep::Retry { .. } => panic!("there is no third attempt"),
             },
         };
         let explicit = has_one_approval_line(&first) || has_one_approval_line(&second);
-        prop_assert!(explicit || !matches!(decision, Decision::Approved(_)));
+        prop_assert!(explicit || !matches!(decision, ReviewDecision::Approved(_)));
     }
 }

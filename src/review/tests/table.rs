@@ -1,9 +1,11 @@
-//! Rows 1 to 39 of the decision table: one output each. Rows 40 to 44 are the gate's; row 45 is a risk that is left, and shown.
+//! Rows 1 to 39 of the decision table, with one output each. Rows 40 to 44 are in `gate`. Row 45 shows a risk that remains.
 
 use super::{read, read_bytes};
-use crate::review::{Fault, Malformation, OUTPUT_CAP, Output, Reading, Rejection, SplitEmphasis, read_review};
+use crate::review::{
+    Malformation, OUTPUT_CAP, ParsedReview, Rejection, ReviewerFault, ReviewerOutput, SplitEmphasis, parse_review,
+};
 
-/// What a row says.
+/// The verdict that a row expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Approved,
@@ -85,18 +87,18 @@ const ROWS: &[(u32, &str, Expected)] = &[
     (38, "{\"ready_to_merge\": true}", Malformed),
 ];
 
-fn kind_of(reading: Reading) -> Expected {
+fn kind_of(reading: ParsedReview) -> Expected {
     match reading {
-        Reading::Approved => Approved,
-        Reading::Rejected(_) => Rejected,
-        Reading::Malformed { .. } => Malformed,
+        ParsedReview::Approved => Approved,
+        ParsedReview::Rejected(_) => Rejected,
+        ParsedReview::Malformed { .. } => Malformed,
     }
 }
 
-fn why(reading: Reading) -> Option<Malformation> {
+fn why(reading: ParsedReview) -> Option<Malformation> {
     match reading {
-        Reading::Malformed { kind, .. } => Some(kind),
-        Reading::Approved | Reading::Rejected(_) => None,
+        ParsedReview::Malformed { kind, .. } => Some(kind),
+        ParsedReview::Approved | ParsedReview::Rejected(_) => None,
     }
 }
 
@@ -118,43 +120,43 @@ fn rows_1_to_38_are_decided_as_the_table_has_them() {
 #[test]
 fn row_3_is_a_setting() {
     let text = b"**Ready to merge?** Yes";
-    let output = Output { bytes: text, total: text.len() as u64, fault: None };
-    assert_eq!(kind_of(read_review(output, SplitEmphasis::Refused)), Malformed);
-    assert_eq!(kind_of(read_review(output, SplitEmphasis::Accepted)), Approved);
+    let output = ReviewerOutput { bytes: text, total: text.len() as u64, fault: None };
+    assert_eq!(kind_of(parse_review(output, SplitEmphasis::Refused)), Malformed);
+    assert_eq!(kind_of(parse_review(output, SplitEmphasis::Accepted)), Approved);
 }
 
 #[test]
 fn rows_36_and_37_what_did_not_end_well_has_no_verdict_whatever_it_says() {
-    for fault in [Fault::ExitCode(1), Fault::Signal(9), Fault::Limit, Fault::Unknown] {
+    for fault in [ReviewerFault::ExitCode(1), ReviewerFault::Signal(9), ReviewerFault::Limit, ReviewerFault::Unknown] {
         let reading = read_bytes(b"Ready to merge? Yes\nError: rate limit exceeded\n", Some(fault));
-        assert_eq!(reading, Reading::Malformed { kind: Malformation::Transport(fault), holds_rejection: false });
+        assert_eq!(reading, ParsedReview::Malformed { kind: Malformation::Transport(fault), holds_rejection: false });
         let reading = read_bytes(b"Ready to merge? No\n", Some(fault));
-        assert_eq!(reading, Reading::Malformed { kind: Malformation::Transport(fault), holds_rejection: true });
+        assert_eq!(reading, ParsedReview::Malformed { kind: Malformation::Transport(fault), holds_rejection: true });
     }
     let mut long = b"Ready to merge? Yes\n".to_vec();
     long.resize(OUTPUT_CAP, b'.');
-    assert_eq!(read_bytes(&long, None), Reading::Approved, "so long is read");
+    assert_eq!(read_bytes(&long, None), ParsedReview::Approved, "so long is read");
     long.push(b'.');
     assert_eq!(why(read_bytes(&long, None)), Some(Malformation::TooLong));
-    let cut = Output { bytes: b"Ready to merge? Yes", total: 1 << 30, fault: None };
-    assert_eq!(why(read_review(cut, SplitEmphasis::Accepted)), Some(Malformation::TooLong), "only its beginning is here");
+    let cut = ReviewerOutput { bytes: b"Ready to merge? Yes", total: 1 << 30, fault: None };
+    assert_eq!(why(parse_review(cut, SplitEmphasis::Accepted)), Some(Malformation::TooLong), "only its beginning is here");
 }
 
 #[test]
 fn row_39_bytes_that_are_no_text_have_no_verdict() {
     assert_eq!(
         read_bytes(b"Ready to merge? Yes\n\xff", None),
-        Reading::Malformed { kind: Malformation::NotText, holds_rejection: false }
+        ParsedReview::Malformed { kind: Malformation::NotText, holds_rejection: false }
     );
     assert_eq!(
         read_bytes(b"\xff\nReady to merge? No\n", None),
-        Reading::Malformed { kind: Malformation::NotText, holds_rejection: true }
+        ParsedReview::Malformed { kind: Malformation::NotText, holds_rejection: true }
     );
 }
 
 #[test]
 fn row_45_a_line_of_the_reviewed_text_that_is_echoed_as_it_is_cannot_be_told_from_a_verdict() {
-    assert_eq!(read("The file says:\n\nReady to merge? Yes\n"), Reading::Approved);
+    assert_eq!(read("The file says:\n\nReady to merge? Yes\n"), ParsedReview::Approved);
 }
 
 #[test]
@@ -175,14 +177,14 @@ fn every_malformation_has_its_own_reason() {
     ] {
         assert_eq!(why(read(text)), Some(expected), "{text:?}");
     }
-    assert_eq!(read("It is ready to merge.\n\nReady to merge? Yes"), Reading::Approved, "a sentence is not the field");
+    assert_eq!(read("It is ready to merge.\n\nReady to merge? Yes"), ParsedReview::Approved, "a sentence is not the field");
 }
 
 #[test]
 fn a_rejection_says_which_and_no_is_the_stronger() {
-    assert_eq!(read("> Ready to merge? No"), Reading::Rejected(Rejection::No));
-    assert_eq!(read("```\nready to merge: **WITH FIXES**\n```"), Reading::Rejected(Rejection::WithFixes));
-    assert_eq!(read("Ready to merge? With fixes\nReady to merge? No"), Reading::Rejected(Rejection::No));
+    assert_eq!(read("> Ready to merge? No"), ParsedReview::Rejected(Rejection::No));
+    assert_eq!(read("```\nready to merge: **WITH FIXES**\n```"), ParsedReview::Rejected(Rejection::WithFixes));
+    assert_eq!(read("Ready to merge? With fixes\nReady to merge? No"), ParsedReview::Rejected(Rejection::No));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of the router as a whole: the seed's scenarios, their extensions, the commands, and properties.
+//! Tests of the router as a whole: seed 000's scenarios and later ones, a person's commands, and properties.
 
 mod commands;
 mod policies;
@@ -7,7 +7,7 @@ mod record;
 mod scenarios;
 
 use crate::model::{CategoryCode, Digest, ExitCodeSource, Phase, RoutingSettings, RunId, TddState, Timestamp};
-use crate::routing::{TestResult, Verified, verify_phase};
+use crate::routing::{RouteDecision, TestResult, verify_phase};
 
 fn now() -> Timestamp {
     Timestamp::from_millis(1_772_616_600_120)
@@ -17,7 +17,7 @@ fn run_id() -> RunId {
     RunId::new(now(), 7)
 }
 
-/// A state inside a started cycle whose current phase has seen `codes`.
+/// Returns the state of a started cycle, with `codes` in its current phase.
 fn started(phase: Phase, codes: &[i32]) -> TddState {
     TddState {
         started: true,
@@ -28,18 +28,18 @@ fn started(phase: Phase, codes: &[i32]) -> TddState {
     }
 }
 
-/// A result with `code` on a tree of its own, so that no two of them look alike.
+/// Returns a result with `code`. Results with different numbers for `tree` are never the same failure on the same tree.
 fn result(code: i32, tree: usize) -> TestResult<'static> {
     let tree = Digest::of(tree.to_string().as_bytes());
-    TestResult::of(Some(code), ExitCodeSource::Process, tree, run_id(), now())
+    TestResult::new(Some(code), ExitCodeSource::Process, tree, run_id(), now())
 }
 
 fn with_category(code: i32, category: CategoryCode) -> TestResult<'static> {
     TestResult { category: Some(category), ..result(code, 0) }
 }
 
-/// Verifies one code after the other, each on its own tree, and returns every decision.
-fn verify_all(mut state: TddState, codes: &[i32], settings: &RoutingSettings) -> (Vec<Verified>, TddState) {
+/// Decides on one code after another, each on a different tree. Returns every decision and the last state.
+fn verify_all(mut state: TddState, codes: &[i32], settings: &RoutingSettings) -> (Vec<RouteDecision>, TddState) {
     let mut decisions = Vec::new();
     for (tree, code) in codes.iter().enumerate() {
         let verified = verify_phase(&result(*code, tree), state, settings);

@@ -1,10 +1,10 @@
-//! What the category, a missing code, the same failure again and a missing cycle change (R2, R4, R7, C06, E4).
+//! Decisions that differ from the table: by category, without an exit code, after a repeated failure, without a cycle (R2, R4, R7, C06, E4).
 
 use crate::model::{
     CategoryCode, CollectionErrorPolicy, Digest, ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, TddState,
 };
 use crate::routing::tests::{now, result, run_id, started, verify_all, with_category};
-use crate::routing::{TestResult, route_by_exit_code, verify_beside_review, verify_phase, verify_red_phase};
+use crate::routing::{TestResult, route_by_exit_code, verify_phase, verify_red_phase, verify_without_review_verdict};
 
 fn collection(policy: CollectionErrorPolicy, expected: &[&str]) -> RoutingSettings {
     let expected_missing = expected.iter().map(|name| (*name).to_owned()).collect();
@@ -39,7 +39,7 @@ fn an_attempt_without_a_code_is_recorded_as_null_and_routed_as_3() {
         (ExitCodeSource::NotStarted, "not started"),
         (ExitCodeSource::Lost, "status lost"),
     ] {
-        let none = TestResult::of(None, source, Digest::of(b"tree"), run_id(), now());
+        let none = TestResult::new(None, source, Digest::of(b"tree"), run_id(), now());
         let verified = verify_phase(&none, started(Phase::Red, &[4, 4]), &RoutingSettings::default());
         assert_eq!(verified.state.exit_code_history, [Some(4), Some(4), None]);
         assert_eq!((verified.state.exit_code, verified.state.exit_code_source), (None, Some(source)));
@@ -82,7 +82,7 @@ fn the_same_failure_on_the_same_tree_refuses_a_retry() {
 fn a_review_without_a_verdict_sends_the_task_to_a_person_whatever_the_tests_say() {
     let settings = RoutingSettings::default();
     for (code, phase) in [(0, Phase::Green), (1, Phase::Red), (1, Phase::Refactor), (0, Phase::Refactor), (5, Phase::Green)] {
-        let verified = verify_beside_review(&result(code, 0), started(phase, &[]), &settings, "no verdict twice");
+        let verified = verify_without_review_verdict(&result(code, 0), started(phase, &[]), &settings, "no verdict twice");
         let destination = &verified.entry.destination;
         assert_eq!((destination.next_node, destination.reason.as_str()), (NextNode::HumanReview, "no verdict twice"));
         assert!(destination.requires_human && !destination.retry_allowed);

@@ -1,4 +1,4 @@
-//! What holds for every code, phase and history.
+//! Properties that hold for every exit code, phase and history.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -36,7 +36,7 @@ fn flags_follow_from_the_node(route: &RouteDestination) -> bool {
 
 fn result_of(code: Option<i32>, tree: u8) -> TestResult<'static> {
     let source = if code.is_some() { ExitCodeSource::Process } else { ExitCodeSource::Timeout };
-    TestResult::of(code, source, Digest::of(&[tree]), run_id(), now())
+    TestResult::new(code, source, Digest::of(&[tree]), run_id(), now())
 }
 
 proptest! {

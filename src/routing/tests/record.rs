@@ -1,4 +1,4 @@
-//! Scenario 130: the log record of a decision.
+//! The log record of a decision (scenario 130 of seed 000).
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ fn t130_the_decision_is_logged_with_its_reason() {
 
 #[test]
 fn what_a_decision_lacks_is_a_dash_in_the_record() {
-    let none = TestResult::of(None, ExitCodeSource::Timeout, result(0, 0).tree_digest, run_id(), now());
+    let none = TestResult::new(None, ExitCodeSource::Timeout, result(0, 0).tree_digest, run_id(), now());
     let record = logged(&none, Phase::Green);
     assert!(record.contains("code=- category=- "), "{record}");
 }

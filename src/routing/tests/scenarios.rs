@@ -1,4 +1,4 @@
-//! Scenarios 010 to 160 of seed 000, and 151 to 159 that its decisions added (A20).
+//! Scenarios 010 to 160 of seed 000; 151 to 159 were added by decision A20.
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, TddState};
 use crate::routing::tests::{now, result, run_id, started, verify_all};
@@ -135,7 +135,7 @@ fn t140_an_exceeded_retry_limit_routes_to_a_person() {
     assert_eq!(verified.state.paused.expect("it waits for a person").reason, "Scaffold retry limit (3) exceeded");
 }
 
-/// R3 restates the row of seed 000: the history is the one after appending, so `[4, 4]` is `[4]` and a 4.
+/// By R3 the history is checked after the new code was appended to it: seed 000's `[4, 4]` is the history `[4]` and the new code 4.
 #[test]
 fn t150_two_consecutive_scaffold_errors_do_not_exceed_the_limit() {
     let verified = verify_red_phase(&result(4, 0), started(Phase::Red, &[4]), &settings());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{Reading, look_at_file};
+use crate::evidence::{ContentRequest, observe_file};
 use crate::model::{
     Action, ActionEnd, ActionKind, CategoryCode, DurationMs, Ended, EvidenceFile, Exchange, ExchangeOutcome, FileCheck, FileLook,
     FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
@@ -59,9 +59,12 @@ impl Performer<'_, '_> {
             FileCheck::Exists | FileCheck::SizeCheck { .. } => action.capture.file_contents,
             FileCheck::ContentMatch { .. } | FileCheck::SchemaValid { .. } | FileCheck::HashMatch { .. } => true,
         };
-        let reading =
-            if content_matters { Reading::Whole { keep: CONTENT_CAP, interrupted: &interrupted } } else { Reading::Nothing };
-        let look = look_at_file(&self.course.request.scope.root, Path::new(&validation.path), reading);
+        let reading = if content_matters {
+            ContentRequest::Whole { keep: CONTENT_CAP, interrupted: &interrupted }
+        } else {
+            ContentRequest::MetadataOnly
+        };
+        let look = observe_file(&self.course.request.scope.root, Path::new(&validation.path), reading);
         let seen = FileSeen { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
         (Observed::File(seen), interpretation)

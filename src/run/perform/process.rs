@@ -132,7 +132,7 @@ impl Performer<'_, '_> {
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.parking.note_step(&request.isolation);
         }
-        self.directory.begin_sync_of_many();
+        self.directory.begin_batched_sync();
         Ok(Launch { request, limits, log, frames })
     }
 
@@ -200,7 +200,7 @@ impl Performer<'_, '_> {
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
         let is_followed = launch.request.as_ref().is_ok_and(|request| request.another_follows);
         if is_followed && Duration::from(ended.duration) < SHORT {
-            self.directory.begin_sync_of_many();
+            self.directory.begin_batched_sync();
         } else {
             self.directory.begin_sync();
         }

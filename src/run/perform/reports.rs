@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{Artifact, OutputDirectory, Refused, take_artifact};
+use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, read_artifact};
 use crate::model::ToolReport;
 use crate::tools::ReportRequest;
 
@@ -23,27 +23,27 @@ pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, dir
         ReportRequest::None => ToolReport::NotRequested,
         ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
             let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            as_report(output.take(name, REPORT_CAP))
+            as_report(output.read_artifact(name, REPORT_CAP))
         }
         ReportRequest::Own { path } => {
             let full = directory.join(path);
             let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
                 return ToolReport::Refused("its path names no file".to_owned());
             };
-            as_report(take_artifact(base, Path::new(name), REPORT_CAP))
+            as_report(read_artifact(base, Path::new(name), REPORT_CAP))
         }
     }
 }
 
-fn as_report(taken: Result<Artifact, Refused>) -> ToolReport {
+fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
     match taken {
         Ok(artifact) => ToolReport::Fresh(artifact.bytes),
-        Err(Refused::NotThere) => ToolReport::Missing,
+        Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
         Err(refused) => ToolReport::Refused(refused.to_string()),
     }
 }
 
 /// Takes a report that lies in the project.
 pub(super) fn take_project_report(root: &Path, path: &Path) -> ToolReport {
-    as_report(take_artifact(root, path, REPORT_CAP))
+    as_report(read_artifact(root, path, REPORT_CAP))
 }

@@ -11,7 +11,8 @@ use crate::model::{
 };
 use crate::report::{ActionFiles, excerpt, to_bytes};
 use crate::review::{
-    Decision, Fault, Gate, OUTPUT_CAP, Output, Reading, SplitEmphasis, Step, announcement, read_review, retry_warning,
+    OUTPUT_CAP, ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault, ReviewerOutput, SplitEmphasis, announcement,
+    parse_review, retry_warning,
 };
 use crate::run::error::RunError;
 use crate::run::perform::reports::take_project_report;
@@ -25,7 +26,7 @@ pub(super) struct ReviewUnderWay {
     /// What both attempts read; why there is nothing to read otherwise.
     prompt: Result<Vec<u8>, SpawnFailure>,
     /// None: it is decided.
-    gate: Option<Gate>,
+    gate: Option<ReviewGate>,
     attempts: Vec<ReviewAttempt>,
 }
 
@@ -45,7 +46,7 @@ impl ReviewUnderWay {
             Prompt::Given { bytes, sha256: _ } => Ok(bytes.clone()),
             Prompt::File(path) => read_prompt(root, path),
         };
-        Some(Self { settings: settings.clone(), prompt, gate: Some(Gate::First), attempts: Vec::new() })
+        Some(Self { settings: settings.clone(), prompt, gate: Some(ReviewGate::First), attempts: Vec::new() })
     }
 
     /// Returns what the reviewer reads on its standard input.
@@ -55,7 +56,7 @@ impl ReviewUnderWay {
 
     /// Returns whether the reviewer is to be asked once more.
     pub(super) fn awaits_retry(&self) -> bool {
-        matches!(self.gate, Some(Gate::Retry(_)))
+        matches!(self.gate, Some(ReviewGate::Retry(_)))
     }
 
     /// Takes an attempt that is over, with what the tools say of its end, and says what it amounts to.
@@ -72,12 +73,18 @@ impl ReviewUnderWay {
         (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
     }
 
-    fn judge(&mut self, action: &Action, ended: &Ended, fault: Option<Fault>, (gate, log): (Gate, &str)) -> Judgement {
+    fn judge(
+        &mut self,
+        action: &Action,
+        ended: &Ended,
+        fault: Option<ReviewerFault>,
+        (gate, log): (ReviewGate, &str),
+    ) -> Judgement {
         let stdout = &ended.captured.stdout;
         let bytes = [&stdout.head[..], &stdout.tail].concat();
         let read = if stdout.is_complete() { &bytes[..] } else { &bytes[..bytes.len().min(OUTPUT_CAP)] };
         let split = if self.settings.accept_split_emphasis { SplitEmphasis::Accepted } else { SplitEmphasis::Refused };
-        let reading = read_review(Output { bytes: read, total: stdout.total, fault }, split);
+        let reading = parse_review(ReviewerOutput { bytes: read, total: stdout.total, fault }, split);
         let digest = Digest::of(&bytes);
         self.attempts.push(ReviewAttempt {
             attempt: u32::try_from(self.attempts.len()).unwrap_or(u32::MAX - 1) + 1,
@@ -92,12 +99,12 @@ impl ReviewUnderWay {
             excerpt: excerpt(stdout).text,
             evidence: log.to_owned(),
         });
-        match gate.note(reading, digest) {
-            Step::Retry { why, gate } => {
+        match gate.next_step(reading, digest) {
+            ReviewStep::Retry { why, gate } => {
                 self.gate = Some(gate);
                 Judgement { category: CategoryCode::NoVerdict, verdict: ReviewVerdict::Indeterminate, reason: retry_warning(why) }
             }
-            Step::Decided(decision) => decided(&decision, action, ended.survivors.len()),
+            ReviewStep::Decided(decision) => decided(&decision, action, ended.survivors.len()),
         }
     }
 }
@@ -125,47 +132,47 @@ impl Performer<'_, '_> {
     }
 }
 
-fn decided(decision: &Decision, action: &Action, survivors: usize) -> Judgement {
+fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> Judgement {
     let reason = announcement(decision);
     let (category, verdict) = match decision {
-        Decision::Approved(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
+        ReviewDecision::Approved(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
             let reason = format!(
                 "{survivors} process(es) were still running when the reviewer had ended, and `on_survivors = \"fail\"`: its approval does not count"
             );
             return Judgement { category: CategoryCode::SurvivorsLeft, verdict: ReviewVerdict::Indeterminate, reason };
         }
-        Decision::Approved(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
-        Decision::Rejected(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
-        Decision::Indeterminate(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
+        ReviewDecision::Approved(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
+        ReviewDecision::Rejected(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
+        ReviewDecision::Indeterminate(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
     };
     Judgement { category, verdict, reason }
 }
 
 /// Returns what went wrong beside the text; none where the reviewer was not started or was stopped by us.
-fn fault(ended: &Ended) -> Option<Option<Fault>> {
+fn fault(ended: &Ended) -> Option<Option<ReviewerFault>> {
     match &ended.end {
-        ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(Fault::Unknown)),
-        ActionEnd::Exited { code } => Some(Some(Fault::ExitCode(*code))),
-        ActionEnd::Signalled { signal } => Some(Some(Fault::Signal(*signal))),
-        ActionEnd::TimedOut { .. } => Some(Some(Fault::Limit)),
-        ActionEnd::Lost { .. } => Some(Some(Fault::Unknown)),
+        ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),
+        ActionEnd::Exited { code } => Some(Some(ReviewerFault::ExitCode(*code))),
+        ActionEnd::Signalled { signal } => Some(Some(ReviewerFault::Signal(*signal))),
+        ActionEnd::TimedOut { .. } => Some(Some(ReviewerFault::Limit)),
+        ActionEnd::Lost { .. } => Some(Some(ReviewerFault::Unknown)),
         ActionEnd::Stopped { .. } | ActionEnd::NotStarted(_) => None,
     }
 }
 
-fn word(reading: Reading) -> &'static str {
+fn word(reading: ParsedReview) -> &'static str {
     match reading {
-        Reading::Approved => ReviewVerdict::Approved.word(),
-        Reading::Rejected(_) => ReviewVerdict::Rejected.word(),
-        Reading::Malformed { kind, .. } => kind.word(),
+        ParsedReview::Approved => ReviewVerdict::Approved.word(),
+        ParsedReview::Rejected(_) => ReviewVerdict::Rejected.word(),
+        ParsedReview::Malformed { kind, .. } => kind.word(),
     }
 }
 
-fn words(reading: Reading) -> String {
+fn words(reading: ParsedReview) -> String {
     match reading {
-        Reading::Approved => "the review has an explicit Yes".to_owned(),
-        Reading::Rejected(_) => "the review has an explicit rejection".to_owned(),
-        Reading::Malformed { kind, .. } => format!("the review {}", kind.describe()),
+        ParsedReview::Approved => "the review has an explicit Yes".to_owned(),
+        ParsedReview::Rejected(_) => "the review has an explicit rejection".to_owned(),
+        ParsedReview::Malformed { kind, .. } => format!("the review {}", kind.describe()),
     }
 }
 

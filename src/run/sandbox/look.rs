@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::config::HomeAccess;
-use crate::evidence::find_git_place;
+use crate::evidence::find_git_location;
 use crate::model::{Access, ActionPhase, Place};
 use crate::run::sandbox::arrange::{Candidate, Rule, Survey, is_allowed, is_kernel};
 use crate::run::sandbox::rules::{
@@ -78,7 +78,7 @@ impl Looking<'_, '_> {
         self.add(&project, Rule::Project, Access::Writable);
         // A repository that git does not take for one is protected as well: it may be one in a moment.
         self.add(&project.join(".git"), Rule::Git, Access::ReadOnly);
-        if let Some(place) = find_git_place(&project) {
+        if let Some(place) = find_git_location(&project) {
             self.add(&place.work_tree.join(".git"), Rule::Git, Access::ReadOnly);
             self.add(&place.common_directory, Rule::Git, Access::ReadOnly);
         }

@@ -1,4 +1,4 @@
-//! The objects of a repository: each on its own in a file, or in a pack (gitrepository-layout(5), `objects`).
+//! The objects of a repository, each in a file of its own ("loose") or in a pack (gitrepository-layout(5), `objects`).
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,55 +9,57 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use crate::evidence::EvidenceError;
 use crate::evidence::anchor::git::error::{GitAnchorError, ObjectProblem};
-use crate::evidence::anchor::git::object::{Object, ObjectId};
+use crate::evidence::anchor::git::object::{GitObject, ObjectId};
 use crate::evidence::anchor::git::pack::{self, LARGEST_OBJECT};
 use crate::evidence::changes::{
-    create_open_directories, create_open_file, remove_file, rename, sync_directory, sync_file, write_all,
+    create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
 };
-use crate::evidence::files::list;
+use crate::evidence::files::list_directory;
 
-/// The mode of an object's file before the user's mask: nobody writes to it again.
+/// The mode of an object's file before the user's mask. Objects are never changed.
 const OBJECT_MODE: u32 = 0o444;
-/// As git compresses.
+/// Git's default compression level.
 const LEVEL: u8 = 6;
-/// The head of an object on its own, which is compressed with it.
+/// The longest header of a loose object, which is compressed together with its content.
 const HEAD: usize = 32;
-/// A delta may be on an object that is a delta in another pack; more often than this it is on itself.
+/// A delta may refer to an object that is a delta in another pack. A chain through more packs than this is taken to be
+/// circular.
 const DEEPEST: u32 = 32;
-/// A repository that borrows objects names from where; a longer list is none.
+/// The longest list of repositories to borrow objects from that is read, in bytes.
 const LONGEST_LIST: u64 = 64 * 1024;
 
-/// Every place where objects of a repository lie; its own is the first.
+/// Every directory with objects of a repository; its own is the first.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectDatabase {
-    places: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 impl ObjectDatabase {
-    /// Finds the places: the repository's own, and those it borrows from.
+    /// Finds the repository's own directory of objects, and those from which it borrows (`info/alternates`).
     pub(super) fn open(objects: PathBuf) -> Self {
-        let mut places = vec![objects.clone()];
+        let mut directories = vec![objects.clone()];
         let mut text = String::new();
         let list = File::open(objects.join("info/alternates")).map(|file| file.take(LONGEST_LIST).read_to_string(&mut text));
         if matches!(list, Ok(Ok(_))) {
-            places.extend(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| objects.join(line)));
+            directories
+                .extend(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| objects.join(line)));
         }
-        Self { places }
+        Self { directories }
     }
 
-    /// Reads an object, which must have the name it is asked by.
-    pub(super) fn read(&self, id: ObjectId) -> Result<Object, GitAnchorError> {
+    /// Reads an object and checks that it has the hash that is its name.
+    pub(super) fn read(&self, id: ObjectId) -> Result<GitObject, GitAnchorError> {
         self.find(id, 0).map_err(|problem| GitAnchorError::Object { id: id.hex(), problem })
     }
 
-    fn find(&self, id: ObjectId, depth: u32) -> Result<Object, ObjectProblem> {
+    fn find(&self, id: ObjectId, depth: u32) -> Result<GitObject, ObjectProblem> {
         if depth > DEEPEST {
             return Err(ObjectProblem::Damaged);
         }
-        for place in &self.places {
-            let found = match read_loose(&place_of(place, id))? {
+        for directory in &self.directories {
+            let found = match read_loose(&object_path(directory, id))? {
                 Some(object) => Some(object),
-                None => self.find_packed(place, id, depth)?,
+                None => self.find_packed(directory, id, depth)?,
             };
             if let Some(object) = found {
                 return if object.id() == id { Ok(object) } else { Err(ObjectProblem::Damaged) };
@@ -66,8 +68,8 @@ impl ObjectDatabase {
         Err(ObjectProblem::Missing)
     }
 
-    fn find_packed(&self, place: &Path, id: ObjectId, depth: u32) -> Result<Option<Object>, ObjectProblem> {
-        let entries = list(&place.join("pack")).unwrap_or_default().into_iter().map(|entry| entry.path());
+    fn find_packed(&self, directory: &Path, id: ObjectId, depth: u32) -> Result<Option<GitObject>, ObjectProblem> {
+        let entries = list_directory(&directory.join("pack")).unwrap_or_default().into_iter().map(|entry| entry.path());
         for index in entries.filter(|path| path.extension().is_some_and(|extension| extension == "idx")) {
             let Some(offset) = pack::find(&index, id).map_err(|_| ObjectProblem::Damaged)? else { continue };
             let file = File::open(index.with_extension("pack")).map_err(|_| ObjectProblem::Damaged)?;
@@ -76,19 +78,19 @@ impl ObjectDatabase {
         Ok(None)
     }
 
-    /// Writes an object, unless it is there; when this returns, it is on disk.
-    pub(super) fn write(&self, object: &Object) -> Result<ObjectId, EvidenceError> {
+    /// Writes an object unless it exists. When this returns, the object is on disk.
+    pub(super) fn write(&self, object: &GitObject) -> Result<ObjectId, EvidenceError> {
         let id = object.id();
-        let path = place_of(&self.places[0], id);
+        let path = object_path(&self.directories[0], id);
         if path.symlink_metadata().is_ok() {
             return Ok(id);
         }
         let directory = path.parent().expect("an object lies in a directory").to_owned();
-        create_open_directories(&directory)?;
-        // Git removes what is left of a name like this.
+        create_shared_directories(&directory)?;
+        // Git removes stale files whose name begins like this.
         let new = directory.join(format!("tmp_obj_proctor{}", std::process::id()));
         remove_file(&new)?;
-        let mut file = create_open_file(&new, OBJECT_MODE)?;
+        let mut file = create_shared_file_with_mode(&new, OBJECT_MODE)?;
         write_all(&mut file, &new, &compress_to_vec_zlib(&object.to_bytes(), LEVEL))?;
         sync_file(&file, &new)?;
         rename(&new, &path)?;
@@ -97,17 +99,17 @@ impl ObjectDatabase {
     }
 }
 
-fn place_of(objects: &Path, id: ObjectId) -> PathBuf {
+fn object_path(objects: &Path, id: ObjectId) -> PathBuf {
     let hex = id.hex();
     objects.join(&hex[..2]).join(&hex[2..])
 }
 
-/// Reads an object that is on its own; none where there is no such file.
-fn read_loose(path: &Path) -> Result<Option<Object>, ObjectProblem> {
+/// Reads a loose object, or returns `None` if there is no such file.
+fn read_loose(path: &Path) -> Result<Option<GitObject>, ObjectProblem> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let mut compressed = Vec::new();
     let read = file.take(LARGEST_OBJECT as u64).read_to_end(&mut compressed);
     read.map_err(|_| ObjectProblem::Damaged)?;
     let bytes = decompress_to_vec_zlib_with_limit(&compressed, LARGEST_OBJECT + HEAD).map_err(|_| ObjectProblem::Damaged)?;
-    Object::parse(&bytes).ok_or(ObjectProblem::Damaged).map(Some)
+    GitObject::parse(&bytes).ok_or(ObjectProblem::Damaged).map(Some)
 }

@@ -1,9 +1,10 @@
-//! How a pack shortens an object: what is the same as in another is copied from there (gitformat-pack(5), Deltified representation). Pure.
+//! Applying a delta: in a pack, an object may be described by copies from another object (gitformat-pack(5), Deltified
+//! representation). Pure.
 
-/// What a copy of length 0 means.
+/// The length of a copy whose length is given as 0.
 const COPY_ALL: usize = 0x10000;
 
-/// Returns what a delta makes of its base; none where it is damaged or makes more than `limit` bytes.
+/// Applies a delta to its base. Returns `None` if the delta is damaged or makes more than `limit` bytes.
 pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> {
     let (base_length, rest) = read_length(delta)?;
     let (length, mut rest) = read_length(rest)?;
@@ -21,7 +22,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> 
             };
             base.get(offset..offset.checked_add(count)?)?
         } else {
-            // 0 is reserved, and nothing that is known writes it.
+            // Code 0 is reserved; no known program writes it.
             let (part, after) = rest.split_at_checked(usize::from(*code)).filter(|_| *code != 0)?;
             rest = after;
             part
@@ -34,7 +35,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> 
     (made.len() == length).then_some(made)
 }
 
-/// Reads a number of which each byte holds seven bits, the lowest first.
+/// Reads a number that is stored in groups of seven bits, lowest first; the high bit says that more follow.
 fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut number = 0_usize;
     for (position, byte) in bytes.iter().enumerate().take(8) {
@@ -46,7 +47,7 @@ fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     None
 }
 
-/// Reads a number of which only the bytes are there that are marked, the lowest first.
+/// Reads a number of which only the marked bytes are stored, lowest first; the others are zero.
 fn read_marked(marks: u8, bytes: usize, rest: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for position in (0..bytes).filter(|position| marks >> position & 1 == 1) {

@@ -1,79 +1,60 @@
-//! What can go wrong with a note in a repository, and what to do about it.
+//! The errors of anchoring in a git repository, each with a hint.
 
 use std::path::PathBuf;
 
-use crate::evidence::{EvidenceError, Refusal};
+use crate::evidence::{AnchorRefusal, EvidenceError};
 
-/// Says why a repository has no note, or gets none.
+/// Why a note could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum GitAnchorError {
-    /// The project is in no repository.
     #[error("`{}` is in no git repository", root.display())]
-    NoRepository {
-        /// The project's root.
-        root: PathBuf,
-    },
-    /// There is no commit that a note could be about.
+    NoRepository { root: PathBuf },
     #[error("nothing is committed yet in the repository of `{}`", root.display())]
-    NothingCommitted {
-        /// The project's root.
-        root: PathBuf,
-    },
-    /// It is kept in a form that is not read here.
-    #[error("the repository keeps {what}, which proctor does not write")]
+    NothingCommitted { root: PathBuf },
+    /// The repository uses a storage format that proctor does not support.
+    #[error("the repository stores {what}, which proctor does not support")]
     Format {
-        /// What is kept how.
+        /// What is stored in which format.
         what: &'static str,
     },
-    /// A reference's name is none.
+    /// The text is not the name of a reference.
     #[error("`{0}` is no name of a reference: `refs/…` is expected")]
     Name(String),
-    /// Another program is changing the reference.
     #[error("`{}` is there: another program is changing the reference, or died while it did", path.display())]
     Locked {
-        /// The lock.
+        /// The lock file beside the reference.
         path: PathBuf,
     },
-    /// An object cannot be read.
     #[error("object {id} {problem}")]
     Object {
-        /// Its name.
+        /// The object's hash.
         id: String,
-        /// What is wrong with it.
         problem: ObjectProblem,
     },
-    /// What is there must not be replaced.
+    /// The note contains something that must not be replaced.
     #[error("the note `{place}` is left alone")]
-    Refused {
-        /// The note.
-        place: String,
-        /// Why.
-        source: Refusal,
-    },
-    /// A file operation failed.
+    Refused { place: String, source: AnchorRefusal },
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
 }
 
-/// What is wrong with an object.
+/// What is wrong with a git object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectProblem {
-    /// It is nowhere.
     #[error("is not in the repository")]
     Missing,
-    /// It is not what its name says, or not written as an object is.
+    /// Its content does not have the hash that is its name, or is not in git's format.
     #[error("is damaged")]
     Damaged,
-    /// It is another kind of object than is expected there.
-    #[error("is not what it should be there")]
+    /// It is another kind of object than its place requires.
+    #[error("is of another kind than is required there")]
     Kind,
-    /// It is larger than anything that belongs to a note.
     #[error("is larger than 64 MiB")]
     TooLarge,
 }
 
 impl GitAnchorError {
-    /// Returns the sentence that says what to do next.
+    /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoRepository { .. } => "anchor it in a file: `proctor anchor --file FILE`",

@@ -1,17 +1,17 @@
-//! An anchor in the repository that a project is in: a git note on the commit that is checked out, in a reference of the project's own,
-//! `refs/notes/proctor/<project-id>`. `git push` carries it to where nobody here can change it.
+//! An anchor in the project's git repository: a note on the checked-out commit, in a reference of its own for each project,
+//! `refs/notes/proctor/<project-id>`. `git push` takes it to a place where nobody on this machine can change it.
 //!
 //! # What it owns
 //!
-//! As much of git's files as a note needs: `object` what objects are made of (pure), `delta` how a pack shortens them (pure), `pack` and
-//! `database` reading them and writing new ones, `reference` names for commits, `repository` where all of that lies. `notes` puts
-//! checkpoints in and reads them back.
+//! Reading and writing as much of git's files as a note needs: `object` the content of objects (pure), `delta` the deltas in a
+//! pack (pure), `pack` and `database` reading objects and writing new ones, `reference` the names of commits, `repository`
+//! where these files are. `notes` writes checkpoints and reads them back.
 //!
 //! # What it may not do
 //!
-//! Run git: the configuration and the hooks of a repository can make it run anything, and whoever is graded can write both. So nothing of
-//! a repository is believed but what it is needed for, and an object is the one of its name or none. A note of another program is read as
-//! it is, not rewritten.
+//! Run git: the configuration and the hooks of a repository can make it run anything, and the code under test may have written
+//! them. For the same reason an object is accepted only if it has the hash that is its name. Notes that another program wrote
+//! are read and never rewritten.
 
 mod database;
 mod delta;
@@ -23,4 +23,4 @@ mod reference;
 mod repository;
 
 pub use error::GitAnchorError;
-pub use notes::{GitAnchored, notes_reference, read_git_anchors, write_git_anchor};
+pub use notes::{AnchoredNote, notes_reference, read_git_anchors, write_git_anchor};

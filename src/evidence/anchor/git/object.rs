@@ -1,22 +1,22 @@
-//! What objects are made of, as bytes (gitformat-pack(5), git-mktree(1), git-commit-tree(1)). Pure.
+//! The content of git objects, as bytes (gitformat-pack(5), git-mktree(1), git-commit-tree(1)). Pure.
 
 use std::fmt;
 
 use sha1::{Digest as _, Sha1};
 
-/// How many bytes the name of an object has.
+/// The length of an object's hash in bytes.
 pub(super) const ID_BYTES: usize = 20;
-/// A file that is not executable, and a directory, in a tree.
+/// The modes of a file that is not executable, and of a directory, in a tree object.
 const FILE_MODE: &[u8] = b"100644";
 const TREE_MODE: &[u8] = b"40000";
-/// Who commits notes: no person.
+/// The author of the commits that contain notes.
 const AUTHOR: &str = "proctor <proctor@localhost>";
 
 /// The name of an object: the SHA-1 of its kind, length and content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ObjectId([u8; ID_BYTES]);
 
-/// A kind of object that is of use here.
+/// The kinds of objects that notes consist of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectKind {
     Blob,
@@ -24,16 +24,14 @@ pub(super) enum ObjectKind {
     Commit,
 }
 
-/// An object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Object {
+pub(super) struct GitObject {
     pub(super) kind: ObjectKind,
     pub(super) content: Vec<u8>,
 }
 
-/// An entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TreeEntry {
+pub(super) struct GitTreeEntry {
     mode: Vec<u8>,
     pub(super) name: Vec<u8>,
     pub(super) id: ObjectId,
@@ -44,7 +42,7 @@ impl ObjectId {
         Self(bytes)
     }
 
-    /// Reads 40 lower-case hexadecimal digits.
+    /// Parses 40 lower-case hexadecimal digits.
     pub(super) fn parse(hex: &str) -> Option<Self> {
         let digits = hex.as_bytes();
         let is_digit = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
@@ -83,14 +81,14 @@ impl ObjectKind {
     }
 }
 
-impl Object {
-    /// Returns the object as it is kept on its own, before it is compressed: its kind and length stand before its content.
+impl GitObject {
+    /// Returns the bytes of a loose object before compression: kind and length, then the content.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let head = format!("{} {}\0", self.kind.word(), self.content.len());
         [head.as_bytes(), &self.content].concat()
     }
 
-    /// Reads an object as it is kept on its own; none where it is damaged, or a tag.
+    /// Parses a loose object. Returns `None` if it is damaged, or a tag.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.iter().position(|byte| *byte == 0)?;
         let (word, length) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?;
@@ -103,16 +101,16 @@ impl Object {
         ObjectId(Sha1::digest(self.to_bytes()).into())
     }
 
-    /// Makes the object of a file's bytes.
+    /// Makes the object for a file with this content.
     pub(super) fn blob(content: Vec<u8>) -> Self {
         Self { kind: ObjectKind::Blob, content }
     }
 
-    /// Makes a tree; its entries are sorted as git sorts them: a directory as if its name ended with a slash.
-    pub(super) fn tree(mut entries: Vec<TreeEntry>) -> Self {
-        let key = |entry: &TreeEntry| [entry.name.as_slice(), if entry.is_tree() { b"/" } else { b"" }].concat();
+    /// Makes a tree. Entries are sorted as git sorts them: a directory as if its name ended with a slash.
+    pub(super) fn tree(mut entries: Vec<GitTreeEntry>) -> Self {
+        let key = |entry: &GitTreeEntry| [entry.name.as_slice(), if entry.is_tree() { b"/" } else { b"" }].concat();
         entries.sort_by_key(key);
-        let bytes = |entry: &TreeEntry| [entry.mode.as_slice(), b" ", &entry.name, b"\0", entry.id.as_bytes()].concat();
+        let bytes = |entry: &GitTreeEntry| [entry.mode.as_slice(), b" ", &entry.name, b"\0", entry.id.as_bytes()].concat();
         Self { kind: ObjectKind::Tree, content: entries.iter().flat_map(bytes).collect() }
     }
 
@@ -124,33 +122,32 @@ impl Object {
         Self { kind: ObjectKind::Commit, content: text.into_bytes() }
     }
 
-    /// Returns the entries of a tree; none where it is no tree or damaged.
-    pub(super) fn entries(&self) -> Option<Vec<TreeEntry>> {
-        let (mut rest, mut entries) = (self.of_kind(ObjectKind::Tree)?, Vec::new());
+    /// Returns the entries of a tree, or `None` if this is not a tree or is damaged.
+    pub(super) fn entries(&self) -> Option<Vec<GitTreeEntry>> {
+        let (mut rest, mut entries) = (self.content_if(ObjectKind::Tree)?, Vec::new());
         while !rest.is_empty() {
             let space = rest.iter().position(|byte| *byte == b' ')?;
             let end = rest.iter().position(|byte| *byte == 0).filter(|end| *end > space)?;
             let id = rest.get(end + 1..end + 1 + ID_BYTES)?;
             let id = ObjectId(id.try_into().ok()?);
-            entries.push(TreeEntry { mode: rest[..space].to_vec(), name: rest[space + 1..end].to_vec(), id });
+            entries.push(GitTreeEntry { mode: rest[..space].to_vec(), name: rest[space + 1..end].to_vec(), id });
             rest = &rest[end + 1 + ID_BYTES..];
         }
         Some(entries)
     }
 
-    /// Returns the tree of a commit; none where it is no commit.
-    pub(super) fn tree_of_commit(&self) -> Option<ObjectId> {
-        let first = self.of_kind(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
+    /// Returns the tree of a commit, or `None` if this is not a commit.
+    pub(super) fn commit_tree(&self) -> Option<ObjectId> {
+        let first = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
         ObjectId::parse(std::str::from_utf8(first).ok()?.strip_prefix("tree ")?)
     }
 
-    fn of_kind(&self, kind: ObjectKind) -> Option<&[u8]> {
+    fn content_if(&self, kind: ObjectKind) -> Option<&[u8]> {
         (self.kind == kind).then_some(self.content.as_slice())
     }
 }
 
-impl TreeEntry {
-    /// Makes the entry of a file.
+impl GitTreeEntry {
     pub(super) fn file(name: Vec<u8>, id: ObjectId) -> Self {
         Self { mode: FILE_MODE.to_vec(), name, id }
     }
@@ -166,20 +163,20 @@ mod tests {
 
     #[test]
     fn objects_have_the_names_git_gives_them() {
-        // `git hash-object` and `git mktree` of nothing, and of `hello\n`.
-        assert_eq!(Object::blob(Vec::new()).id().hex(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-        assert_eq!(Object::tree(Vec::new()).id().hex(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
-        assert_eq!(Object::blob(b"hello\n".to_vec()).id().hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        // From `git hash-object` and `git mktree` for no bytes, and for `hello\n`.
+        assert_eq!(GitObject::blob(Vec::new()).id().hex(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        assert_eq!(GitObject::tree(Vec::new()).id().hex(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+        assert_eq!(GitObject::blob(b"hello\n".to_vec()).id().hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
     }
 
     #[test]
     fn an_object_is_read_as_it_was_written_and_no_other_is() {
-        let blob = Object::blob(b"x".to_vec());
-        let directory = TreeEntry { mode: TREE_MODE.to_vec(), ..TreeEntry::file(b"ab".to_vec(), blob.id()) };
-        let tree = Object::tree(vec![
-            TreeEntry::file(b"ab.c".to_vec(), blob.id()),
+        let blob = GitObject::blob(b"x".to_vec());
+        let directory = GitTreeEntry { mode: TREE_MODE.to_vec(), ..GitTreeEntry::file(b"ab".to_vec(), blob.id()) };
+        let tree = GitObject::tree(vec![
+            GitTreeEntry::file(b"ab.c".to_vec(), blob.id()),
             directory,
-            TreeEntry::file(b"ab0".to_vec(), blob.id()),
+            GitTreeEntry::file(b"ab0".to_vec(), blob.id()),
         ]);
         let names: Vec<_> = tree.entries().unwrap().into_iter().map(|entry| entry.name).collect();
         assert_eq!(
@@ -187,17 +184,17 @@ mod tests {
             [b"ab.c".to_vec(), b"ab".to_vec(), b"ab0".to_vec()],
             "a directory is sorted as if it ended with a slash"
         );
-        let commit = Object::commit(tree.id(), Some(blob.id()), 1_772_616_600, "why");
-        assert_eq!(commit.tree_of_commit(), Some(tree.id()));
-        assert_eq!((tree.tree_of_commit(), commit.entries()), (None, None));
+        let commit = GitObject::commit(tree.id(), Some(blob.id()), 1_772_616_600, "why");
+        assert_eq!(commit.commit_tree(), Some(tree.id()));
+        assert_eq!((tree.commit_tree(), commit.entries()), (None, None));
         for object in [&blob, &tree, &commit] {
             let bytes = object.to_bytes();
-            assert_eq!(Object::parse(&bytes).as_ref(), Some(object));
-            assert_eq!(Object::parse(&bytes[..bytes.len() - 1]), None);
+            assert_eq!(GitObject::parse(&bytes).as_ref(), Some(object));
+            assert_eq!(GitObject::parse(&bytes[..bytes.len() - 1]), None);
         }
-        let cut = Object { kind: ObjectKind::Tree, content: tree.content[..tree.content.len() - 1].to_vec() };
+        let cut = GitObject { kind: ObjectKind::Tree, content: tree.content[..tree.content.len() - 1].to_vec() };
         assert_eq!(cut.entries(), None);
-        assert_eq!(Object::parse(b"tag 0\0"), None);
+        assert_eq!(GitObject::parse(b"tag 0\0"), None);
         for bad in
             ["", "E69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "e69de29bb2d1d6434b8b29ae775ad8c2e48c539", "ref: refs/heads/main"]
         {

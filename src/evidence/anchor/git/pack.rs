@@ -1,4 +1,4 @@
-//! Reading objects that git has packed (gitformat-pack(5)): the index of a pack says where they are.
+//! Reading objects from packs (gitformat-pack(5)). The index of a pack says where in the pack an object begins.
 
 use std::fs::File;
 use std::io;
@@ -9,23 +9,23 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use crate::evidence::anchor::git::delta;
 use crate::evidence::anchor::git::error::ObjectProblem;
-use crate::evidence::anchor::git::object::{ID_BYTES, Object, ObjectId, ObjectKind};
+use crate::evidence::anchor::git::object::{GitObject, ID_BYTES, ObjectId, ObjectKind};
 
-/// The largest object that is read, in bytes: the notes of a million commits.
+/// The largest object that is read, in bytes. The notes of a million commits are smaller.
 pub(super) const LARGEST_OBJECT: usize = 64 << 20;
-/// What an index of version 2 begins with. Those of version 1 were written before 2008.
+/// How an index of version 2 begins. Git stopped writing version 1 before 2008.
 const INDEX_START: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const COUNTS: u64 = 8;
 const NAMES: u64 = COUNTS + 256 * 4;
-/// Git itself makes chains of 50 deltas, 4095 if it is told to.
+/// The longest chain of deltas that is followed. Git makes chains of 50, and at most of 4095 if it is told to.
 const LONGEST_CHAIN: u32 = 4096;
-/// Beside what is compressed: the head of an object is not longer, and so much more can bytes become that cannot be compressed.
+/// An upper bound, in bytes, for the header of an object, and for what compression adds to content that cannot be compressed.
 const HEAD: usize = 64;
 
-/// Where an object lies: in a pack, on its own, or in another place that is asked by name.
-pub(super) type Lookup<'a> = &'a dyn Fn(ObjectId) -> Result<Object, ObjectProblem>;
+/// Finds an object by its name anywhere in the repository.
+pub(super) type ObjectLookup<'a> = &'a dyn Fn(ObjectId) -> Result<GitObject, ObjectProblem>;
 
-/// Returns where an object begins in the pack of an index; none where it is not in it.
+/// Returns where an object begins in the pack of this index, or `None` if the pack does not contain it.
 pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
     let file = File::open(index)?;
     let mut start = [0; INDEX_START.len()];
@@ -50,7 +50,8 @@ pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns the offset of the object with a number: behind the names and their checksums, in another table where it is far.
+/// Returns the offset of the object with this number. The offsets follow the names and checksums; large offsets are in a
+/// further table.
 fn read_offset(index: &File, number: u64, total: u64) -> io::Result<u64> {
     let offsets = NAMES + total * (ID_BYTES as u64 + 4);
     let offset = read_u32(index, offsets + 4 * number)?;
@@ -69,18 +70,18 @@ fn read_u32(file: &File, offset: u64) -> io::Result<u32> {
 }
 
 /// Reads the object that begins at an offset of a pack.
-pub(super) fn read(pack: &File, offset: u64, lookup: Lookup<'_>) -> Result<Object, ObjectProblem> {
+pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result<GitObject, ObjectProblem> {
     let (mut offset, mut deltas) = (offset, Vec::new());
-    // From the object down to one that is whole, and then up again.
+    // Follows the deltas down to an object that is stored whole, then applies them in reverse order.
     let mut object = loop {
-        let entry = Entry::read(pack, offset)?;
+        let entry = PackEntry::read(pack, offset)?;
         match entry.kind {
-            EntryKind::Whole(kind) => break Object { kind, content: entry.inflate(pack)? },
-            EntryKind::After { distance } => {
+            PackEntryKind::Whole(kind) => break GitObject { kind, content: entry.inflate(pack)? },
+            PackEntryKind::OffsetDelta { distance } => {
                 deltas.push(entry.inflate(pack)?);
                 offset = offset.checked_sub(distance).filter(|_| distance > 0).ok_or(ObjectProblem::Damaged)?;
             }
-            EntryKind::Of(base) => {
+            PackEntryKind::ReferenceDelta(base) => {
                 deltas.push(entry.inflate(pack)?);
                 break lookup(base)?;
             }
@@ -95,26 +96,26 @@ pub(super) fn read(pack: &File, offset: u64, lookup: Lookup<'_>) -> Result<Objec
     Ok(object)
 }
 
-/// The head of an object in a pack.
-struct Entry {
-    kind: EntryKind,
-    /// How long it is when it is not compressed.
+/// The header of an object in a pack.
+struct PackEntry {
+    kind: PackEntryKind,
+    /// The length of the content when it is not compressed.
     length: usize,
-    /// Where what is compressed begins.
+    /// Where the compressed content begins.
     data: u64,
 }
 
-enum EntryKind {
+enum PackEntryKind {
     Whole(ObjectKind),
-    /// A delta on the object that begins so far before it.
-    After {
+    /// A delta to the object that begins this many bytes before it in the pack.
+    OffsetDelta {
         distance: u64,
     },
-    /// A delta on the object of this name.
-    Of(ObjectId),
+    /// A delta to the object of this name.
+    ReferenceDelta(ObjectId),
 }
 
-impl Entry {
+impl PackEntry {
     fn read(pack: &File, offset: u64) -> Result<Self, ObjectProblem> {
         let head = read_some(pack, offset, HEAD)?;
         let mut bytes = head.iter().copied();
@@ -130,26 +131,26 @@ impl Entry {
             return Err(ObjectProblem::TooLarge);
         }
         let kind = match first >> 4 & 0x07 {
-            1 => EntryKind::Whole(ObjectKind::Commit),
-            2 => EntryKind::Whole(ObjectKind::Tree),
-            3 => EntryKind::Whole(ObjectKind::Blob),
+            1 => PackEntryKind::Whole(ObjectKind::Commit),
+            2 => PackEntryKind::Whole(ObjectKind::Tree),
+            3 => PackEntryKind::Whole(ObjectKind::Blob),
             6 => {
                 let mut byte = next()?;
                 let mut distance = u64::from(byte & 0x7f);
                 while byte & 0x80 != 0 {
                     byte = next()?;
-                    // Each further byte begins where the shorter numbers end.
+                    // In git's encoding of distances, numbers of n+1 bytes begin where those of n bytes end.
                     let longer = distance.checked_add(1).and_then(|distance| distance.checked_mul(128));
                     distance = longer.ok_or(ObjectProblem::Damaged)? | u64::from(byte & 0x7f);
                 }
-                EntryKind::After { distance }
+                PackEntryKind::OffsetDelta { distance }
             }
             7 => {
                 let mut id = [0; ID_BYTES];
                 for byte in &mut id {
                     *byte = next()?;
                 }
-                EntryKind::Of(ObjectId::from_bytes(id))
+                PackEntryKind::ReferenceDelta(ObjectId::from_bytes(id))
             }
             4 => return Err(ObjectProblem::Kind),
             _ => return Err(ObjectProblem::Damaged),
@@ -165,7 +166,7 @@ impl Entry {
     }
 }
 
-/// Reads so many bytes, or fewer where the file ends before.
+/// Reads `most` bytes, or fewer if the file ends earlier.
 fn read_some(file: &File, offset: u64, most: usize) -> Result<Vec<u8>, ObjectProblem> {
     let (mut bytes, mut read) = (vec![0; most], 0);
     while read < most {

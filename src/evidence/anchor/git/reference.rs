@@ -1,4 +1,4 @@
-//! Names for commits: a file each, or lines of `packed-refs` (gitrepository-layout(5), `refs`).
+//! References: names for commits, each in a file of its own or as a line of `packed-refs` (gitrepository-layout(5), `refs`).
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -8,21 +8,20 @@ use crate::evidence::EvidenceError;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
 use crate::evidence::changes::{
-    create_open_directories, create_open_file, remove_file, rename, sync_directory, sync_file, write_all,
+    create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
 };
 
-/// A reference's file holds a name; a longer one is none.
+/// The longest file of a reference that is read, in bytes.
 const LONGEST_REFERENCE: u64 = 4096;
-/// References may lead to others; git follows as many.
+/// How many references in a row are followed if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
-/// The mode of a reference's file before the user's mask.
 const MODE: u32 = 0o666;
 
-/// A name that stays below `refs/`.
+/// A name below `refs/` that contains no `..` and is safe as a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReferenceName(String);
 
-/// A reference that is being changed; nobody else changes it meanwhile.
+/// A reference that is being changed. Its lock file keeps git and other processes from changing it meanwhile.
 #[derive(Debug)]
 pub(super) struct LockedReference {
     path: PathBuf,
@@ -31,7 +30,7 @@ pub(super) struct LockedReference {
 }
 
 impl ReferenceName {
-    /// Checks a name (git-check-ref-format(1), as far as a path needs it).
+    /// Checks a name (git-check-ref-format(1), as far as safety as a path needs it).
     pub(super) fn parse(name: &str) -> Result<Self, GitAnchorError> {
         let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock") && !part.ends_with('.');
         let is_odd = |character: char| character.is_control() || " ~^:?*[\\".contains(character);
@@ -44,7 +43,7 @@ impl ReferenceName {
     }
 }
 
-/// Returns the commit that is checked out; none where there is none yet.
+/// Returns the checked-out commit, or `None` if nothing is committed yet.
 pub(super) fn read_head(git_directory: &Path, common: &Path) -> Result<Option<ObjectId>, GitAnchorError> {
     match read_file(&git_directory.join("HEAD")) {
         Some(text) => follow(common, &text, MOST_STEPS),
@@ -52,7 +51,7 @@ pub(super) fn read_head(git_directory: &Path, common: &Path) -> Result<Option<Ob
     }
 }
 
-/// Returns what a reference names; none where it is not there.
+/// Returns the commit that a reference names, or `None` if the reference does not exist.
 pub(super) fn read(common: &Path, name: &ReferenceName) -> Result<Option<ObjectId>, GitAnchorError> {
     read_steps(common, name, MOST_STEPS)
 }
@@ -78,7 +77,7 @@ fn read_file(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Looks a reference up in the list of those that have no file of their own.
+/// Looks a reference up in the file of references that have no file of their own.
 fn read_packed(common: &Path, name: &ReferenceName) -> Option<ObjectId> {
     let text = std::fs::read_to_string(common.join("packed-refs")).ok()?;
     let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
@@ -87,14 +86,14 @@ fn read_packed(common: &Path, name: &ReferenceName) -> Option<ObjectId> {
 }
 
 impl LockedReference {
-    /// Locks a reference as git does, by the file beside it that will take its place.
+    /// Locks a reference as git does: by creating the file that will replace the reference's own.
     pub(super) fn lock(common: &Path, name: &ReferenceName) -> Result<Self, GitAnchorError> {
         let path = common.join(name.as_str());
-        create_open_directories(path.parent().expect("a reference lies in a directory"))?;
+        create_shared_directories(path.parent().expect("a reference lies in a directory"))?;
         let mut lock = path.clone().into_os_string();
         lock.push(".lock");
         let lock = PathBuf::from(lock);
-        match create_open_file(&lock, MODE) {
+        match create_shared_file_with_mode(&lock, MODE) {
             Ok(file) => Ok(Self { path, lock, file }),
             Err(EvidenceError::File { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
                 Err(GitAnchorError::Locked { path: lock })
@@ -103,7 +102,7 @@ impl LockedReference {
         }
     }
 
-    /// Lets the reference name an object.
+    /// Lets the reference name this object.
     pub(super) fn set(mut self, id: ObjectId) -> Result<(), GitAnchorError> {
         write_all(&mut self.file, &self.lock, format!("{}\n", id.hex()).as_bytes())?;
         sync_file(&self.file, &self.lock)?;
@@ -114,7 +113,8 @@ impl LockedReference {
 
 impl Drop for LockedReference {
     fn drop(&mut self) {
-        // Gone where the reference was set; where not, nothing may be left that keeps others from setting it.
+        // If the reference was set, the lock file was renamed and is gone. If not, it must not keep others from setting the
+        // reference.
         let _ = remove_file(&self.lock);
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_comes_before_the_list_and_heads_are_followed() {
+    fn a_file_takes_precedence_over_packed_refs_and_heads_are_followed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let hex = |id: Option<ObjectId>| id.map(ObjectId::hex);

@@ -1,4 +1,4 @@
-//! The repository that a project is in, as far as a note is concerned.
+//! The repository that contains a project, as far as notes need it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use crate::evidence::anchor::git::object::ObjectId;
 use crate::evidence::anchor::git::reference;
 use crate::evidence::git::find_git_directories;
 
-/// A repository.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
     root: PathBuf,
@@ -17,12 +16,11 @@ pub(super) struct Repository {
     pub(super) objects: ObjectDatabase,
 }
 
-/// How a repository may be kept that is not read here: a key of `[extensions]`, its value, and what that means.
+/// Unsupported storage formats: a key of `[extensions]`, its value, and what it means.
 const FORMATS: [(&str, &str, &str); 2] =
-    [("objectformat", "sha256", "its objects by SHA-256"), ("refstorage", "reftable", "its references in tables")];
+    [("objectformat", "sha256", "objects under SHA-256 names"), ("refstorage", "reftable", "references in reftable files")];
 
 impl Repository {
-    /// Opens the repository that a project is in.
     pub(super) fn open(root: &Path) -> Result<Self, GitAnchorError> {
         let (git_directory, common) =
             find_git_directories(root).ok_or_else(|| GitAnchorError::NoRepository { root: root.to_owned() })?;
@@ -36,22 +34,23 @@ impl Repository {
         }
     }
 
-    /// Returns the commit that is checked out.
+    /// Returns the checked-out commit.
     pub(super) fn head(&self) -> Result<ObjectId, GitAnchorError> {
         let head = reference::read_head(&self.git_directory, &self.common)?;
         head.ok_or_else(|| GitAnchorError::NothingCommitted { root: self.root.clone() })
     }
 }
 
-/// Returns what of a repository's form is not read here. A key like these anywhere is enough: it is refused, not guessed.
+/// Returns which unsupported format a repository has. The key is refused in any section of the file, because sections are not
+/// parsed.
 fn foreign_format(config: &str) -> Option<&'static str> {
     let keys = config.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.trim(), value.trim()));
-    let of_key = |(key, value): (&str, &str)| {
+    let known_format = |(key, value): (&str, &str)| {
         FORMATS
             .iter()
             .find(|(name, kept, _)| key.eq_ignore_ascii_case(name) && value.trim_matches('"').eq_ignore_ascii_case(kept))
     };
-    keys.filter_map(of_key).next().map(|(_, _, what)| *what)
+    keys.filter_map(known_format).next().map(|(_, _, what)| *what)
 }
 
 #[cfg(test)]
@@ -59,9 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_that_is_not_written_is_known_by_its_key() {
+    fn an_unsupported_format_is_recognised_by_its_key() {
         assert_eq!(foreign_format("[core]\n\tbare = false\n[extensions]\n\tobjectFormat = sha1\n"), None);
-        assert_eq!(foreign_format("[extensions]\n\tobjectFormat = sha256\n"), Some("its objects by SHA-256"));
-        assert_eq!(foreign_format("[extensions]\n\trefStorage = \"reftable\"\n"), Some("its references in tables"));
+        assert_eq!(foreign_format("[extensions]\n\tobjectFormat = sha256\n"), Some("objects under SHA-256 names"));
+        assert_eq!(foreign_format("[extensions]\n\trefStorage = \"reftable\"\n"), Some("references in reftable files"));
     }
 }

@@ -1,4 +1,4 @@
-//! The tree against the definitions of RFC 6962, section 2.1, written down as they stand there.
+//! The tree compared with the definitions of RFC 6962, section 2.1, which are written down here as they stand there.
 
 use proptest::prelude::*;
 
@@ -9,14 +9,14 @@ fn entry(number: u64) -> Vec<u8> {
 }
 
 fn tree_of(size: u64) -> MerkleTree {
-    MerkleTree::of((0..size).map(|number| hash_entry(&entry(number))))
+    MerkleTree::from_hashes((0..size).map(|number| hash_entry(&entry(number))))
 }
 
 fn entries(size: u64) -> Vec<Vec<u8>> {
     (0..size).map(entry).collect()
 }
 
-/// MTH(D[n]).
+/// MTH(D[n]), the root.
 fn reference_root(entries: &[Vec<u8>]) -> Digest {
     match entries {
         [] => Digest::of(b""),
@@ -33,7 +33,7 @@ fn reference_split(n: usize) -> usize {
     (0..).map(|power| 1 << power).take_while(|k| *k < n).last().expect("two or more")
 }
 
-/// PATH(m, D[n]).
+/// PATH(m, D[n]), the proof that an entry is in the tree.
 fn reference_path(m: usize, entries: &[Vec<u8>]) -> Vec<Digest> {
     if entries.len() == 1 {
         return Vec::new();
@@ -48,7 +48,7 @@ fn reference_path(m: usize, entries: &[Vec<u8>]) -> Vec<Digest> {
     path
 }
 
-/// SUBPROOF(m, D[n], b).
+/// SUBPROOF(m, D[n], b), from which the consistency proof is made.
 fn reference_subproof(m: usize, entries: &[Vec<u8>], is_whole: bool) -> Vec<Digest> {
     if m == entries.len() {
         return if is_whole { Vec::new() } else { vec![reference_root(entries)] };
@@ -70,12 +70,12 @@ fn the_example_of_the_rfc_has_the_paths_it_shows() {
     assert_eq!(tree.prove_inclusion(3, 7).unwrap().len(), 3);
     assert_eq!(tree.prove_inclusion(6, 7).unwrap().len(), 2);
     assert_eq!(tree.prove_consistency(3, 7).unwrap().len(), 4);
-    assert_eq!(tree.prove_consistency(4, 7).unwrap(), [tree.hash_of(4, 7)]);
+    assert_eq!(tree.prove_consistency(4, 7).unwrap(), [tree.subtree_hash(4, 7)]);
     assert_eq!(tree.prove_consistency(6, 7).unwrap().len(), 3);
 }
 
 #[test]
-fn the_hashes_of_known_trees_are_theirs() {
+fn known_trees_have_their_published_roots() {
     // The test vectors of Certificate Transparency's reference implementation.
     let inputs: [&[u8]; 8] = [
         b"",
@@ -87,7 +87,7 @@ fn the_hashes_of_known_trees_are_theirs() {
         b"\x50\x51\x52\x53\x54\x55\x56\x57",
         b"\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f",
     ];
-    let tree = MerkleTree::of(inputs.iter().map(|input| hash_entry(input)));
+    let tree = MerkleTree::from_hashes(inputs.iter().map(|input| hash_entry(input)));
     for (size, root) in [
         (1, "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"),
         (2, "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"),
@@ -119,7 +119,7 @@ proptest! {
         prop_assert_eq!(tree.root_at(size), Some(root));
         let path = tree.prove_inclusion(index, size).unwrap();
         prop_assert_eq!(&path, &reference_path(index as usize, &entries));
-        prop_assert_eq!(root_of_path(hash_entry(&entry(index)), index, size, &path), Some(root));
+        prop_assert_eq!(root_from_path(hash_entry(&entry(index)), index, size, &path), Some(root));
         let proof = tree.prove_consistency(old, size).unwrap();
         let expected = if old == 0 { Vec::new() } else { reference_subproof(old as usize, &entries, true) };
         prop_assert_eq!(&proof, &expected);
@@ -146,8 +146,8 @@ proptest! {
             path
         };
         let leaf = hash_entry(&entry(index));
-        prop_assert_ne!(root_of_path(leaf, index, size, &change(tree.prove_inclusion(index, size).unwrap())), Some(root));
-        prop_assert_ne!(root_of_path(hash_entry(b"other"), index, size, &tree.prove_inclusion(index, size).unwrap()), Some(root));
+        prop_assert_ne!(root_from_path(leaf, index, size, &change(tree.prove_inclusion(index, size).unwrap())), Some(root));
+        prop_assert_ne!(root_from_path(hash_entry(b"other"), index, size, &tree.prove_inclusion(index, size).unwrap()), Some(root));
         if old < size {
             prop_assert!(!is_consistent((old, old_root), (size, root), &change(tree.prove_consistency(old, size).unwrap())));
             let proof = tree.prove_consistency(old, size).unwrap();
@@ -162,7 +162,7 @@ proptest! {
         let changed = changed % old;
         let tree = tree_of(size);
         let entries = (0..size).map(|number| if number == changed { hash_entry(b"rewritten") } else { hash_entry(&entry(number)) });
-        let rewritten = MerkleTree::of(entries);
+        let rewritten = MerkleTree::from_hashes(entries);
         prop_assert_ne!(rewritten.root_at(old), tree.root_at(old));
         let proof = rewritten.prove_consistency(old, size).unwrap();
         prop_assert!(!is_consistent((old, tree.root_at(old).unwrap()), (size, rewritten.root_at(size).unwrap()), &proof));

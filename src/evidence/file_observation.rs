@@ -1,0 +1,112 @@
+//! Observing a file of the project for a check about that file: whether it exists and, if asked for, what it contains.
+
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::evidence::artifact::{ArtifactRefusal, open_artifact};
+use crate::model::{Digest, FileLook, FoundFile, Timestamp};
+
+/// How many bytes are read between two calls of `interrupted`.
+const CHUNK: usize = 256 * 1024;
+
+/// How much of a file is to be read.
+#[derive(Clone, Copy)]
+pub enum ContentRequest<'a> {
+    /// Nothing: the check only asks for existence and size.
+    MetadataOnly,
+    /// All of it, for its digest. The bytes are kept as well if there are at most `keep` of them.
+    Whole {
+        /// In bytes.
+        keep: u64,
+        /// Called between two chunks; `Some` ends the reading with this result.
+        interrupted: &'a dyn Fn() -> Option<FileLook>,
+    },
+}
+
+/// Observes the file at `relative` below `base`. It must be a regular file with one hard link, reached without symbolic links
+/// (E12).
+pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -> FileLook {
+    let (mut file, metadata) = match open_artifact(base, relative) {
+        Ok(opened) => opened,
+        Err(ArtifactRefusal::NotThere) => return FileLook::Missing,
+        Err(refused) => return FileLook::Refused(refused.to_string()),
+    };
+    let modified = Timestamp::from_millis(metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000);
+    let without_content = FoundFile { bytes: metadata.len(), modified, sha256: None, content: None };
+    let ContentRequest::Whole { keep, interrupted } = request else { return FileLook::Found(without_content) };
+    let (mut hasher, mut content, mut total) = (Sha256::new(), Vec::new(), 0_u64);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        if let Some(look) = interrupted() {
+            return look;
+        }
+        let count = match file.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return FileLook::Refused(ArtifactRefusal::Unreadable(error.to_string()).to_string()),
+        };
+        hasher.update(&chunk[..count]);
+        total += count as u64;
+        if total <= keep {
+            content.extend_from_slice(&chunk[..count]);
+        } else {
+            content = Vec::new();
+        }
+    }
+    FileLook::Found(FoundFile {
+        // The size that was read counts. For a file that grows, the metadata may say less.
+        bytes: total,
+        sha256: Some(Digest::from_hasher(hasher)),
+        content: (total <= keep).then_some(content),
+        ..without_content
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::evidence::testing::put;
+
+    fn whole(base: &Path, name: &str, keep: u64) -> FileLook {
+        observe_file(base, Path::new(name), ContentRequest::Whole { keep, interrupted: &|| None })
+    }
+
+    fn found(look: FileLook) -> FoundFile {
+        let FileLook::Found(found) = look else { panic!("{look:?}") };
+        found
+    }
+
+    #[test]
+    fn a_file_is_read_as_far_as_it_is_asked_for() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let bytes = vec![b'x'; CHUNK + 7];
+        put(&directory.path().join("a/b"), &bytes);
+        let without_content = found(observe_file(directory.path(), Path::new("a/b"), ContentRequest::MetadataOnly));
+        assert_eq!((without_content.bytes, without_content.sha256, without_content.content), (bytes.len() as u64, None, None));
+        assert!(without_content.modified > Timestamp::from_millis(0));
+        let kept = found(whole(directory.path(), "a/b", bytes.len() as u64));
+        assert_eq!((kept.sha256, kept.content), (Some(Digest::of(&bytes)), Some(bytes.clone())));
+        let digested = found(whole(directory.path(), "a/b", bytes.len() as u64 - 1));
+        assert_eq!((digested.bytes, digested.sha256, digested.content), (bytes.len() as u64, Some(Digest::of(&bytes)), None));
+    }
+
+    #[test]
+    fn a_missing_file_is_missing_and_anything_but_a_regular_file_is_refused() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        put(&directory.path().join("file"), b"1");
+        symlink("file", directory.path().join("link")).expect("the directory is ours");
+        assert_eq!(whole(directory.path(), "none", 9), FileLook::Missing);
+        for odd in ["link", ".", "../file"] {
+            assert!(matches!(whole(directory.path(), odd, 9), FileLook::Refused(_)), "{odd}");
+        }
+        let stop = || Some(FileLook::OutOfTime);
+        let request = ContentRequest::Whole { keep: 9, interrupted: &stop };
+        assert_eq!(observe_file(directory.path(), Path::new("file"), request), FileLook::OutOfTime);
+    }
+}

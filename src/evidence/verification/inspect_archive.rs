@@ -1,0 +1,58 @@
+//! Inspecting an archive: the same facts as about a directory. Nothing is written to disk.
+
+use std::io::{self, Read};
+
+use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, read_archive};
+use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF};
+use crate::evidence::verification::inspect::{
+    InspectedDirectory, InspectedEntry, InspectedFile, InspectionDepth, OwnerAndMode, hash_and_keep, needs_content,
+};
+use crate::model::RunId;
+
+/// The longest file in an archive whose content is kept, in bytes (256 MiB). It is held in memory.
+const MOST_KEPT: u64 = 1 << 28;
+/// Files in an archive have no meaningful mode and owner.
+const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };
+
+#[derive(Debug)]
+pub(super) struct InspectedArchive {
+    /// The run that the archive's paths name.
+    pub(super) run_id: RunId,
+    /// The files of its top directory.
+    pub(super) top: InspectedDirectory,
+    /// In an export, the files of the run, which are in the directory `run`.
+    pub(super) run: InspectedDirectory,
+}
+
+/// Inspects an archive and hashes all of its files. The content of files that verification reads is kept.
+pub(super) fn inspect_archive(archive: impl Read, bounds: ArchiveBounds) -> Result<InspectedArchive, ArchiveProblem> {
+    let (mut top, mut run) = (InspectedDirectory::default(), InspectedDirectory::default());
+    let run_id = read_archive(archive, bounds, |member, _, content| {
+        let is_read = needs_content(&member.name) || [EXPORTED_LEDGER, EXPORTED_PROOF].contains(&member.name.as_str());
+        let hashed = if is_read {
+            hash_limited_content(content)?
+        } else {
+            hash_and_keep(content, InspectionDepth::Digest).map_err(unreadable)?
+        };
+        let (bytes, sha256, content) = hashed;
+        let directory = match member.folder {
+            ArchiveFolder::Top => &mut top,
+            ArchiveFolder::Run => &mut run,
+        };
+        let file = InspectedFile { access: NO_ACCESS, hard_links: 1, bytes, sha256, content };
+        directory.entries.insert(member.name.clone().into_bytes(), InspectedEntry::File(file));
+        Ok(())
+    })?;
+    Ok(InspectedArchive { run_id, top, run })
+}
+
+type HashedContent = (u64, crate::model::Digest, Option<Vec<u8>>);
+
+fn hash_limited_content(content: &mut dyn Read) -> Result<HashedContent, ArchiveProblem> {
+    let hashed = hash_and_keep(&mut content.take(MOST_KEPT + 1), InspectionDepth::Content).map_err(unreadable)?;
+    if hashed.0 > MOST_KEPT { Err(ArchiveProblem::TooLarge(MOST_KEPT)) } else { Ok(hashed) }
+}
+
+fn unreadable(error: io::Error) -> ArchiveProblem {
+    ArchiveProblem::Unreadable(error)
+}

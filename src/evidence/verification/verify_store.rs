@@ -1,0 +1,490 @@
+//! Verifying a project of a store: inspecting everything, and collecting all faults.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::files::hash_file;
+use crate::evidence::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring};
+use crate::evidence::names::run_from_archive_name;
+use crate::evidence::verification::check_keys::{check_keys, check_takeover_lines};
+use crate::evidence::verification::check_ledger::{ParsedLedger, check_ledger};
+use crate::evidence::verification::check_pruned::{PrunedRemainder, check_pruned};
+use crate::evidence::verification::check_run::{RunContext, RunSigner, check_access, check_file, check_run};
+use crate::evidence::verification::check_task::check_task;
+use crate::evidence::verification::inspect::{
+    InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
+};
+use crate::evidence::verification::parallel::in_parallel;
+use crate::evidence::verification::verify_archive::verify_archive;
+use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
+use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
+use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
+
+const LEDGER_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+const GONE: &str = "its directory should be gone";
+
+/// Which runs of a project are verified. Its ledger is always verified as a whole, because a part of it proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VerificationScope {
+    Everything,
+    Task(TaskId),
+    Run(RunId),
+}
+
+/// What was verified, and every fault that was found.
+#[derive(Debug, Default)]
+pub struct VerificationResult {
+    /// All faults, sorted by file.
+    pub faults: Vec<EvidenceFault>,
+    /// How many runs were hashed.
+    pub runs: u64,
+    /// How many files these runs have.
+    pub files: u64,
+    /// How many bytes these files have.
+    pub bytes: u64,
+    /// The runs that are older than the store's first key, and therefore not signed.
+    pub unsigned: Vec<RunId>,
+    /// How many of the verified runs are kept as archives.
+    pub archived: u64,
+    /// How many runs of the ledger are pruned.
+    pub pruned: u64,
+    /// What a dead process left and the next one will finish.
+    pub unfinished: Vec<UnfinishedWork>,
+    /// The parsed lines of the ledger, each with the offset after it.
+    pub lines: Vec<(u64, LedgerLine)>,
+    /// The hash of each whole line in the order of the file, to be compared with an anchor.
+    pub line_hashes: Vec<Digest>,
+}
+
+/// Verifies the keys of a store. Returns the keys, with which everything else is verified, and the faults. If a key record
+/// cannot be read, the ring is empty.
+pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<EvidenceFault>), EvidenceError> {
+    let base = Path::new("keys");
+    let found = inspect_directory(&keys_directory(store), |name| name.ends_with(".pem") || is_temporary_key_file(name));
+    match read_key_ring(store) {
+        Ok(ring) => {
+            let faults = check_keys(base, &found, &ring, owner(store));
+            Ok((ring, faults))
+        }
+        Err(EvidenceError::Key { path, problem }) => {
+            let kind = if key_files(store)?.first().is_none_or(|(number, _)| *number == 1) {
+                FaultKind::KeyUnreadable
+            } else {
+                FaultKind::KeyMissing
+            };
+            let file = path.file_name().map_or_else(|| base.to_owned(), |name| base.join(name));
+            Ok((KeyRing::default(), vec![EvidenceFault::new(kind, file, problem.to_string())]))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Verifies a project. It takes no lock: a run that is under way meanwhile is left out.
+pub fn verify_project(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    scope: &VerificationScope,
+    threads: usize,
+) -> Result<VerificationResult, EvidenceError> {
+    let mut result = VerificationResult::default();
+    // This order matters: a run that existed before the ledger was read must be in the ledger, or be the run that is under way.
+    let open_before = store.unfinished_run(project)?;
+    let stored = list_runs(store, project, None)?;
+    let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut result.faults)?;
+    let is_busy = store.lock_holder(project)?.is_some();
+    let open = [open_before, store.unfinished_run(project)?];
+    let ledger = RunsInLedger::from_ledger(&read);
+    if !is_busy {
+        result.unfinished.extend(unfinished_run_and_line(store, project, open[1].as_ref(), &read));
+    }
+    let is_wanted = |task: &TaskId, run_id: &RunId| match scope {
+        VerificationScope::Everything => true,
+        VerificationScope::Task(wanted) => task == wanted,
+        VerificationScope::Run(wanted) => run_id == wanted,
+    };
+    let owner = owner(store);
+    let tasks: BTreeSet<&TaskId> = ledger.runs.values().map(|(_, record)| &record.task).collect();
+    let latest: BTreeSet<&RunId> = tasks.into_iter().filter_map(|task| ledger.latest(task)).collect();
+    // Only the content of the latest runs is kept after they are verified. All runs together would not fit into memory.
+    let verify = |run: &StoredRun| {
+        if ledger.archived.contains_key(&run.run_id) && (is_busy || !run.directory.is_dir()) {
+            // Another process is about to remove the directory, or has removed it since it was listed.
+            return None;
+        }
+        let verification = verify_run(store, project, keys, &ledger, &open, owner, run)?;
+        let directory = if latest.contains(&run.run_id) { verification.directory } else { InspectedDirectory::default() };
+        Some(RunVerification { directory, ..verification })
+    };
+    let wanted: Vec<StoredRun> = stored.into_iter().filter(|run| is_wanted(&run.task, &run.run_id)).collect();
+    let verification = in_parallel(&wanted, threads, verify);
+    let mut directories = BTreeMap::new();
+    for (run, verification) in wanted.iter().zip(verification) {
+        let Some(verification) = verification else { continue };
+        let verification = RunVerification { unfinished: verification.unfinished.filter(|_| !is_busy), ..verification };
+        directories.insert(run.run_id.clone(), result.add(&run.run_id, verification));
+    }
+    let mut archived = ledger.kept_as_archives();
+    archived.retain(|(packed, _)| is_wanted(&packed.task, &packed.run_id));
+    result.archived = archived.len() as u64;
+    let verify =
+        |(packed, of_run): &(&PackedRun, (u64, &RunRecord))| verify_archive((store, project), keys, owner, packed, *of_run);
+    for ((packed, _), verification) in archived.iter().zip(in_parallel(&archived, threads, verify)) {
+        result.add(&packed.run_id, verification);
+    }
+    for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
+        let directory = store.run_directory(project, &record.task, &record.run_id);
+        let is_archived_or_pruned = ledger.pruned.contains(&record.run_id) || ledger.archived.contains_key(&record.run_id);
+        if !is_archived_or_pruned && !directory.is_dir() {
+            result.faults.push(EvidenceFault::new(
+                FaultKind::RunMissing,
+                relative(store, &directory),
+                "the ledger has a line about it",
+            ));
+        }
+    }
+    if *scope == VerificationScope::Everything && !is_busy {
+        result.faults.extend(check_other_entries(store, project, &ledger, &directories, &open, owner));
+    }
+    drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults)?;
+    // While a run was pruned during the verification, anything of it may have been seen. Only what still exists is reported.
+    result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
+    if !is_busy {
+        result.separate_unfinished(store, project, &ledger);
+    }
+    result.faults.sort();
+    result.unfinished.sort();
+    result.unsigned.sort();
+    result.pruned = ledger.pruned.len() as u64;
+    result.lines = read.lines;
+    result.line_hashes = read.all_hashes;
+    Ok(result)
+}
+
+impl VerificationResult {
+    /// Adds the faults and counts of a run; returns its inspected directory.
+    fn add(&mut self, run_id: &RunId, verification: RunVerification) -> InspectedDirectory {
+        self.faults.extend(verification.faults);
+        self.unfinished.extend(verification.unfinished);
+        self.runs += 1;
+        self.files += verification.files;
+        self.bytes += verification.bytes;
+        self.unsigned.extend(verification.is_unsigned.then(|| run_id.clone()));
+        verification.directory
+    }
+
+    /// Moves faults that a dead process explains to `unfinished`: the next process that writes evidence finishes or undoes that
+    /// work.
+    fn separate_unfinished(&mut self, store: &Store, project: &ProjectId, ledger: &RunsInLedger<'_>) {
+        let is_archiving = store.archiving_directory(project).is_dir();
+        let root = store.root();
+        let unfinished_kind = |fault: &EvidenceFault| {
+            let archived_run = fault.file.file_name().and_then(|name| run_from_archive_name(name.to_str()?));
+            match (fault.kind, archived_run) {
+                (FaultKind::RunArchived, None) if is_archiving => Some(UnfinishedKind::Archiving),
+                (FaultKind::ArchiveUnnamed, Some(run_id)) if is_archiving => {
+                    let directory = root.join(&fault.file).with_file_name(run_id.as_str());
+                    directory.is_dir().then_some(UnfinishedKind::Archiving)
+                }
+                (FaultKind::RunPruned, Some(run_id)) => {
+                    let is_last = ledger.pruned_last.iter().any(|run| run.run_id == run_id);
+                    let hashed = hash_file(&root.join(&fault.file)).ok();
+                    let recorded = ledger.archived.get(&run_id).map(|packed| (packed.archive_bytes, packed.archive_hash));
+                    (is_last && hashed.is_some() && hashed == recorded).then_some(UnfinishedKind::Pruning)
+                }
+                _ => None,
+            }
+        };
+        let (unfinished, faults) =
+            std::mem::take(&mut self.faults).into_iter().partition(|fault| unfinished_kind(fault).is_some());
+        self.faults = faults;
+        let named: Vec<EvidenceFault> = unfinished;
+        self.unfinished.extend(
+            named.into_iter().filter_map(|fault| Some(UnfinishedWork::new(unfinished_kind(&fault)?, fault.file, fault.detail))),
+        );
+    }
+}
+
+/// Returns the run that the lock file names as open and the ledger line that was cut short. The caller knows that no process
+/// works on them.
+fn unfinished_run_and_line(
+    store: &Store,
+    project: &ProjectId,
+    open: Option<&OpenRun>,
+    read: &ParsedLedger,
+) -> Vec<UnfinishedWork> {
+    let run = open.map(|open| {
+        let directory = relative(store, &store.run_directory(project, &open.task, &open.run_id));
+        UnfinishedWork::new(UnfinishedKind::Run, directory, format!("run {}", open.run_id.number()))
+    });
+    let line = read.cut_short.map(|bytes| {
+        UnfinishedWork::new(UnfinishedKind::Line, relative(store, &store.ledger_path(project)), format!("{bytes} bytes"))
+    });
+    run.into_iter().chain(line).collect()
+}
+
+/// What the ledger says about each run, by the kind of line.
+#[derive(Default)]
+struct RunsInLedger<'a> {
+    /// The sealed runs, each with the sequence of its line.
+    runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
+    superseded: BTreeSet<&'a RunId>,
+    pruned: BTreeSet<&'a RunId>,
+    archived: BTreeMap<&'a RunId, &'a PackedRun>,
+    /// The runs that the ledger's last line prunes.
+    pruned_last: &'a [PrunedRun],
+}
+
+impl<'a> RunsInLedger<'a> {
+    fn from_ledger(read: &'a ParsedLedger) -> Self {
+        let last = read.last().map(|line| &line.body);
+        let pruned_last = if let Some(LedgerBody::Pruned(record)) = last { record.runs.as_slice() } else { &[] };
+        let mut runs = Self { pruned_last, ..Self::default() };
+        for (_, line) in &read.lines {
+            match &line.body {
+                LedgerBody::Run(record) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
+                LedgerBody::Superseded(record) => drop(runs.superseded.insert(&record.run_id)),
+                LedgerBody::Pruned(record) => runs.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
+                LedgerBody::Archived(record) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
+                LedgerBody::Registered(_)
+                | LedgerBody::Phase(_)
+                | LedgerBody::Override(_)
+                | LedgerBody::Serving(_)
+                | LedgerBody::Approval(_)
+                | LedgerBody::TaskList(_)
+                | LedgerBody::Violation(_)
+                | LedgerBody::Governance(_)
+                | LedgerBody::Retest(_) => {}
+            }
+        }
+        runs
+    }
+
+    /// Returns the runs that are kept as archives, each with its entry in the archiving line and its own ledger record.
+    fn kept_as_archives(&self) -> Vec<(&'a PackedRun, (u64, &'a RunRecord))> {
+        let kept = self.archived.iter().filter(|(run_id, _)| !self.pruned.contains(*run_id));
+        kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
+    }
+
+    /// Returns the fault if the archive of a run should not exist, or not among the runs of this task. Its content is checked
+    /// elsewhere.
+    fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
+        match self.archived.get(run_id) {
+            Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
+            Some(packed) if packed.task == *task => None,
+            Some(_) => Some((FaultKind::RunMisplaced, "the ledger lists it under another task")),
+            None => Some((FaultKind::ArchiveUnnamed, "there is an archive, but no ledger line")),
+        }
+    }
+
+    /// Returns the run to which `latest` of this task should point.
+    fn latest(&self, task: &TaskId) -> Option<&'a RunId> {
+        let counting = self.runs.values().filter(|(_, record)| record.task == *task && record.leads_latest());
+        counting.max_by_key(|(sequence, _)| *sequence).map(|(_, record)| &record.run_id)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct RunVerification {
+    pub(super) faults: Vec<EvidenceFault>,
+    unfinished: Option<UnfinishedWork>,
+    pub(super) files: u64,
+    pub(super) bytes: u64,
+    pub(super) is_unsigned: bool,
+    directory: InspectedDirectory,
+}
+
+impl RunVerification {
+    /// Returns the result for a run whose directory should not exist.
+    fn refused(kind: FaultKind, base: PathBuf, detail: &str) -> Self {
+        Self { faults: vec![EvidenceFault::new(kind, base, detail)], ..Self::default() }
+    }
+}
+
+/// Verifies one run. Returns `None` if it is under way.
+fn verify_run(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    ledger: &RunsInLedger<'_>,
+    open: &[Option<OpenRun>],
+    owner: u32,
+    run: &StoredRun,
+) -> Option<RunVerification> {
+    let base = relative(store, &run.directory);
+    if ledger.pruned.contains(&run.run_id) {
+        let last = ledger.pruned_last.iter().find(|pruned| pruned.run_id == run.run_id && pruned.task == run.task);
+        let found = inspect_directory(&run.directory, needs_content);
+        return Some(match check_pruned(&found, &base, owner, last) {
+            PrunedRemainder::Fault(fault) => RunVerification { faults: vec![fault], ..RunVerification::default() },
+            PrunedRemainder::Unfinished(unfinished) => {
+                RunVerification { unfinished: Some(unfinished), ..RunVerification::default() }
+            }
+        });
+    }
+    if ledger.archived.contains_key(&run.run_id) {
+        return Some(RunVerification::refused(FaultKind::RunArchived, base, GONE));
+    }
+    let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
+        if open.iter().flatten().any(|open| open.run_id == run.run_id) {
+            return None;
+        }
+        let (kind, detail) = if ledger.superseded.contains(&run.run_id) {
+            (FaultKind::RunSuperseded, GONE)
+        } else {
+            (FaultKind::RunUnnamed, "there is a directory, but no ledger line")
+        };
+        return Some(RunVerification::refused(kind, base, detail));
+    };
+    let found = inspect_directory(&run.directory, needs_content);
+    let key = keys.key_for_line(project, crate::model::Sequence(sequence));
+    let signed = key.map_or(RunSigner::Nobody, |key| RunSigner::Key(key.public()));
+    let context = RunContext { base: &base, owner: Some(owner), project: Some(project), record: Some(record), signed };
+    let mut faults = check_run(&found, &context);
+    if record.task != run.task {
+        faults.push(EvidenceFault::new(
+            FaultKind::RunMisplaced,
+            &base,
+            format!("the ledger lists it under task `{}`", record.task),
+        ));
+    }
+    let (files, bytes) = file_count_and_size(&found);
+    Some(RunVerification {
+        faults,
+        unfinished: None,
+        files,
+        bytes,
+        is_unsigned: matches!(signed, RunSigner::Nobody),
+        directory: found,
+    })
+}
+
+/// Returns how many regular files there are, and the sum of their sizes.
+pub(super) fn file_count_and_size(found: &InspectedDirectory) -> (u64, u64) {
+    let sizes = found.entries.values().filter_map(|entry| match entry {
+        InspectedEntry::File(file) => Some(file.bytes),
+        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => None,
+    });
+    sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
+}
+
+fn read_ledger(
+    store: &Store,
+    project: &ProjectId,
+    keys: &KeyRing,
+    threads: usize,
+    is_bare: bool,
+    faults: &mut Vec<EvidenceFault>,
+) -> Result<ParsedLedger, EvidenceError> {
+    let path = store.ledger_path(project);
+    let shown = relative(store, &path);
+    let read = match inspect_entry(&path, InspectionDepth::Content) {
+        InspectedEntry::File(file) => {
+            faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
+            let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
+            if is_bare && read.all_hashes.is_empty() {
+                // The process died while it registered the project. The next registration makes another id, so nobody will ever
+                // finish this ledger.
+                read.cut_short = None;
+            }
+            read
+        }
+        InspectedEntry::Unreadable(_) if is_bare && !path.exists() => ParsedLedger::default(),
+        InspectedEntry::Unreadable(why) => {
+            faults.push(EvidenceFault::new(FaultKind::LedgerMissing, &shown, why));
+            ParsedLedger::default()
+        }
+        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other => {
+            faults.push(EvidenceFault::new(FaultKind::NotAFile, &shown, "a ledger is a file"));
+            ParsedLedger::default()
+        }
+    };
+    faults.extend(check_takeover_lines(keys, project, &shown, |sequence| read.hashes.get(&sequence).copied()));
+    Ok(read)
+}
+
+/// Checks everything around the runs: entries that proctor did not create, and the links beside the runs.
+fn check_other_entries(
+    store: &Store,
+    project: &ProjectId,
+    ledger: &RunsInLedger<'_>,
+    directories: &BTreeMap<RunId, InspectedDirectory>,
+    open: &[Option<OpenRun>],
+    owner: u32,
+) -> Vec<EvidenceFault> {
+    let mut faults = Vec::new();
+    let project_directory = store.project_directory(project);
+    for (name, entry) in inspect_entries(&project_directory) {
+        let path = relative(store, &project_directory.join(&name));
+        let (InspectedEntry::Directory(access), Ok(task)) = (&entry, TaskId::try_from(name)) else {
+            faults.push(EvidenceFault::new(FaultKind::Foreign, path, "only directories of tasks belong there"));
+            continue;
+        };
+        faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
+        let latest = ledger.latest(&task).and_then(|run_id| directories.get(run_id).map(|directory| (run_id, directory)));
+        // If the run's process died after the commit, the links may point to this run, to the one before, or partly to each.
+        let is_to_be_linked = latest.is_some_and(|(run_id, _)| open.iter().flatten().any(|open| open.run_id == *run_id));
+        if !is_to_be_linked {
+            faults.extend(check_task(&path, &inspect_entries(&store.task_directory(project, &task)), latest));
+        }
+        let runs = store.runs_directory(project, &task);
+        for (name, entry) in inspect_entries(&runs) {
+            let is_run = matches!(entry, InspectedEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
+            let misplaced = match run_from_archive_name(&name) {
+                None if is_run => continue,
+                None => Some((FaultKind::Foreign, "only directories and archives of runs belong there")),
+                Some(run_id) => ledger.misplaced_archive(&task, &run_id),
+            };
+            let path = relative(store, &runs.join(&name));
+            faults.extend(misplaced.map(|(kind, detail)| EvidenceFault::new(kind, path, detail)));
+        }
+    }
+    faults
+}
+
+/// Drops faults about runs that were pruned or archived during the verification, that is, after the ledger line that ends at
+/// `end`.
+fn drop_faults_of_removed_runs(
+    store: &Store,
+    project: &ProjectId,
+    end: u64,
+    faults: &mut Vec<EvidenceFault>,
+) -> Result<(), EvidenceError> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    // Asked before the new lines are read: a process that is archiving and has not yet written its line holds the lock.
+    let is_archiving = store.lock_holder(project)?.is_some();
+    let removed = paths_removed_since(store, project, end);
+    let is_told = |fault: &EvidenceFault| !removed.iter().any(|place| fault.file.starts_with(place));
+    faults.retain(|fault| is_told(fault) && !(is_archiving && fault.kind == FaultKind::ArchiveUnnamed));
+    Ok(())
+}
+
+/// Returns the paths of runs that were pruned or archived after the ledger was read. Whatever was seen of them may be half
+/// removed or half written.
+fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {
+        if let LedgerBody::Pruned(record) = &line.body {
+            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
+        }
+        if let LedgerBody::Archived(record) = &line.body {
+            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
+        }
+    }
+    places.iter().map(|place| relative(store, place)).collect()
+}
+
+/// Returns the user who owns the store.
+fn owner(store: &Store) -> u32 {
+    store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
+}
+
+pub(super) fn relative(store: &Store, path: &Path) -> PathBuf {
+    path.strip_prefix(store.root()).unwrap_or(path).to_owned()
+}

@@ -1,0 +1,194 @@
+//! Reads the verdict out of one output of a reviewer.
+
+use crate::review::grammar::{FIELD, RejectionValue, SplitEmphasis, count_mentions, is_approval, parse_rejection};
+use crate::review::quoting::lines;
+
+/// The most bytes of a review that are read. A longer review has no verdict.
+pub const OUTPUT_CAP: usize = 1024 * 1024;
+
+/// Characters that are invisible and yet no white space. A text of nothing else counts as empty.
+const INVISIBLE: &[char] = &['\0', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+
+/// The output of a reviewer, and what went wrong with its command.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewerOutput<'o> {
+    /// The standard output, or its beginning if it is longer than [`OUTPUT_CAP`].
+    pub bytes: &'o [u8],
+    /// The length of the whole standard output in bytes.
+    pub total: u64,
+    /// None: the command ended by itself with exit code 0.
+    pub fault: Option<ReviewerFault>,
+}
+
+/// Why an output may not be the whole review, so that it has no verdict whatever it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewerFault {
+    /// The command ended with this exit code, which is not 0.
+    ExitCode(i32),
+    /// This signal ended the command.
+    Signal(i32),
+    /// The command was stopped because it took too long or printed too much.
+    Limit,
+    /// How the command ended is not known, or other processes could still write to its output.
+    Unknown,
+}
+
+/// The verdict of one output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParsedReview {
+    /// The output has exactly one approval line, outside of quotations, and no rejection.
+    Approved,
+    /// The output has at least one rejection line.
+    Rejected(Rejection),
+    /// The output has no verdict.
+    Malformed {
+        kind: Malformation,
+        /// Whether there is a rejection line in it nevertheless. Then an approval by the retry does not count.
+        holds_rejection: bool,
+    },
+}
+
+/// The severity of a rejection; the severest line of an output counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rejection {
+    /// The code may be merged once it is fixed.
+    WithFixes,
+    No,
+}
+
+/// Why an output has no verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformation {
+    /// The output may not be the whole review.
+    Transport(ReviewerFault),
+    /// The output is longer than [`OUTPUT_CAP`].
+    TooLong,
+    /// The output is not UTF-8.
+    NotText,
+    /// The output is empty or invisible.
+    NoOutput,
+    /// The label "Ready to merge" is missing.
+    MissingField,
+    /// The label is there, but with an unknown value or with other words on its line.
+    UnknownValue,
+    /// The approval line is in a quotation.
+    Quoted,
+    /// There is more than one approval line outside of quotations.
+    SeveralVerdicts,
+    /// Beside the approval line, the label stands in another place as well.
+    MentionedElsewhere,
+}
+
+/// Reads the verdict of an output. It never fails: an output that is neither an approval nor a rejection is malformed.
+pub fn parse_review(output: ReviewerOutput<'_>, split: SplitEmphasis) -> ParsedReview {
+    let spoilt = match output.fault {
+        Some(fault) => Some(Malformation::Transport(fault)),
+        None if output.total > OUTPUT_CAP as u64 || output.bytes.len() > OUTPUT_CAP => Some(Malformation::TooLong),
+        None => None,
+    };
+    match (spoilt, decode(output.bytes)) {
+        (Some(kind), _) => malformed(kind, output.bytes),
+        (None, None) => malformed(Malformation::NotText, output.bytes),
+        (None, Some(text)) => parse_text(&text, split),
+    }
+}
+
+fn malformed(kind: Malformation, bytes: &[u8]) -> ParsedReview {
+    ParsedReview::Malformed { kind, holds_rejection: find_rejection(&decode_lossily(bytes)).is_some() }
+}
+
+fn parse_text(text: &str, split: SplitEmphasis) -> ParsedReview {
+    if let Some(value) = find_rejection(text) {
+        return ParsedReview::Rejected(value);
+    }
+    match why_not_approved(text, split) {
+        None => ParsedReview::Approved,
+        Some(kind) => ParsedReview::Malformed { kind, holds_rejection: false },
+    }
+}
+
+/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve it.
+fn find_rejection(text: &str) -> Option<Rejection> {
+    let values = text.split('\n').filter_map(parse_rejection).map(|value| match value {
+        RejectionValue::WithFixes => Rejection::WithFixes,
+        RejectionValue::No => Rejection::No,
+    });
+    values.max()
+}
+
+/// Returns why a text without a rejection is not an approval either. None: it is one.
+fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
+    if is_blank(text) {
+        return Some(Malformation::NoOutput);
+    }
+    let mentions = count_mentions(text);
+    let approvals: Vec<_> = lines(text).into_iter().filter(|line| is_approval(line.text, split)).collect();
+    let unquoted = approvals.iter().filter(|line| !line.is_quoted).count();
+    match (mentions, approvals.len(), unquoted) {
+        (1, 1, 1) => None,
+        (0, ..) => Some(Malformation::MissingField),
+        (_, 0, _) => Some(Malformation::UnknownValue),
+        (_, _, 0) => Some(Malformation::Quoted),
+        (_, _, 1) => Some(Malformation::MentionedElsewhere),
+        (..) => Some(Malformation::SeveralVerdicts),
+    }
+}
+
+/// Returns the text of a review, with LF line ends and without its byte order mark. None: the bytes are not UTF-8.
+fn decode(bytes: &[u8]) -> Option<String> {
+    let text = str::from_utf8(bytes).ok()?;
+    Some(normalise(text))
+}
+
+/// Returns the text of a review that cannot be one, because its bytes are not UTF-8 or too many. Only rejections are looked for in it.
+fn decode_lossily(bytes: &[u8]) -> String {
+    normalise(&String::from_utf8_lossy(&bytes[..bytes.len().min(OUTPUT_CAP)]))
+}
+
+fn normalise(text: &str) -> String {
+    text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")
+}
+
+/// Returns whether a reader would see nothing of the text.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|one| one.is_whitespace() || INVISIBLE.contains(&one))
+}
+
+impl Malformation {
+    /// Returns the text for people that continues the sentence "the review …".
+    pub fn describe(self) -> String {
+        match self {
+            Self::Transport(ReviewerFault::ExitCode(code)) => {
+                format!("ended with exit code {code}: what it printed does not count")
+            }
+            Self::Transport(ReviewerFault::Signal(signal)) => {
+                format!("was ended by signal {signal}: what it printed does not count")
+            }
+            Self::Transport(ReviewerFault::Limit) => "was stopped at a limit: what it printed does not count".to_owned(),
+            Self::Transport(ReviewerFault::Unknown) => "ended in an unknown way: what it printed does not count".to_owned(),
+            Self::TooLong => format!("is longer than the {OUTPUT_CAP} bytes that are read"),
+            Self::NotText => "is not UTF-8 text".to_owned(),
+            Self::NoOutput => "returned no output".to_owned(),
+            Self::MissingField => format!("is missing the '{FIELD}?' field"),
+            Self::UnknownValue => format!("has no line that is '{FIELD}? Yes', 'No' or 'With fixes' and nothing else"),
+            Self::Quoted => format!("has its '{FIELD}? Yes' only in a quotation"),
+            Self::SeveralVerdicts => format!("has several lines '{FIELD}? Yes'"),
+            Self::MentionedElsewhere => format!("mentions '{FIELD}' beside its verdict, so that it is not clear which counts"),
+        }
+    }
+
+    /// Returns the code that reports have for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Transport(_) => "TRANSPORT",
+            Self::TooLong => "TOO_LONG",
+            Self::NotText => "NOT_TEXT",
+            Self::NoOutput => "NO_OUTPUT",
+            Self::MissingField => "MISSING_FIELD",
+            Self::UnknownValue => "UNKNOWN_VALUE",
+            Self::Quoted => "QUOTED",
+            Self::SeveralVerdicts => "SEVERAL_VERDICTS",
+            Self::MentionedElsewhere => "MENTIONED_ELSEWHERE",
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The interfaces to what this folder may not do itself: start programs, write the ledger, and use the terminal.
+
+use std::path::{Path, PathBuf};
+
+use crate::governance::Slug;
+use crate::model::{Ended, GovernanceRecord};
+use crate::workflow::error::WorkflowError;
+
+/// The two tasks that models have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelRole {
+    Drafter,
+    Reviewer,
+}
+
+/// A request to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Consultation<'a> {
+    pub role: ModelRole,
+    /// The model's standard input.
+    pub prompt: &'a [u8],
+    /// The models' copy of the repository. The model may write to it.
+    pub copy: &'a Path,
+    /// The project's directory in that copy. The model runs there.
+    pub directory: &'a Path,
+    /// Paths that the model must not see, in addition to those that are hidden from every action.
+    pub hidden: &'a [PathBuf],
+}
+
+/// A request to run one of the person's own tools: git, or the tracker's command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRequest {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The tool's working directory.
+    pub directory: PathBuf,
+}
+
+/// How a tool ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolEnd {
+    Exited {
+        code: i32,
+        /// The tool's standard output.
+        output: String,
+        /// The tool's standard error.
+        complaint: String,
+    },
+    /// The tool could not be started or did not end by itself; the text says why.
+    Failed(String),
+}
+
+/// Starts programs and writes the ledger, for a workflow.
+pub trait WorkflowHost {
+    /// Runs a model in isolation. A model that fails is no error: the result says how it ended.
+    ///
+    /// # Errors
+    /// When the model's command cannot be supervised.
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Ended, WorkflowError>;
+
+    /// Runs a tool. A tool that fails is no error: the result says how it ended.
+    ///
+    /// # Errors
+    /// When the tool cannot be supervised.
+    fn run_tool(&mut self, request: &ToolRequest) -> Result<ToolEnd, WorkflowError>;
+
+    /// Appends a line to the ledger.
+    ///
+    /// # Errors
+    /// When the line cannot be written.
+    fn record(&mut self, record: GovernanceRecord) -> Result<(), WorkflowError>;
+}
+
+/// Why the editor cannot be used, as a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorFailure(pub String);
+
+/// The person at the terminal.
+pub trait Person {
+    /// Shows a line.
+    fn show(&mut self, line: &str);
+
+    /// Asks a question and returns the line that was typed. None: nobody is at a terminal, or a signal asks the program to stop.
+    fn ask(&mut self, prompt: &str) -> Option<String>;
+
+    /// Checks that the editor can be started.
+    ///
+    /// # Errors
+    /// When it was not found.
+    fn find_editor(&mut self) -> Result<(), EditorFailure>;
+
+    /// Opens the editor on the files and waits until it is closed.
+    ///
+    /// # Errors
+    /// When the editor could not be started or ended with a failure: then the files may not be as the person wants them.
+    fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), EditorFailure>;
+}

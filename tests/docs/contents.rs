@@ -1,0 +1,54 @@
+//! What pages there are, how long some may be, and that they speak of what there is.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::common::{repository, source_files};
+use crate::docs::page;
+
+/// So many lines has the README at most.
+const README_LINES: usize = 200;
+/// So many terms has the glossary at most.
+const GLOSSARY_TERMS: usize = 50;
+
+#[test]
+fn the_summary_lists_every_page_and_no_other() {
+    let summary = page("docs/SUMMARY.md").text;
+    let listed: Vec<String> =
+        summary.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(path, _)| path.to_owned()).collect();
+    let there = source_files("docs/").into_iter().filter_map(|file| Some(file.path.strip_prefix("docs/")?.to_owned()));
+    let there: BTreeSet<String> = there.filter(|path| path.ends_with(".md") && path != "SUMMARY.md").collect();
+    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), there, "listed (left) and there (right)");
+    assert_eq!(listed.len(), there.len(), "a page is listed twice");
+}
+
+#[test]
+fn the_readme_and_the_glossary_are_short() {
+    let lines = page("README.md").text.lines().count();
+    assert!(lines <= README_LINES, "the README has {lines} lines, {README_LINES} are the end");
+    let glossary = page("docs/glossary.md").text;
+    let terms: Vec<&str> = glossary.lines().filter_map(|line| line.strip_prefix("* **")?.split("**").next()).collect();
+    assert!(
+        !terms.is_empty() && terms.len() <= GLOSSARY_TERMS,
+        "the glossary has {} terms, {GLOSSARY_TERMS} are the end",
+        terms.len()
+    );
+    let distinct: BTreeSet<&&str> = terms.iter().collect();
+    assert_eq!(distinct.len(), terms.len(), "a term stands there twice");
+    let is_term_or_heading = |line: &&str| line.is_empty() || line.starts_with("* **") || line.starts_with('#');
+    let others: Vec<&str> = glossary.lines().skip(3).filter(|line| !is_term_or_heading(line)).collect();
+    assert!(others.is_empty(), "a term has more than one line: {others:?}");
+}
+
+#[test]
+fn the_page_on_architecture_has_a_row_for_every_folder() {
+    let text = page("docs/design/architecture.md").text;
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("/` |").map(|(name, _)| name.to_owned()));
+    let entries = fs::read_dir(repository().join("src")).expect("the source tree can be read").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
+    assert_eq!(
+        rows.collect::<BTreeSet<_>>(),
+        folders.collect::<BTreeSet<_>>(),
+        "rows of the page (left) and folders of `src/` (right)"
+    );
+}

@@ -1,0 +1,124 @@
+//! Stores that released versions wrote (`fixtures/stores/VERSION`) still open: whatever is changed in a format, what people have keeps
+//! its worth.
+//!
+//! `fixtures/stores/make.py` made them: two projects with green, red, timed-out and interrupted runs, an approval, an open TDD cycle,
+//! debt in a list of tasks, a rotated key, archived and pruned runs, and anchors.
+
+use std::fs::{self, File};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Project, repository};
+
+/// Where the projects of a kept store lie: a store knows a project by its path, so that every test of one needs the same.
+const ROOT: &str = "/tmp/proctor-kept-store";
+/// How long another test of a kept store is waited for.
+const BOUND: Duration = Duration::from_secs(120);
+/// What `proctor log` said of the shop's runs when the store was made, newest first: result, and how the run is kept.
+const SHOP: [(&str, &str); 9] = [
+    ("PASSED", "directory"),
+    ("PASSED", "directory"),
+    ("PASSED", "archived"),
+    ("PASSED", "archived"),
+    ("INTERRUPTED", "archived"),
+    ("INTERRUPTED", "archived"),
+    ("PASSED", "pruned (keep_runs)"),
+    ("FAILED", "archived"),
+    ("PASSED", "pruned (keep_runs)"),
+];
+
+/// A kept store, unpacked where it was made. Two tests cannot use that place at once: the name of a socket, which ends with the process
+/// that bound it, keeps them apart.
+struct KeptStore {
+    project: Project,
+    _alone: UnixListener,
+}
+
+impl KeptStore {
+    fn unpack(archive: &Path) -> Self {
+        let name = SocketAddr::from_abstract_name(ROOT).expect("the name is short");
+        let since = Instant::now();
+        let alone = loop {
+            match UnixListener::bind_addr(&name) {
+                Ok(listener) => break listener,
+                Err(error) => assert!(since.elapsed() < BOUND, "somebody else uses `{ROOT}`: {error}"),
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        // What a killed test left there.
+        let _nothing_there = fs::remove_dir_all(ROOT);
+        let (parent, name) =
+            (Path::new(ROOT).parent().expect("it is absolute"), Path::new(ROOT).file_name().expect("it has a name"));
+        let directory = tempfile::Builder::new().prefix(name).rand_bytes(0).tempdir_in(parent).expect("nobody else uses it");
+        let packed = zstd::stream::read::Decoder::new(File::open(archive).expect("the store is there")).expect("zstd reads it");
+        let mut entries = tar::Archive::new(packed);
+        entries.set_preserve_permissions(true);
+        entries.unpack(directory.path()).expect("the place is ours");
+        Self { project: Project::of(directory), _alone: alone }
+    }
+
+    /// Returns the runs as `proctor log` lists them, newest first: result, and how the run is kept.
+    fn log(&self, project: &str) -> Vec<(String, String)> {
+        let shown = self.project.proctor(["log", project]).success().stdout;
+        let kept = |line: &str| match line.rsplit_once("  ").map(|(_, last)| last.trim()) {
+            Some(last) if last == "archived" || last.starts_with("pruned") => last.to_owned(),
+            _ => "directory".to_owned(),
+        };
+        shown.lines().map(|line| (line.split_whitespace().nth(1).unwrap_or_default().to_owned(), kept(line))).collect()
+    }
+}
+
+#[test]
+fn a_store_of_every_released_version_opens_verifies_and_goes_on() {
+    let stores = fs::read_dir(repository().join("fixtures/stores")).expect("there are kept stores").flatten();
+    let archives: Vec<_> = stores.map(|entry| entry.path().join("store.tar.zst")).filter(|path| path.is_file()).collect();
+    assert!(!archives.is_empty(), "no store is kept");
+    for archive in archives {
+        opens_verifies_and_goes_on(&KeptStore::unpack(&archive));
+    }
+}
+
+fn opens_verifies_and_goes_on(kept: &KeptStore) {
+    let project = &kept.project;
+    let verified = project.proctor(["verify", "--all"]).success().stdout;
+    assert!(verified.contains("archived: 5 runs") && verified.contains("pruned: 2 runs"), "{verified}");
+    assert!(verified.contains("VERIFIED · 11 runs, "), "{verified}");
+    let shop: Vec<_> = SHOP.map(|(result, place)| (result.to_owned(), place.to_owned())).into();
+    assert_eq!(kept.log("shop"), shop);
+    for anchored in [&["--git"][..], &["--anchor", "project/shop.checkpoint"]] {
+        let arguments = anchored.iter().map(|word| word.replace("project/", &format!("{ROOT}/project/")));
+        project.proctor(["verify", "--project", "shop"]).arguments(arguments).success();
+    }
+    let shown = project.proctor(["show", "--project", "shop", "3"]).success().stdout;
+    assert!(shown.contains("✗ STEP.1") && shown.contains("stock: empty") && shown.contains("FAILED · 1 blocking"), "{shown}");
+
+    // The directory has another inode than the one that was registered, so a person says that it is the same project.
+    project.proctor(["run", "shop", "--identity", "same"]).success();
+    assert_eq!(kept.log("shop").len(), SHOP.len() + 1);
+    let status = project.proctor(["status", "shop"]).success().stdout;
+    assert!(status.starts_with("shop · default · fresh PASS"), "{status}");
+
+    project.proctor(["add", "parser", "--identity", "same"]).success();
+    let cycle = project.proctor(["tdd", "show", "--project", "parser"]).success().stdout;
+    let expected = [
+        "default: GREEN · needs human: No exit code (timed out)",
+        "  RED      exit 1   → N4",
+        "  GREEN    exit 1   → N3",
+        "  GREEN    exit -   → HUMAN_REVIEW",
+    ];
+    assert!(cycle.lines().zip(expected).filter(|(line, start)| line.starts_with(start)).count() == expected.len(), "{cycle}");
+    let paused = project.proctor(["run", "parser"]).status(3);
+    assert!(paused.stderr.contains("tdd resolve"), "{}", paused.snapshot());
+    project.proctor(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_kept_store_answers_without_its_index() {
+    let kept = KeptStore::unpack(&repository().join("fixtures/stores/0.1.0/store.tar.zst"));
+    fs::remove_file(kept.project.root().join("state/proctor/state.db")).expect("the index is there");
+    assert_eq!(kept.log("shop").len(), SHOP.len());
+    kept.project.proctor(["verify", "--all"]).success();
+}
