@@ -15,7 +15,10 @@
 //! | a burst settles, a run is scheduled | [`daemon`]: a pure engine and a thin performer |
 //! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
-//! | carrying it out | [`run`], the only place where the folders below meet |
+//! | carrying it out | [`run`], the only place where the folders below meet: order, attempts, judgement, seal |
+//! | what outlives a run | [`project`]: registration, approvals, freshness, retention |
+//! | what people, agents and models ask and answer | [`collaboration`] |
+//! | what an action may see and write | [`sandbox`] |
 //! | starting, stopping, capturing | [`process`] |
 //! | asking a tool for a report, reading it | [`tools`] |
 //! | what a specification's conditions say | [`condition`] |
@@ -45,7 +48,10 @@
 //! tree, watch                          → model, ignore
 //! process, store                       → model
 //! evidence                             → model, report
-//! run                                  → model, ignore, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store
+//! sandbox                              → model, config, process, report
+//! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox
+//! run                                  → model, config, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, project
+//! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
 //! daemon                               → everything but cli, client, workflow
 //! client                               → model, api
@@ -57,6 +63,7 @@
 pub mod api;
 pub mod cli;
 pub mod client;
+pub mod collaboration;
 pub mod condition;
 pub mod config;
 pub mod daemon;
@@ -65,10 +72,12 @@ pub mod governance;
 pub mod ignore;
 pub mod model;
 pub mod process;
+pub mod project;
 pub mod report;
 pub mod review;
 pub mod routing;
 pub mod run;
+pub mod sandbox;
 pub mod spec;
 pub mod store;
 pub mod tools;

@@ -15,7 +15,7 @@ use crate::cli::service_arguments::{
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
-use crate::run::Identity;
+use crate::project::Identity;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
 ///

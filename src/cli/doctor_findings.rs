@@ -10,7 +10,7 @@ use crate::cli::style::{Style, Tone};
 use crate::config::SandboxMode;
 use crate::model::{Access, CommandExit, IsolationLevel, Place};
 use crate::process::KernelSwitches;
-use crate::run::Examination;
+use crate::project::Examination;
 
 /// The profile that ships with proctor.
 const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
@@ -320,7 +320,7 @@ fn level_means(level: IsolationLevel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{InotifyLimits, LevelFound, Machine};
+    use crate::project::{InotifyLimits, LevelFound, Machine};
 
     fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> Facts {
         let levels = IsolationLevel::ALL.into_iter().zip(obstacles);

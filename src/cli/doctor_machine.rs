@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::installation::advice::Finding;
 use crate::model::{SpawnFailure, Tool};
-use crate::run::{FileSystemType, Machine, ProjectFound, ToolFound};
+use crate::project::{FileSystemType, Machine, ProjectFound, ToolFound};
 use crate::watch::find_eventless;
 
 /// Names of the file systems that projects and stores usually lie on (`linux/magic.h`).
@@ -376,7 +376,7 @@ fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
 mod tests {
     use super::*;
     use crate::model::ProjectId;
-    use crate::run::{InotifyLimits, Space};
+    use crate::project::{InotifyLimits, Space};
 
     fn project() -> ProjectFound {
         let found = ToolFound {

@@ -9,7 +9,7 @@ use crate::cli::error::CommandError;
 #[cfg(feature = "test-fakes")]
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
-use crate::run::StepObserver;
+use crate::project::StepObserver;
 use crate::workflow::PointObserver;
 
 /// What the process was started with.

@@ -6,7 +6,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::style::{Style, Tone};
 use crate::model::ActionId;
-use crate::run::Progress;
+use crate::project::Progress;
 
 /// Shows a run's progress.
 pub(crate) struct ProgressScreen {

@@ -10,7 +10,7 @@ use crate::cli::setup::{self, Loaded};
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
-use crate::run::{RunError, Specifications, TaskError};
+use crate::project::{RunError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::Index;
 

@@ -10,7 +10,7 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
 use crate::model::{OverallResult, TaskId, WatchProblem};
-use crate::run::{Carried, Progress, Sealed};
+use crate::project::{Carried, Progress, Sealed};
 
 /// How a watch is to look.
 pub(crate) struct WatchLook {

@@ -2,13 +2,11 @@
 //!
 //! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
 
+use crate::collaboration::{Completion, GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
 use crate::daemon::worker::Unplanned;
 use crate::model::{Asker, Plan, TaskId, TddState};
-use crate::run::{
-    Attendance, Completion, CycleChange, Described, GrantedRetest, Proposal, ReviewedSpecification, RunError, Scope, Settings,
-    Workspace, review_specification,
-};
+use crate::project::{Attendance, CycleChange, Described, RunError, Scope, Settings, Workspace};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]

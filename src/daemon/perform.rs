@@ -14,7 +14,7 @@ use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError, clock};
-use crate::run::{Progress, Scope, Workspace};
+use crate::project::{Progress, Scope, Workspace};
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// So many hints are taken in at once.

@@ -13,7 +13,7 @@ use crate::daemon::event::{Finished, OnDisk};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
-use crate::run::{
+use crate::project::{
     Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
 };
 use crate::tree::Hints;

@@ -8,20 +8,20 @@ use crate::model::{
     Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
+use crate::project::Progress;
+use crate::project::RunError;
+use crate::project::Workspace;
+use crate::project::{Carried, RunRequest};
+use crate::project::{Selected, select};
+use crate::project::{Survey, Surveyed, pinned};
 use crate::report::SkipReason;
 use crate::run::conclude::{Concluding, prerequisites_met};
-use crate::run::error::RunError;
 use crate::run::order::in_order;
 use crate::run::perform::{Performed, Performer, RunningService, Started};
 use crate::run::prerequisite;
-use crate::run::progress::Progress;
 use crate::run::records;
-use crate::run::request::{Carried, RunRequest};
 use crate::run::reuse::ReusableInputs;
-use crate::run::selection::{Selected, select};
 use crate::run::steps::{Steps, perform_steps};
-use crate::run::surroundings::{Survey, Surveyed, pinned};
-use crate::run::workspace::Workspace;
 use crate::tree;
 
 /// What a run has in its hands from its beginning to its end.

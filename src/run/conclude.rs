@@ -11,6 +11,12 @@ use crate::model::{
     TreeComparison,
 };
 use crate::process::clock;
+use crate::project::Checks;
+use crate::project::ProtectedSeen;
+use crate::project::RunError;
+use crate::project::Workspace;
+use crate::project::{Carried, Scope, Sealed};
+use crate::project::{Surveyed, changed_between};
 use crate::report::{
     ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, RouteFacts, RunFacts,
     SkipReason, TddFacts, TreeFacts, attested, build, seal_hash, to_bytes,
@@ -18,18 +24,12 @@ use crate::report::{
 use crate::routing::{self, TestResult};
 use crate::run::carry_out::Course;
 use crate::run::criteria_facts;
-use crate::run::error::RunError;
-use crate::run::isolation;
 use crate::run::perform::Performed;
-use crate::run::protected::ProtectedSeen;
 use crate::run::records;
-use crate::run::request::{Carried, Scope, Sealed};
 use crate::run::reuse::is_settled;
 use crate::run::review;
-use crate::run::selection::Checks;
-use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::test_facts::TestFacts;
-use crate::run::workspace::Workspace;
+use crate::sandbox::isolation;
 use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
 
 /// What a run comes to its end with.

@@ -2,10 +2,10 @@
 
 use crate::evidence::{self, RunDirectory};
 use crate::model::{EvidenceKind, PlanNote};
+use crate::project::RunError;
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
-use crate::run::error::RunError;
-use crate::run::request::RunRequest;
-use crate::run::workspace::Workspace;
 
 impl Workspace {
     /// Writes the debt file of a run that is judged, and returns the report that speaks of it. A run that is no verdict, or whose

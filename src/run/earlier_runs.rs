@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
-use crate::run::request::RunRequest;
 use crate::run::test_history::EarlierTest;
-use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 
 /// So many runs back are looked at.

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::model::{ActionPhase, AgentAction, CategoryCode, Classification, DebtGeneration, ResultType};
     use crate::process::clock;
-    use crate::run::testing;
+    use crate::project::testing;
 
     fn step(number: usize, after: &[usize], continue_on_failure: bool) -> Action {
         Action {

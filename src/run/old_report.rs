@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::run::error::RunError;
+use crate::project::RunError;
 
 /// What is appended to the name of a file that was put aside.
 const SUFFIX: &str = ".before-proctor";

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence;
 use crate::model::{Action, ActionId, CheckOrder, Plan, ResultType};
+use crate::project::Checks;
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::parse;
-use crate::run::request::RunRequest;
-use crate::run::selection::Checks;
-use crate::run::workspace::Workspace;
 
 /// Returns the checks in the order they are carried out: each after what it comes after, then the plan's own order of execution,
 /// then those that failed, then the order they are written in.
@@ -61,7 +61,7 @@ impl Workspace {
 mod tests {
     use super::*;
     use crate::model::ActionPhase;
-    use crate::run::testing;
+    use crate::project::testing;
 
     /// A plan of steps of these names, `STEP.1` and so on.
     fn plan(names: &[&str]) -> Plan {

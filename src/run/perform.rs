@@ -25,19 +25,20 @@ use crate::model::{
     ResultType, Sandbox, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LauncherHandle, clock};
+use crate::project::Progress;
+use crate::project::QueueSettings;
+use crate::project::RunError;
+use crate::project::Survey;
+use crate::project::Workspace;
 use crate::report::{ActionDisposition, ActionFacts, ActionFiles, AttemptFacts, ExecutedFacts, NamedFile, SkipReason};
 use crate::run::carry_out::{Course, heeded, skip_reason};
-use crate::run::environment::ChildEnvironment;
-use crate::run::error::RunError;
 use crate::run::flow::RunClock;
-use crate::run::hints::FailedAction;
-use crate::run::isolation;
-use crate::run::progress::Progress;
-use crate::run::queue::{Answer, QueueSettings, Turn, take_turn, turn_at_once};
+use crate::run::queue::{Answer, Turn, take_turn, turn_at_once};
 use crate::run::records;
-use crate::run::sandbox::SandboxRequest;
-use crate::run::surroundings::Survey;
-use crate::run::workspace::Workspace;
+use crate::sandbox::ChildEnvironment;
+use crate::sandbox::FailedAction;
+use crate::sandbox::SandboxRequest;
+use crate::sandbox::isolation;
 use crate::tools;
 use crate::verdict;
 
@@ -286,7 +287,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             ambient,
             settings: &request.settings.sandbox,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation)
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(RunError::Sandbox)
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> verdict::Outcome {

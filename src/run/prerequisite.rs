@@ -80,7 +80,7 @@ fn content_digest(path: &Path) -> Option<Digest> {
 mod tests {
     use super::*;
     use crate::model::{ActionPhase, Once};
-    use crate::run::testing::action;
+    use crate::project::testing::action;
 
     fn prerequisite(when_changed: &[&str], creates: &[&str]) -> Action {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();

@@ -3,22 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
 
 use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
-use crate::run::error::RunError;
-use crate::run::progress::Progress;
-
-/// How actions wait for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSettings {
-    /// So many go on at once, over all processes that use the store.
-    pub max_parallel: u32,
-    /// How long one of them waits for its turn.
-    pub wait: Duration,
-}
+use crate::project::Progress;
+use crate::project::QueueSettings;
+use crate::project::RunError;
 
 /// What came of asking for a turn.
 #[derive(Debug)]
@@ -91,6 +82,7 @@ fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
     /// Longer than any test: only a stop ends such a wait.

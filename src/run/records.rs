@@ -9,7 +9,7 @@ use crate::report::{
     redact_to_bytes, run_start_details, test_results_record,
 };
 use crate::run::carry_out::Course;
-use crate::run::environment::ChildEnvironment;
+use crate::sandbox::ChildEnvironment;
 use crate::verdict::Outcome;
 
 /// Returns `run.json`.

@@ -6,15 +6,15 @@ use crate::config::Configuration;
 use crate::evidence::{DurableStep, RunDirectory, SealInput};
 use crate::model::{CommandExit, OverallStatus, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
+use crate::project::Progress;
+use crate::project::RunError;
+use crate::project::TaskError;
+use crate::project::Workspace;
+use crate::project::{Scope, Sealed, Settings};
 use crate::report::{
     CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, InvalidOutcome, RefusalFacts, SpecificationErrorV2, attested,
     refused_report, refused_start, seal_hash, to_bytes,
 };
-use crate::run::error::RunError;
-use crate::run::progress::Progress;
-use crate::run::request::{Scope, Sealed, Settings};
-use crate::run::specifications::TaskError;
-use crate::run::workspace::Workspace;
 use crate::spec::specification::{InvalidAction, SpecificationFault};
 use crate::tree::Hints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};

@@ -10,9 +10,9 @@ mod earlier;
 mod inputs;
 
 use crate::model::{Blocking, CategoryCode, Digest, Reuse, TreeDigest, TriggerKind};
+use crate::project::Checks;
+use crate::project::RunRequest;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
-use crate::run::request::RunRequest;
-use crate::run::selection::Checks;
 use crate::verdict::Outcome;
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};

@@ -2,10 +2,10 @@
 
 use crate::evidence;
 use crate::model::{CommandExit, Observed, ReviewSeen, ReviewVerdict};
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::{ActionDisposition, ExecutionReportV2, parse};
 use crate::run::perform::Performed;
-use crate::run::request::RunRequest;
-use crate::run::workspace::Workspace;
 
 /// So many rejections of one review in a row ask for a person (C9): whoever mends does not converge with whoever reviews.
 const MOST_REJECTIONS: u32 = 3;

@@ -1,9 +1,9 @@
 //! The steps of a run: which are carried out and which are settled without that; one after the other, or side by side.
 
 use crate::model::Action;
+use crate::project::RunError;
 use crate::report::SkipReason;
 use crate::run::carry_out::{Course, Prerequisites, is_stopped, skip_reason};
-use crate::run::error::RunError;
 use crate::run::flow::Flow;
 use crate::run::perform::{Performed, Performer};
 use crate::run::reuse::ReusableInputs;

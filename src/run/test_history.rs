@@ -18,9 +18,9 @@ use crate::model::{
     Action, CategoryCode, Digest, Ended, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome,
     ToolClass,
 };
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::{ExecutionReportV2, parse_with_hash};
-use crate::run::request::RunRequest;
-use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 use crate::tools;
 use crate::verdict::{PassedBefore, TestHistory, VanishedTests};

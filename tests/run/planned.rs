@@ -11,10 +11,9 @@ use proctor::model::{
     TriggerKind,
 };
 use proctor::process::{Control, ControlHandle, LauncherHandle};
+use proctor::project::{Carried, Checks, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace};
 use proctor::report::to_bytes;
-use proctor::run::{
-    Carried, Checks, EnvironmentSettings, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace,
-};
+use proctor::sandbox::EnvironmentSettings;
 use proctor::spec::{self, DiskFiles};
 use proctor::tree::Hints;
 use serde_json::Value;

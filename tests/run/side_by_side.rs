@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use proctor::model::{ActionId, FileCheck, Plan, StopReason};
-use proctor::run::Progress;
+use proctor::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED, processes_of};

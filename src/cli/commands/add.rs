@@ -9,7 +9,7 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::AddOptions;
 use crate::cli::setup;
 use crate::model::{CommandExit, Serving};
-use crate::run::record_serving;
+use crate::project::record_serving;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -14,7 +14,7 @@ use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::model::{CommandExit, approve_command};
-use crate::run::{ApprovalQuestion, ApprovedBy, Attendance};
+use crate::project::{ApprovalQuestion, ApprovedBy, Attendance};
 
 /// No signature of one request is longer.
 const SIGNATURE_CAP: u64 = 64 * 1024;

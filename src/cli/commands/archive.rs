@@ -11,7 +11,7 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::ArchiveRequest;
 use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
-use crate::run::{Archive, Archived, ArchivedFrom, Scope, archive, plan_archiving};
+use crate::project::{Archive, Archived, ArchivedFrom, Scope, archive, plan_archiving};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

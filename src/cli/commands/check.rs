@@ -13,7 +13,7 @@ use crate::cli::specification_arguments::CheckOptions;
 use crate::cli::specification_files::{self, unreadable};
 use crate::config::{self, Configuration, Problem};
 use crate::model::CommandExit;
-use crate::run::read_text;
+use crate::project::read_text;
 use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
 use crate::spec::{self, DiskFiles, hold_to_project};
 

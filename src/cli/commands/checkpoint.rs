@@ -15,7 +15,7 @@ use crate::evidence::{
     write_log_directory,
 };
 use crate::model::{CommandExit, ProjectId};
-use crate::run::Archive;
+use crate::project::Archive;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

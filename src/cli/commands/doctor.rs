@@ -14,7 +14,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
 use crate::process::{KernelSwitches, clock, limits_offered, restricts_sockets_and_signals};
-use crate::run::{ExaminationRequest, Machine, examine};
+use crate::project::{ExaminationRequest, Machine, examine};
 use crate::spec::{self, DiskFiles};
 
 /// Carries the command out.

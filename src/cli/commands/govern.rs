@@ -13,12 +13,13 @@ use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup::{self, Loaded};
+use crate::collaboration::{ModelRequest, OwnToolRequest};
 use crate::config::{Configuration, GovernSettings};
 use crate::evidence::{Store, find_git_location};
 use crate::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
 use crate::model::{Action, ActionEnd, CommandExit, Ended as ActionEnded, GovernanceRecord, Prompt, Review, StopReason};
 use crate::process::Control;
-use crate::run::{ModelRequest, OwnToolRequest, Progress, RunError, Scope, Settings, Workspace};
+use crate::project::{Progress, RunError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
     Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowProject,

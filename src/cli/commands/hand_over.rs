@@ -18,8 +18,9 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Digest, OverallStatus};
+use crate::project::Settings;
 use crate::report::EXECUTION_REPORT_FILE;
-use crate::run::{Settings, passed_on};
+use crate::sandbox::passed_on;
 
 /// How long a run may take in the service; the time-outs of its checks end it long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);

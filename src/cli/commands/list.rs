@@ -12,7 +12,7 @@ use crate::cli::screen;
 use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
 use crate::model::{Activity, Approval, CommandExit};
-use crate::run::{Archive, RegisteredProject};
+use crate::project::{Archive, RegisteredProject};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -41,7 +41,7 @@ pub(crate) mod why;
 
 use crate::cli::error::CommandError;
 use crate::model::{CommandExit, PruneReason, RunId};
-use crate::run::RunError;
+use crate::project::RunError;
 
 /// Makes the command's error of a run that could not be carried out.
 pub(crate) fn of_run(error: &RunError) -> CommandError {

@@ -15,9 +15,8 @@ use crate::config::Configuration;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
-use crate::run::{
-    Archive, Doubt, EnvironmentSettings, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher,
-};
+use crate::project::{Archive, Doubt, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher};
+use crate::sandbox::EnvironmentSettings;
 
 /// Everything a run needs beside its plan.
 pub(crate) struct Opening {

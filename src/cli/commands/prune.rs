@@ -7,7 +7,7 @@ use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::model::CommandExit;
-use crate::run::{Pruned, Scope, plan_pruning, prune};
+use crate::project::{Pruned, Scope, plan_pruning, prune};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

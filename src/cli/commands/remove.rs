@@ -11,7 +11,7 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
 use crate::config::Configuration;
 use crate::model::{CommandExit, Serving};
-use crate::run::{RegisteredProject, Scope, record_serving};
+use crate::project::{RegisteredProject, Scope, record_serving};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

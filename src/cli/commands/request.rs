@@ -17,8 +17,9 @@ use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
 use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
+use crate::collaboration::{Completion, Proposal, review_specification};
 use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
-use crate::run::{Completion, Described, Proposal, read_text, review_specification};
+use crate::project::{Described, read_text};
 
 /// How long the service may take: a run under way is waited for, and a retest is one.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);

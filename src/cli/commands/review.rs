@@ -16,9 +16,9 @@ use crate::cli::screen;
 use crate::cli::setup::{self, Loaded};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict, RunId, Trigger, TriggerKind};
+use crate::project::{Carried, Checks, RunRequest, Sealed};
 use crate::report::ExecutionReportV2;
 use crate::review::NO_VERDICT_HINT;
-use crate::run::{Carried, Checks, RunRequest, Sealed};
 use crate::spec;
 use crate::tree::Hints;
 

@@ -15,7 +15,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
 use crate::process::{Control, signal_controls};
-use crate::run::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
+use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
 use crate::tree::Hints;
 
 /// Carries the command out.

@@ -17,7 +17,7 @@ use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Style, Tone};
 use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
-use crate::run::Archive;
+use crate::project::Archive;
 
 /// A unit file, in its place.
 struct Placed {

@@ -11,8 +11,8 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::evidence::RunForm;
 use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
+use crate::project::{Archive, ArchivedRun};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
-use crate::run::{Archive, ArchivedRun};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

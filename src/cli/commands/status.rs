@@ -15,7 +15,7 @@ use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{CommandExit, ProjectStanding, Serving, TaskId};
-use crate::run::{Archive, Described, Undescribed};
+use crate::project::{Archive, Described, Undescribed};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

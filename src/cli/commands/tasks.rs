@@ -12,7 +12,7 @@ use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config;
 use crate::model::CommandExit;
-use crate::run::{Scope, keep_task_list};
+use crate::project::{Scope, keep_task_list};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -17,7 +17,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId, TddState};
-use crate::run::{Attendance, CycleChange, RunError};
+use crate::project::{Attendance, CycleChange, RunError};
 
 /// Carries the command out.
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

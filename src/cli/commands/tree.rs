@@ -10,7 +10,7 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::model::{CommandExit, Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::process::clock;
-use crate::run::RunError;
+use crate::project::RunError;
 use crate::tree::{Index, TreeEntry};
 
 /// The document of `--json`.

@@ -20,7 +20,7 @@ use crate::evidence::{
     is_archive_name, list_projects, projects_with_evidence, read_key_ring, verify_copy, verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
-use crate::run::{approval_counts, approval_faults};
+use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
 
 /// What was verified, added up.

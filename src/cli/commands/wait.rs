@@ -22,7 +22,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, Trigger, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::run::{Archive, Carried, Checks, RunError, RunRequest};
+use crate::project::{Archive, Carried, Checks, RunError, RunRequest};
 use crate::tree::Hints;
 
 /// How often another process's run is looked at.

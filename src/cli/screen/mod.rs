@@ -15,8 +15,8 @@ use crate::model::{
     ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
     TreeIssue, TreeIssueKind, Unapproved, approve_command, plan_subject,
 };
+use crate::project::{ArchivedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
-use crate::run::{ArchivedRun, UnmetDependency};
 
 /// How many findings of one action are shown; all of them are in the report.
 const SHOWN_FINDINGS: usize = 5;

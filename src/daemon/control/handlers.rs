@@ -23,7 +23,7 @@ use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving, TaskId};
-use crate::run::passed_on;
+use crate::sandbox::passed_on;
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 64 * 1024;

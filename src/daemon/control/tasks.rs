@@ -1,11 +1,12 @@
 //! Requests about a task: its cycle, and what agents ask. Each is made an errand of, and its answer a shape of the wire.
 
 use crate::api::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1, CycleRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
+use crate::collaboration::{Completion, Proposal};
 use crate::daemon::control::handlers::Desk;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
 use crate::model::{Asker, ProjectId, TaskId};
-use crate::run::{Completion, CycleChange, Proposal};
+use crate::project::CycleChange;
 
 /// Changes a task's cycle.
 pub(super) async fn change_cycle(

@@ -26,7 +26,7 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, ProjectId, Serving, TaskId, WatchHint};
 use crate::process::{LauncherHandle, clock};
-use crate::run::{Archive, RunError, StepObserver};
+use crate::project::{Archive, RunError, StepObserver};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;

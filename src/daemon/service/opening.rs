@@ -11,7 +11,7 @@ use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watc
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving, WatchHint};
 use crate::process::LauncherHandle;
-use crate::run::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
+use crate::project::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
 use crate::tree::Hints;
 use crate::watch::{Pace, WatchError, Watcher};
 

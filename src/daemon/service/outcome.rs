@@ -4,7 +4,7 @@ use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{Over, Trouble};
 use crate::model::{CommandExit, ProjectId};
-use crate::run::Carried;
+use crate::project::Carried;
 
 /// What is told of a run that is over.
 #[derive(Debug)]

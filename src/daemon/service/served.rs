@@ -24,7 +24,7 @@ use crate::daemon::worker::{Closed, Opened, Over, Ticket, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint, WatchProblem};
 use crate::process::Control;
-use crate::run::{Archive, Carried, Progress};
+use crate::project::{Archive, Carried, Progress};
 use crate::watch::{Pace, Watcher};
 
 /// How often a project that could not be opened is tried again.

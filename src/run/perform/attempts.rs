@@ -2,11 +2,11 @@
 
 use crate::model::{Action, Blocking, CategoryCode, Ended, EvidenceFile, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
+use crate::project::Progress;
+use crate::project::RunError;
 use crate::report::{ActionDisposition, AttemptFacts, ExecutedFacts};
-use crate::run::error::RunError;
 use crate::run::perform::reviewing::ReviewUnderWay;
 use crate::run::perform::{Performed, Performer};
-use crate::run::progress::Progress;
 
 /// The attempts of an action that is not over.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
+use crate::project::RunError;
 use crate::report::ActionFiles;
-use crate::run::error::RunError;
 use crate::run::perform::process::seen_by_the_tool;
 use crate::run::perform::reports::take_report;
 use crate::run::perform::{Allowed, Attempts, Performer, limits_of};

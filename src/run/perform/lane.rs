@@ -8,8 +8,8 @@ use std::thread;
 
 use crate::model::{Action, ActionLimits, ActionPhase, Ended, StopReason};
 use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
+use crate::project::RunError;
 use crate::run::carry_out::heeded;
-use crate::run::error::RunError;
 
 /// What an action is started with on a lane.
 pub(crate) struct LaneOrder {

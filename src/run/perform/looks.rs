@@ -10,13 +10,13 @@ use crate::model::{
     FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
 };
 use crate::process::clock::{self, Monotonic};
+use crate::project::Progress;
+use crate::project::RunError;
 use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, redact_to_bytes};
 use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
-use crate::run::error::RunError;
 use crate::run::http_client::{Patience, send};
 use crate::run::perform::{Attempts, Judged, Performed, Performer, not_a_process, skipped};
-use crate::run::progress::Progress;
 use crate::tools::{interpret_exchange, interpret_file};
 
 /// The content of a file that is looked through is read up to this size; a digest is computed of any.

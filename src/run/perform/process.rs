@@ -10,15 +10,15 @@ use crate::model::{
     Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, ResultType, SpawnFailure, Tool, ToolReport,
 };
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
+use crate::project::Progress;
+use crate::project::RunError;
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
-use crate::run::environment::ChildEnvironment;
-use crate::run::error::RunError;
 use crate::run::old_report::PutAside;
 use crate::run::perform::control::{Controlled, with_control};
 use crate::run::perform::reports::{own_report, take_project_report, take_report};
 use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
-use crate::run::progress::Progress;
+use crate::sandbox::ChildEnvironment;
 use crate::tools::{self, ReportRequest};
 
 /// What takes no longer than this is followed before its files are on the disk.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::model::Action;
+use crate::project::RunError;
+use crate::project::{Certainty, Survey, pinned};
 use crate::report::{ActionDisposition, ActionFacts, ReusedFacts};
-use crate::run::error::RunError;
 use crate::run::perform::{Performed, Performer};
 use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, outcome_of, relevant_tree};
-use crate::run::surroundings::{Certainty, Survey, pinned};
 use crate::spec::check_digest;
 use crate::tree::Index;
 

@@ -9,12 +9,12 @@ use crate::model::{
     Action, ActionEnd, ActionKind, CategoryCode, Digest, Ended, EvidenceFile, Interpretation, Observed, OnSurvivors, Prompt,
     Review, ReviewAttempt, ReviewSeen, ReviewVerdict, SpawnFailure, ToolReport,
 };
+use crate::project::RunError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
 use crate::review::{
     OUTPUT_CAP, ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault, ReviewerOutput, SplitEmphasis, announcement,
     parse_review, retry_warning,
 };
-use crate::run::error::RunError;
 use crate::run::perform::reports::take_project_report;
 use crate::run::perform::{Attempts, Performer};
 use crate::run::review::count_rejections;

@@ -11,12 +11,12 @@ use crate::model::{Action, ActionEnd, ActionPhase, DurationMs, Ended, PlanNote, 
 use crate::process::{
     Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,
 };
+use crate::project::RunError;
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
-use crate::run::environment::ChildEnvironment;
-use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port};
 use crate::run::perform::limits_of;
+use crate::sandbox::ChildEnvironment;
 
 /// So long nobody looks whether the run was stopped.
 pub(super) const SLICE: Duration = Duration::from_millis(20);

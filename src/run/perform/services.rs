@@ -15,13 +15,13 @@ use crate::model::{
 };
 use crate::process::clock::{self, Monotonic};
 use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
+use crate::project::Progress;
+use crate::project::RunError;
 use crate::report::ActionFiles;
 use crate::run::carry_out::{heeded, skip_reason};
-use crate::run::error::RunError;
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
 use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
-use crate::run::progress::Progress;
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
 

@@ -2,11 +2,11 @@
 
 use crate::evidence;
 use crate::model::{Action, Digest, EvidenceFile};
+use crate::project::RunRequest;
+use crate::project::Workspace;
 use crate::report::{ReusedFacts, parse_with_hash};
-use crate::run::request::RunRequest;
 use crate::run::reuse::inputs::RelevantTree;
 use crate::run::reuse::{Wanted, entry_to_reuse};
-use crate::run::workspace::Workspace;
 use crate::store::IndexedRun;
 
 impl Workspace {

@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::SandboxSettings;
 use crate::model::{Digest, EntryKind, IsolationLevel, TreeDigest, TreeIssueKind};
+use crate::project::is_hit;
+use crate::project::{Surveyed, is_pinned};
 use crate::report::GENERATED_BY;
-use crate::run::selection::is_hit;
-use crate::run::surroundings::{Surveyed, is_pinned};
 use crate::tree::Index;
 
 /// The first part of every digest of inputs: another way of making it has another name.

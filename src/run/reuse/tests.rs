@@ -19,7 +19,7 @@ fn tree() -> TreeDigest {
 
 /// An entry as a run writes it that has carried the check out.
 fn carried_out() -> ActionResultV2 {
-    let action = crate::run::testing::action(crate::model::ActionPhase::Step);
+    let action = crate::project::testing::action(crate::model::ActionPhase::Step);
     let skipped = crate::report::action_result(&crate::report::ActionFacts {
         action,
         disposition: crate::report::ActionDisposition::Skipped(crate::report::SkipReason::Stopped),

@@ -10,7 +10,7 @@ use crate::daemon::service::opening::Purpose;
 use crate::daemon::service::served::Served;
 use crate::ignore::{Explanation, Verdict};
 use crate::model::{Asker, ProjectId, Serving, TreePath};
-use crate::run::{Scope, record_serving};
+use crate::project::{Scope, record_serving};
 use crate::watch::Account;
 
 impl Service {

@@ -8,7 +8,7 @@ use crate::daemon::service::call::ErrandCall;
 use crate::daemon::service::open::Word;
 use crate::daemon::service::served::{Served, Stage};
 use crate::model::{Activity, TaskId};
-use crate::run::Archive;
+use crate::project::Archive;
 
 /// So many wait for their turn.
 const MOST_ERRANDS: usize = 16;

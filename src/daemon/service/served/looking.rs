@@ -17,7 +17,7 @@ use crate::daemon::service::served::{LOOK_AGAIN, Served, Stage};
 use crate::daemon::service::waiters::{Need, Planned};
 use crate::daemon::worker::{ClosedReason, Ticket};
 use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
-use crate::run::{Archive, RunError};
+use crate::project::{Archive, RunError};
 use crate::watch::{Watcher, WatcherHandle};
 
 /// So many wait for one project.

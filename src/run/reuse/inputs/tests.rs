@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::ignore::MatcherSettings;
 use crate::model::Timestamp;
-use crate::run::new_matcher;
+use crate::project::new_matcher;
 
 fn write(root: &Path, name: &str, text: &str) {
     use std::io::Write as _;

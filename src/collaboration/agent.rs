@@ -1,0 +1,348 @@
+//! What agents ask: what a task amounts to now, and another run of it (`facts` of a task are computed, never taken from a request).
+//!
+//! Owns two decisions and the one line they write: [`Completion`] is read from the sealed report of the last run, and only while that
+//! is a verdict for the tree as it is now; a retest is granted by [`decide_retest`], within the task's budget, and the grant is a line
+//! of the ledger, so that a restart gives nothing back. It starts no run: whoever asked does that next.
+
+use crate::evidence::{self, Store};
+use crate::model::{
+    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
+    ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+};
+use crate::project::Archive;
+use crate::project::Described;
+use crate::project::RunError;
+use crate::project::Scope;
+use crate::project::Workspace;
+use crate::project::read_debt;
+use crate::project::{RetestRefusal, sealed_report};
+use crate::report::{ActionResultV2, ExecutionReportV2};
+use crate::store;
+use crate::tree::Hints;
+
+/// What a task amounts to for the tree as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The task.
+    pub task: TaskId,
+    /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.
+    pub status: CompletionStatus,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// What is open by that report: actions that did not succeed, and debt items.
+    pub open: Vec<String>,
+    /// The run whose report says so; none where no run is a verdict for this tree.
+    pub run_id: Option<RunId>,
+    /// The exit code of a command that answers with it.
+    pub exit: CommandExit,
+}
+
+/// A retest that was granted; a line of the ledger says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantedRetest {
+    /// How many this makes since the budget was full.
+    pub number: u32,
+    /// How many there may be.
+    pub budget: u32,
+}
+
+/// Everything that decides about a retest.
+#[derive(Debug, Clone)]
+struct RetestFacts {
+    paused: Option<PauseRecord>,
+    /// The last verdict.
+    last: Option<Judged>,
+    /// The tree of a retest that was granted and has had no run yet.
+    waiting: Option<TreeDigest>,
+    tree: TreeDigest,
+    plan: Digest,
+    used: u32,
+    budget: u32,
+}
+
+/// The verdict that a retest is compared with.
+#[derive(Debug, Clone)]
+struct Judged {
+    run_id: RunId,
+    tree: Option<TreeDigest>,
+    plan: Option<Digest>,
+    /// Whether the checks passed.
+    passed: bool,
+}
+
+impl Archive {
+    /// Returns what a task of a standing amounts to.
+    ///
+    /// # Errors
+    /// When its report is not there, or is not the one the ledger knows.
+    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, RunError> {
+        completion(&self.store, &self.index, standing, task)
+    }
+}
+
+impl Workspace {
+    /// Returns what a task amounts to; the whole tree is looked at.
+    ///
+    /// # Errors
+    /// When the tree cannot be read, or the task's report is not the one the ledger knows.
+    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
+        let standing = self.standing(scope, Ok(described), &[], &Hints::Everything)?;
+        completion(&self.store, &self.index, &standing, task)
+    }
+
+    /// Grants another run of the configuration's task, and writes that down; the run itself is the caller's.
+    ///
+    /// # Errors
+    /// [`RunError::Retest`] when it is refused; others when tree, ledger or index cannot be used.
+    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, RunError> {
+        let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
+        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.catch_up(project)?;
+        let last = self.index.last_run(project, task).map_err(RunError::Index)?;
+        let retests = read_retests(&self.store, project, task)?;
+        let facts = RetestFacts {
+            paused: self.tdd(project, task)?.paused,
+            last: last.map(|run| Judged {
+                run_id: run.run_id,
+                tree: run.tree_digest,
+                plan: run.plan_digest,
+                passed: run.result == Some(OverallResult::Passed),
+            }),
+            waiting: retests.waiting,
+            tree: self.trees.look(&self.store, settings, scope, &Hints::Everything)?.digest(),
+            plan: crate::spec::plan_digest(described.plan),
+            used: retests.used,
+            budget: settings.routing.max_retests,
+        };
+        let granted = decide_retest(&facts).map_err(RunError::Retest)?;
+        let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
+        self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
+        Ok(granted)
+    }
+}
+
+/// Returns whether another run may be made: what only a person can change comes first.
+fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
+    if let Some(pause) = &facts.paused {
+        return Err(RetestRefusal::NeedsHuman(pause.clone()));
+    }
+    if let Some(last) = facts.last.as_ref().filter(|last| (last.tree, last.plan) == (Some(facts.tree), Some(facts.plan))) {
+        return Err(RetestRefusal::Unchanged { run_id: last.run_id.clone(), passed: last.passed });
+    }
+    // One change is worth one retest, however many ask for it at once.
+    if facts.waiting == Some(facts.tree) {
+        return Err(RetestRefusal::Waiting);
+    }
+    if facts.used >= facts.budget {
+        return Err(RetestRefusal::BudgetSpent { budget: facts.budget });
+    }
+    Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
+}
+
+/// The retests of a task, as the ledger has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Retests {
+    used: u32,
+    /// As in [`RetestFacts::waiting`].
+    waiting: Option<TreeDigest>,
+}
+
+fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, RunError> {
+    let mut retests = Retests::default();
+    for line in evidence::read_lines(store, project, 0).map_err(RunError::Evidence)? {
+        let line = line.map_err(RunError::Evidence)?.1;
+        retests =
+            Retests { used: count_retests(retests.used, &line, task), waiting: still_waiting(retests.waiting, &line, task) };
+    }
+    Ok(retests)
+}
+
+/// Returns the tree whose retest is to come behind a line: whatever was run of the task since was that, or shows that nothing goes on.
+fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) -> Option<TreeDigest> {
+    if let LedgerBody::Retest(record) = &line.body
+        && record.task == *task
+    {
+        return Some(record.tree_digest);
+    }
+    let is_run = matches!(&line.body, LedgerBody::Run(run) if run.task == *task);
+    waiting.filter(|_| !is_run)
+}
+
+/// Counts a line in. The budget is full again after a run that passed, and after a person's word on the task's cycle: what a program
+/// without a terminal does to the cycle fills nothing.
+fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
+    let by_a_person = line.asker.terminal.is_some();
+    match &line.body {
+        LedgerBody::Retest(record) if record.task == *task => used.saturating_add(1),
+        LedgerBody::Run(run) if run.task == *task && run.leads_latest() && run.overall_result == Some(OverallResult::Passed) => 0,
+        LedgerBody::Override(record) if record.task == *task && by_a_person => 0,
+        LedgerBody::Phase(record) if record.task == *task && by_a_person => 0,
+        LedgerBody::Retest(_)
+        | LedgerBody::Run(_)
+        | LedgerBody::Override(_)
+        | LedgerBody::Phase(_)
+        | LedgerBody::Registered(_)
+        | LedgerBody::Superseded(_)
+        | LedgerBody::Serving(_)
+        | LedgerBody::Approval(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_)
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Archived(_)
+        | LedgerBody::Governance(_) => used,
+    }
+}
+
+fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding, name: &TaskId) -> Result<Completion, RunError> {
+    let task = standing.tasks.iter().find(|task| task.task == *name);
+    let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
+    let judged = match (&standing.project, task.and_then(verdict_for_now)) {
+        (Some(project), Some(verdict)) => Some((project, sealed_report(store, index, project, name, &verdict.run_id)?)),
+        _ => None,
+    };
+    let name = name.clone();
+    let Some((project, report)) = judged else {
+        let unknown = || "no run of it was sealed: REQUEST_RETEST".to_owned();
+        let own = task.map_or_else(unknown, |task| reason(&task.freshness));
+        let reasons = std::iter::once(own).chain(standing.problems.iter().cloned()).collect();
+        let status = CompletionStatus::Incomplete;
+        return Ok(Completion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
+    };
+    let open = open(store, project, &name, &report);
+    let run_id = Some(report.authenticity.execution_id);
+    let evaluated = report.completion_criteria_evaluation;
+    let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
+    Ok(Completion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
+}
+
+/// Returns the verdict of a task that is for what is on disk now.
+fn verdict_for_now(task: &TaskStanding) -> Option<&LastVerdict> {
+    task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
+}
+
+/// Returns what a task's report leaves open, one line each.
+fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionReportV2) -> Vec<String> {
+    let actions = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
+    let unsuccessful = actions.filter(|action| action.status.is_some_and(|status| status != ResultType::Success));
+    let line = |action: &ActionResultV2| {
+        let why = action.classification.as_ref().map(|classification| format!(": {}", classification.reason));
+        format!("{} {}{}", action.action_id, action.name, why.unwrap_or_default())
+    };
+    let debt = match read_debt(store, project, task, report) {
+        Ok(debt) => debt.map(|debt| debt.debt_items).unwrap_or_default(),
+        Err(why) => return unsuccessful.map(line).chain([why]).collect(),
+    };
+    unsuccessful.map(line).chain(debt.iter().map(|item| format!("{}: {}", item.debt_id, item.title))).collect()
+}
+
+/// Returns why there is no verdict for the tree as it is now.
+fn reason(freshness: &Freshness) -> String {
+    let text = match freshness {
+        Freshness::Fresh { .. } => "there is a verdict, and no report of it",
+        Freshness::Running => "a run is under way",
+        Freshness::Queued => "a run waits for its turn",
+        Freshness::Stale(_) => "the last verdict is for other files or another plan than there are now: REQUEST_RETEST",
+        Freshness::Moved { .. } => "the tree changed while it was tested: REQUEST_RETEST",
+        Freshness::Unstable { .. } => "the tree changes whenever it is tested",
+        Freshness::NeedsHuman => "a person decides how the task goes on",
+        Freshness::NotApproved => "nobody approved what would be run",
+        Freshness::RootMissing => "the project's directory is not there",
+        Freshness::ConfigurationWrong => "the configuration is wrong: FIX_SPECIFICATION",
+        Freshness::SpecificationWrong => "the task's specification is wrong: FIX_SPECIFICATION",
+        Freshness::NoVerdict => "there never was a verdict: REQUEST_RETEST",
+    };
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Asker, LEDGER_SCHEMA, OverallStatus, OverrideRecord, RunRecord, Sequence, TddState, Timestamp};
+
+    fn tree(text: &str) -> TreeDigest {
+        TreeDigest(Digest::of(text.as_bytes()))
+    }
+
+    fn run_id() -> RunId {
+        RunId::new(Timestamp::from_millis(0), 7)
+    }
+
+    fn facts(used: u32) -> RetestFacts {
+        let plan = Digest::of(b"plan");
+        RetestFacts {
+            paused: None,
+            last: Some(Judged { run_id: run_id(), tree: Some(tree("one")), plan: Some(plan), passed: false }),
+            waiting: None,
+            tree: tree("two"),
+            plan,
+            used,
+            budget: 5,
+        }
+    }
+
+    #[test]
+    fn c53_a_retest_needs_a_change_and_what_is_left_of_the_budget() {
+        assert_eq!(decide_retest(&facts(0)), Ok(GrantedRetest { number: 1, budget: 5 }));
+        assert_eq!(decide_retest(&facts(4)), Ok(GrantedRetest { number: 5, budget: 5 }));
+        assert_eq!(decide_retest(&facts(5)), Err(RetestRefusal::BudgetSpent { budget: 5 }));
+        let unchanged = RetestFacts { tree: tree("one"), ..facts(5) };
+        assert_eq!(decide_retest(&unchanged), Err(RetestRefusal::Unchanged { run_id: run_id(), passed: false }));
+        assert_eq!(decide_retest(&unchanged).expect_err("nothing changed").exit(), CommandExit::CodeNeedsWork);
+        let last = unchanged.last.clone().map(|last| Judged { passed: true, ..last });
+        let passed = decide_retest(&RetestFacts { last, ..unchanged }).expect_err("nothing changed");
+        assert_eq!((passed.exit(), passed.hint().contains("request status")), (CommandExit::Proceed, true));
+        let twice = RetestFacts { waiting: Some(tree("two")), ..facts(1) };
+        assert_eq!(decide_retest(&twice), Err(RetestRefusal::Waiting));
+        assert!(decide_retest(&RetestFacts { waiting: Some(tree("three")), ..facts(1) }).is_ok(), "it was changed again");
+        let other_plan = RetestFacts { plan: Digest::of(b"other"), tree: tree("one"), ..facts(0) };
+        assert!(decide_retest(&other_plan).is_ok());
+        assert!(decide_retest(&RetestFacts { last: None, tree: tree("one"), ..facts(0) }).is_ok());
+        let pause = PauseRecord { reason: "r".to_owned(), since: Timestamp::from_millis(0), run_id: run_id() };
+        let paused = RetestFacts { paused: Some(pause.clone()), tree: tree("one"), ..facts(5) };
+        assert_eq!(decide_retest(&paused), Err(RetestRefusal::NeedsHuman(pause)));
+    }
+
+    fn line(body: LedgerBody, terminal: Option<&str>) -> LedgerLine {
+        LedgerLine {
+            schema: LEDGER_SCHEMA.to_owned(),
+            sequence: Sequence(1),
+            previous: Digest::of(b""),
+            time: Timestamp::from_millis(0),
+            asker: Asker { pid: 1, uid: 1, executable: None, terminal: terminal.map(str::to_owned) },
+            body,
+            signature: None,
+        }
+    }
+
+    #[test]
+    fn the_budget_is_full_again_after_a_pass_and_a_persons_word_and_nothing_else() {
+        let task = TaskId::default_task();
+        let retest = || LedgerBody::Retest(RetestRecord { task: task.clone(), tree_digest: tree("one"), number: 1 });
+        let run = |result, checks: &[&str]| {
+            let time = (Timestamp::from_millis(0), Timestamp::from_millis(1));
+            let hash = Digest::of(b"");
+            let record = RunRecord::without_verdict(run_id(), task.clone(), hash, OverallStatus::Success, time);
+            let checks = checks.iter().map(ToString::to_string).collect();
+            LedgerBody::Run(Box::new(RunRecord { overall_result: Some(result), checks, ..record }))
+        };
+        let word =
+            || LedgerBody::Override(OverrideRecord { task: task.clone(), reason: String::new(), tdd: TddState::default() });
+        let rows = [
+            (retest(), None, 4),
+            (run(OverallResult::Passed, &[]), None, 0),
+            (run(OverallResult::Failed, &[]), None, 3),
+            (run(OverallResult::Passed, &["one of many"]), None, 3),
+            (word(), Some("/dev/pts/1"), 0),
+            (word(), None, 3),
+        ];
+        for (body, terminal, expected) in rows {
+            let line = line(body, terminal);
+            assert_eq!(count_retests(3, &line, &task), expected, "{line:?}");
+            let waits = !matches!(line.body, LedgerBody::Run(_));
+            assert_eq!(still_waiting(Some(tree("one")), &line, &task).is_some(), waits, "{line:?}");
+        }
+        let other = TaskId::try_from("T2").unwrap();
+        assert_eq!(count_retests(3, &line(run(OverallResult::Passed, &[]), None), &other), 3);
+    }
+}

@@ -1,0 +1,299 @@
+//! Whether what a task asks for is approved (S7): its plan is compared with the one that was approved last. The first plan of a task, and
+//! one that weakens nothing, approve themselves, by a line of the ledger; a weakening waits for a person. The first plan of the project's
+//! own checks is approved by the registration of the project. A command that was given on the command line approves itself by that.
+
+use crate::evidence::{Ledger, approving_signer};
+use crate::model::{
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, Digest, FOUND_IN_PROJECT, HeldApproval, LedgerBody, Plan,
+    PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, Unapproved, plan_subject,
+};
+use crate::project::approval_request::approval_request;
+use crate::project::cycle::Attendance;
+use crate::project::error::RunError;
+use crate::project::known_approvals::KnownApproval;
+use crate::project::progress::Progress;
+use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
+use crate::project::request::{RunRequest, Scope, Settings};
+use crate::project::workspace::Workspace;
+use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
+use crate::store;
+use crate::tree::{self, Hints};
+
+/// The file of the project's own checks.
+const CONFIGURATION_FILE: &str = "proctor.toml";
+
+/// How a plan stands to the one that was approved last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Decision {
+    /// It is that one.
+    Approved,
+    /// Nobody has ever approved a plan of the task.
+    New,
+    /// It asks for as much, or more.
+    WeakensNothing,
+    /// It weakens something.
+    Weakens(Difference),
+}
+
+/// What differs between two plans, by meaning, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Difference {
+    weakened: Vec<String>,
+    strengthened: Vec<String>,
+    neutral: Vec<String>,
+}
+
+/// What a person is asked about a task, and what they would sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalQuestion {
+    /// What is not approved.
+    pub unapproved: Unapproved,
+    /// The bytes of which a signature approves it.
+    pub request: Vec<u8>,
+    /// Whether only a signature approves.
+    pub require_signature: bool,
+    /// Whose signatures approve; empty: nobody's.
+    pub signers: Vec<AllowedSigner>,
+}
+
+/// By what a person approves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovedBy {
+    /// By an answer, where somebody is there to give it.
+    Answer(Attendance),
+    /// By a signature, as `ssh-keygen -Y sign` writes it.
+    Signature(String),
+}
+
+impl Workspace {
+    /// Has a plan approved by rule before its run; what weakens is returned, and nothing is run then.
+    pub(crate) fn approve_by_rule(
+        &mut self,
+        request: &RunRequest<'_>,
+        digest: Digest,
+        tree: &tree::Index,
+        ledger: &mut Ledger,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Unapproved>, RunError> {
+        let (plan, scope) = (request.plan, request.scope);
+        let Some(file) = file_of(plan) else { return Ok(None) };
+        if self.approvals.holds(&scope.project, &plan.task, digest, ledger.next_sequence()) {
+            return Ok(None);
+        }
+        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
+        let reason = match decide(known.as_ref(), plan, digest) {
+            Decision::Approved if is_looked_at => None,
+            Decision::Weakens(difference) => return Ok(Some(unapproved(plan, file, difference, known.as_ref()))),
+            Decision::New => Some(ApprovalReason::NewTask),
+            Decision::WeakensNothing | Decision::Approved => Some(ApprovalReason::WeakensNothing),
+        };
+        if let Some(reason) = reason {
+            let globs = &plan.approval.protect;
+            let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
+            let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
+            let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
+            let record = ApprovalRecord { protected, ..record(plan, file, digest, reason) };
+            self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+            show(Progress::Note(said));
+        }
+        let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
+        self.approvals.learn(KnownApproval { project, task, plan: digest, next });
+        Ok(None)
+    }
+
+    /// Approves a task as a person says.
+    ///
+    /// # Errors
+    /// When no person says so in the way that is asked for, when the plan, the protected files or what was approved are others than the
+    /// person was shown, or when the ledger cannot be written.
+    pub fn approve(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        plan: &Plan,
+        shown: &ApprovalQuestion,
+        by: ApprovedBy,
+    ) -> Result<(), RunError> {
+        let task = || plan.task.clone();
+        let signature = match by {
+            ApprovedBy::Answer(_) if shown.require_signature => return Err(RunError::ApprovalNeedsSignature { task: task() }),
+            ApprovedBy::Answer(Attendance::Nobody) => return Err(RunError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(Attendance::Person) => None,
+            ApprovedBy::Signature(signature) => {
+                let signer = approving_signer(&shown.request, &signature, &shown.signers);
+                signer.ok_or_else(|| RunError::ApprovalSignature { task: task() })?;
+                Some(signature)
+            }
+        };
+        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
+        let Some((question, record)) = self.weighed(scope, settings, plan)? else {
+            // Somebody else was faster, or it was mended: a run approves the rest by rule.
+            return Ok(());
+        };
+        if question.request != shown.request {
+            return Err(RunError::ApprovedMeanwhile { task: task() });
+        }
+        let record = ApprovalRecord { signature, ..record };
+        self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
+    }
+
+    /// Returns what a person would have to approve of a task; none: nothing.
+    ///
+    /// # Errors
+    /// When the tree, the ledger or the index cannot be read.
+    pub fn approval_question(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Option<ApprovalQuestion>, RunError> {
+        Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
+    }
+
+    /// Returns what a person is asked about a task, and the record of an approval without its signature.
+    fn weighed(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, RunError> {
+        self.catch_up(&scope.project)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
+        let digest = plan_digest(plan);
+        let mut unapproved = match decide(Some(&held), plan, digest) {
+            Decision::Weakens(difference) => unapproved(plan, file, difference, Some(&held)),
+            Decision::Approved | Decision::New | Decision::WeakensNothing => {
+                let none = Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() };
+                unapproved(plan, file, none, Some(&held))
+            }
+        };
+        let globs = &plan.approval.protect;
+        let mut protected = None;
+        if !globs.is_empty() {
+            let now = protected_files(&self.trees.look(&self.store, settings, scope, &Hints::Everything)?, globs);
+            if held.protected.is_some() {
+                // A file that is protected only now has not changed: a run takes it as it is.
+                let approved = approved_by_rule(Some(&held), now.clone(), globs);
+                unapproved.protected = change_texts(&approved.changes_to(&now));
+            }
+            protected = Some(approvable(now)?);
+        }
+        if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
+            return Ok(None);
+        }
+        let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
+        let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
+        let record = ApprovalRecord { weakened, protected, ..record(plan, file, digest, ApprovalReason::Person) };
+        let rules = &held.terms.approval;
+        let question = ApprovalQuestion {
+            unapproved,
+            request: approval_request(&scope.project, &held, &record),
+            require_signature: rules.require_signature,
+            signers: rules.signers.clone(),
+        };
+        Ok(Some((question, record)))
+    }
+}
+
+/// Returns what is said of an approval by rule; `looked_at` are protected files that nobody had looked at before.
+fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
+    let subject = plan_subject(&plan.task, file);
+    let files = looked_at.map(|protected| protected.files.len());
+    let why = match (reason, files) {
+        (ApprovalReason::NewTask, None) => "is new here; its plan is approved by this run".to_owned(),
+        (ApprovalReason::NewTask, Some(files)) => {
+            format!("is new here; its plan and {files} protected file(s) are approved by this run")
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, None) => {
+            "asks for nothing less than before; its plan is approved by that".to_owned()
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, Some(files)) => {
+            format!("asks for nothing less than before; its plan and {files} protected file(s) are approved by this run")
+        }
+    };
+    format!("{subject} {why} ({}…)", digest.short())
+}
+
+/// Returns what keeps a plan from being approved, as far as the index knows; none: nothing does.
+pub(crate) fn unapproved_in(
+    index: &store::Index,
+    project: &ProjectId,
+    plan: &Plan,
+    digest: Digest,
+) -> Result<Option<Unapproved>, RunError> {
+    let Some(file) = file_of(plan) else { return Ok(None) };
+    let known = index.approval(project, &plan.task).map_err(RunError::Index)?;
+    Ok(match decide(known.as_ref(), plan, digest) {
+        Decision::Weakens(difference) => Some(unapproved(plan, file, difference, known.as_ref())),
+        Decision::Approved | Decision::New | Decision::WeakensNothing => None,
+    })
+}
+
+/// Returns the terms that registering a project with a plan approves; none where the plan is not that of its own checks, or weakens what
+/// was approved of these before: being registered again, at another place, approves nothing of that.
+pub(crate) fn terms_of_registration(
+    index: &store::Index,
+    project: &ProjectId,
+    plan: &Plan,
+    digest: Digest,
+) -> Result<Option<Box<PlanTerms>>, RunError> {
+    let is_own = match plan.origin {
+        PlanOrigin::Configured | PlanOrigin::Discovered => true,
+        PlanOrigin::CommandLine | PlanOrigin::Specification => false,
+    };
+    if !is_own || unapproved_in(index, project, plan, digest)?.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(plan_terms(plan))))
+}
+
+/// Returns the file that a plan comes from, as an approval names it; none for one that whoever typed it has approved by that.
+fn file_of(plan: &Plan) -> Option<&str> {
+    match plan.origin {
+        PlanOrigin::Configured => Some(CONFIGURATION_FILE),
+        PlanOrigin::Discovered => Some(FOUND_IN_PROJECT),
+        PlanOrigin::CommandLine => None,
+        PlanOrigin::Specification => plan.specification.as_ref().map(|source| source.file.as_str()),
+    }
+}
+
+fn decide(known: Option<&HeldApproval>, plan: &Plan, digest: Digest) -> Decision {
+    match known {
+        None => Decision::New,
+        Some(held) if held.plan_digest == digest => Decision::Approved,
+        Some(held) => {
+            let (before, now) = (&held.terms, plan_terms(plan));
+            match weakenings(before, &now) {
+                weakened if weakened.is_empty() => Decision::WeakensNothing,
+                weakened => Decision::Weakens(Difference {
+                    weakened,
+                    strengthened: strengthenings(before, &now),
+                    neutral: renamings(before, &now),
+                }),
+            }
+        }
+    }
+}
+
+fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason) -> ApprovalRecord {
+    ApprovalRecord {
+        task: plan.task.clone(),
+        file: file.to_owned(),
+        plan_digest,
+        reason,
+        weakened: Vec::new(),
+        terms: plan_terms(plan),
+        protected: None,
+        signature: None,
+    }
+}
+
+fn unapproved(plan: &Plan, file: &str, difference: Difference, known: Option<&HeldApproval>) -> Unapproved {
+    let Difference { weakened, strengthened, neutral } = difference;
+    let needs_signature = known.is_some_and(|held| held.terms.approval.require_signature);
+    let way = if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer };
+    Unapproved { task: plan.task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral, way }
+}

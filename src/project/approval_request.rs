@@ -1,0 +1,266 @@
+//! What a person signs to approve, and whether a line of the ledger that approves counts (S7). Pure.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
+use crate::model::{ApprovalReason, ApprovalRecord, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId};
+use crate::project::protected::approved_by_rule;
+use crate::spec::weakenings;
+
+/// The name and version of what is signed.
+const SCHEMA: &str = "proctor-approval-v1";
+
+/// What is signed. It names the line whose approval it replaces, so that it holds once: going back to what was approved before makes
+/// another line.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApprovalRequestV1<'a> {
+    schema: &'static str,
+    project: &'a ProjectId,
+    task: &'a TaskId,
+    file: &'a str,
+    /// The sequence of the line whose approval holds so far.
+    replaces: u64,
+    plan_digest: Digest,
+    /// Digest of the canonical JSON of the terms.
+    terms_digest: Digest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protected_digest: Option<Digest>,
+    weakened: &'a [String],
+}
+
+/// Returns the bytes that are signed to approve something in the place of what is approved so far: canonical JSON (RFC 8785) on one line.
+pub(crate) fn approval_request(project: &ProjectId, held: &HeldApproval, record: &ApprovalRecord) -> Vec<u8> {
+    let request = ApprovalRequestV1 {
+        schema: SCHEMA,
+        project,
+        task: &record.task,
+        file: &record.file,
+        replaces: held.sequence.0,
+        plan_digest: record.plan_digest,
+        terms_digest: Digest::of(&canonical(&record.terms)),
+        protected_digest: record.protected.as_ref().map(|protected| protected.digest()),
+        weakened: &record.weakened,
+    };
+    let mut bytes = canonical(&request);
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Returns whether a line that approves counts, given the approval of the task that holds so far.
+pub fn approval_counts(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> bool {
+    objection(project, held, body).is_none()
+}
+
+/// Returns the faults of a ledger's approvals: those that do not count.
+pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
+    let mut held: BTreeMap<TaskId, HeldApproval> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (_, line) in lines {
+        let Some((task, approved)) = approved(line) else { continue };
+        if let Some(why) = held.get(&task).and_then(|held| objection(project, held, &line.body)) {
+            faults.push(EvidenceFault::new(FaultKind::ApprovalWrong, file, format!("line {}: {why}", line.sequence.0)));
+            continue;
+        }
+        let protected = approved.protected.or_else(|| held.get(&task)?.protected.clone());
+        held.insert(task, HeldApproval { protected, ..approved });
+    }
+    faults
+}
+
+/// Returns what a line approves, and of which task.
+fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
+    let (task, plan_digest, terms, protected) = match &line.body {
+        LedgerBody::Registered(record) => (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None),
+        LedgerBody::Approval(record) => (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone()),
+        LedgerBody::Run(_)
+        | LedgerBody::Superseded(_)
+        | LedgerBody::Phase(_)
+        | LedgerBody::Override(_)
+        | LedgerBody::Serving(_)
+        | LedgerBody::Retest(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_)
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Archived(_)
+        | LedgerBody::Governance(_) => return None,
+    };
+    Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
+}
+
+/// Returns why a line that approves does not count; none: it does, or it approves nothing.
+///
+/// Where no signature is required, an approval is a record of what somebody said, and nothing more is asked of it (S7).
+fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Option<String> {
+    let rules = &held.terms.approval;
+    match body {
+        LedgerBody::Approval(record) if record.reason == ApprovalReason::Person => match &record.signature {
+            None => rules.require_signature.then(|| "it is not signed, and a signature is required".to_owned()),
+            Some(signature) => {
+                let signer = approving_signer(&approval_request(project, held, record), signature, &rules.signers);
+                signer.is_none().then(|| "its signature is not one of it by a key that may approve".to_owned())
+            }
+        },
+        LedgerBody::Approval(record) if rules.require_signature => by_rule(held, &record.terms).or_else(|| {
+            let now = record.protected.as_ref()?;
+            let allowed = approved_by_rule(Some(held), now.clone(), &record.terms.approval.protect);
+            (allowed != *now).then(|| "no person approved it, and protected files are others in it".to_owned())
+        }),
+        LedgerBody::Registered(record) if rules.require_signature => by_rule(held, record.terms.as_ref()?),
+        LedgerBody::Approval(_)
+        | LedgerBody::Registered(_)
+        | LedgerBody::Run(_)
+        | LedgerBody::Superseded(_)
+        | LedgerBody::Phase(_)
+        | LedgerBody::Override(_)
+        | LedgerBody::Serving(_)
+        | LedgerBody::Retest(_)
+        | LedgerBody::TaskList(_)
+        | LedgerBody::Violation(_)
+        | LedgerBody::Pruned(_)
+        | LedgerBody::Archived(_)
+        | LedgerBody::Governance(_) => None,
+    }
+}
+
+/// Says what an approval weakens that no person gave.
+fn by_rule(held: &HeldApproval, terms: &PlanTerms) -> Option<String> {
+    let weakened = weakenings(&held.terms, terms);
+    (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
+}
+
+fn canonical(value: &impl Serialize) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(value).expect("terms hold nothing that JSON cannot")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AllowedSigner, Plan, ProtectedFiles, RegistrationRecord, Sequence};
+    use crate::project::testing::{ledger_line, plan};
+    use crate::spec::{plan_digest, plan_terms};
+
+    fn project() -> ProjectId {
+        ProjectId::mint("shop", 1)
+    }
+
+    /// A plan whose approvals need a signature, with a limit for the suite.
+    fn with_limit(seconds: u64) -> Plan {
+        let mut plan = plan();
+        plan.timeout = Some(std::time::Duration::from_secs(seconds));
+        plan.approval.protect = vec!["tests/**".to_owned()];
+        plan.approval.require_signature = true;
+        plan.approval.signers = vec![AllowedSigner { principals: "lead".to_owned(), key: "ssh-ed25519 AAAA".to_owned() }];
+        plan
+    }
+
+    fn files(pairs: &[(&str, &str)]) -> ProtectedFiles {
+        ProtectedFiles { files: pairs.iter().map(|(path, text)| ((*path).to_owned(), Digest::of(text.as_bytes()))).collect() }
+    }
+
+    fn record(plan: &Plan, reason: ApprovalReason, protected: &[(&str, &str)]) -> ApprovalRecord {
+        ApprovalRecord {
+            task: plan.task.clone(),
+            file: "proctor.toml".to_owned(),
+            plan_digest: plan_digest(plan),
+            reason,
+            weakened: Vec::new(),
+            terms: plan_terms(plan),
+            protected: Some(files(protected)),
+            signature: None,
+        }
+    }
+
+    fn registration(plan: &Plan) -> LedgerBody {
+        LedgerBody::Registered(RegistrationRecord {
+            project_id: project(),
+            path: "/srv/shop".to_owned(),
+            device: 1,
+            inode: 1,
+            git_common_directory: None,
+            plan_digest: plan_digest(plan),
+            terms: Some(Box::new(plan_terms(plan))),
+        })
+    }
+
+    /// Returns what is wrong with a line that follows the registration of a plan and the first look at its protected files.
+    fn fault(plan: &Plan, body: LedgerBody) -> Option<String> {
+        let first = record(plan, ApprovalReason::WeakensNothing, &[("tests/a", "1")]);
+        let bodies = [registration(plan), LedgerBody::Approval(Box::new(first)), body];
+        let lines: Vec<_> = (1..).zip(bodies).map(|(sequence, body)| (sequence, ledger_line(sequence, body))).collect();
+        let mut faults = approval_faults(&project(), Path::new("ledger/shop.jsonl"), &lines);
+        assert!(faults.len() <= 1, "{faults:?}");
+        faults.pop().map(|fault| fault.detail)
+    }
+
+    #[test]
+    fn no_line_takes_the_place_of_a_signature() {
+        use ApprovalReason::{NewTask, Person, WeakensNothing};
+        let (plan, looser, stricter) = (with_limit(10), with_limit(20), with_limit(5));
+        let same: &[(&str, &str)] = &[("tests/a", "1")];
+        let approval = |plan: &Plan, reason, files: &[(&str, &str)]| LedgerBody::Approval(Box::new(record(plan, reason, files)));
+        let rows = [
+            (approval(&stricter, WeakensNothing, same), None),
+            (approval(&looser, WeakensNothing, same), Some("no person approved it, and it weakens: timeout of the suite")),
+            (approval(&looser, NewTask, same), Some("no person approved it, and it weakens")),
+            (registration(&looser), Some("no person approved it, and it weakens")),
+            (registration(&stricter), None),
+            (approval(&looser, Person, same), Some("it is not signed, and a signature is required")),
+            (approval(&plan, WeakensNothing, &[("tests/a", "2")]), Some("protected files are others in it")),
+            (approval(&plan, WeakensNothing, &[("tests/a", "1"), ("tests/b", "1")]), Some("protected files are others in it")),
+            (approval(&plan, WeakensNothing, &[]), Some("protected files are others in it")),
+        ];
+        for (body, expected) in rows {
+            let found = fault(&plan, body.clone());
+            match (&found, expected) {
+                (None, None) => {}
+                (Some(found), Some(expected)) => assert!(found.contains(expected), "{found}"),
+                (Some(_), None) | (None, Some(_)) => panic!("{body:?}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn where_no_signature_is_required_an_approval_is_a_record() {
+        let (mut plan, mut looser) = (with_limit(10), with_limit(20));
+        (plan.approval.require_signature, looser.approval.require_signature) = (false, false);
+        let answered = record(&looser, ApprovalReason::Person, &[("tests/a", "2")]);
+        assert_eq!(fault(&plan, LedgerBody::Approval(Box::new(answered.clone()))), None);
+        let forged = ApprovalRecord { signature: Some("-----BEGIN SSH SIGNATURE-----".to_owned()), ..answered };
+        assert!(
+            fault(&plan, LedgerBody::Approval(Box::new(forged))).is_some_and(|why| why.contains("by a key that may approve"))
+        );
+    }
+
+    #[test]
+    fn what_is_signed_names_everything_that_is_approved_and_what_it_replaces() {
+        let held = |sequence| HeldApproval {
+            sequence: Sequence(sequence),
+            plan_digest: Digest::of(b"before"),
+            terms: plan_terms(&with_limit(10)),
+            protected: None,
+        };
+        let person = record(&with_limit(20), ApprovalReason::Person, &[("tests/a", "1")]);
+        let request = |sequence, record: &ApprovalRecord| approval_request(&project(), &held(sequence), record);
+        let first = request(2, &person);
+        let text = String::from_utf8(first.clone()).expect("it is JSON");
+        assert!(text.starts_with("{\"file\":\"proctor.toml\"") && text.ends_with("}\n"), "{text}");
+        let others = [
+            request(3, &person),
+            request(2, &record(&with_limit(21), ApprovalReason::Person, &[("tests/a", "1")])),
+            request(2, &record(&with_limit(20), ApprovalReason::Person, &[("tests/a", "2")])),
+            request(2, &ApprovalRecord { weakened: vec!["a check less".to_owned()], ..person.clone() }),
+            request(2, &ApprovalRecord { file: "other.json".to_owned(), ..person.clone() }),
+            approval_request(&ProjectId::mint("shop", 2), &held(2), &person),
+        ];
+        assert!(others.iter().all(|other| *other != first));
+        assert_eq!(
+            request(2, &ApprovalRecord { signature: Some("any".to_owned()), ..person }),
+            first,
+            "the signature is not signed"
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Changes of a task's TDD cycle by command: decided in `routing/`, written to the ledger here (R6, R9).
+
+use crate::evidence::Ledger;
+use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
+use crate::process::clock;
+use crate::project::error::RunError;
+use crate::project::request::{Scope, Settings};
+use crate::project::workspace::Workspace;
+use crate::routing;
+
+/// Whether a person is there to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Attendance {
+    /// Who asks has a terminal.
+    Person,
+    /// Who asks has none: a program.
+    Nobody,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CycleChange {
+    /// Start a cycle in a phase.
+    Start(Phase),
+    /// Set the phase of a started cycle.
+    SetPhase(Phase),
+    /// End the cycle and forget its history.
+    Reset,
+    /// Decide where a waiting task goes on.
+    Resolve {
+        /// The node to go to.
+        to: NextNode,
+        /// The person's words.
+        reason: String,
+    },
+}
+
+impl Workspace {
+    /// Changes a task's cycle and returns its state from here on.
+    ///
+    /// # Errors
+    /// When the change makes no sense now, when only a person may make it, or when the ledger cannot be written.
+    pub fn change_cycle(
+        &mut self,
+        scope: &Scope,
+        settings: &Settings,
+        task: &TaskId,
+        change: &CycleChange,
+        attendance: Attendance,
+    ) -> Result<TddState, RunError> {
+        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.catch_up(&scope.project)?;
+        let before = self.tdd(&scope.project, task)?;
+        if attendance == Attendance::Nobody && needs_a_person(change, &before) {
+            return Err(RunError::PersonNeeded { task: task.clone() });
+        }
+        let body = body(task, &before, change, settings)?;
+        self.append(&mut ledger, scope, body)?;
+        self.tdd(&scope.project, task)
+    }
+
+    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), RunError> {
+        let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
+        self.apply(&scope.project, ledger.length(), line)
+    }
+}
+
+/// Ending a pause is a person's decision, by whatever verb (R9).
+fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
+    match change {
+        CycleChange::Resolve { .. } => true,
+        CycleChange::Reset => before.paused.is_some(),
+        CycleChange::Start(_) | CycleChange::SetPhase(_) => false,
+    }
+}
+
+fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, RunError> {
+    let state = before.clone();
+    let (verb, tdd) = match change {
+        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
+        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
+        CycleChange::Reset => ("reset", routing::reset(before)),
+        CycleChange::Resolve { to, reason } => {
+            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(RunError::Cycle)?;
+            return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
+        }
+    };
+    Ok(LedgerBody::Phase(PhaseRecord { task: task.clone(), verb: verb.to_owned(), from: before.phase, tdd }))
+}

@@ -1,0 +1,72 @@
+//! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
+
+use std::fmt;
+
+use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
+use crate::project::error::RunError;
+use crate::project::request::Scope;
+use crate::project::sealed_report;
+use crate::project::workspace::Workspace;
+
+/// A task that is not complete on the tree as it is now, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmetDependency {
+    /// The task.
+    pub task: TaskId,
+    /// Why it is not.
+    pub why: WhyUnmet,
+}
+
+/// Why a task is not complete on the tree as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhyUnmet {
+    /// It has no verdict.
+    NeverRun,
+    /// Its last verdict says that it is not.
+    Incomplete(RunId),
+    /// Its last verdict says that it is, of another tree.
+    OtherTree(RunId),
+}
+
+impl fmt::Display for UnmetDependency {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = &self.task;
+        match &self.why {
+            WhyUnmet::NeverRun => write!(formatter, "{task}: it has no verdict yet"),
+            WhyUnmet::Incomplete(run) => write!(formatter, "{task}: {run} says that it is not"),
+            WhyUnmet::OtherTree(run) => write!(formatter, "{task}: {run} is of another state of the files"),
+        }
+    }
+}
+
+impl Workspace {
+    /// Returns those of the tasks that are not complete on this tree, in their order.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read, and when a report is not the one the ledger knows: whoever edits one
+    /// makes no task complete.
+    pub(crate) fn unmet_dependencies(
+        &self,
+        scope: &Scope,
+        tasks: &[TaskId],
+        tree: TreeDigest,
+    ) -> Result<Vec<UnmetDependency>, RunError> {
+        let mut unmet = Vec::new();
+        for task in tasks {
+            let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;
+            let why = match last {
+                None => Some(WhyUnmet::NeverRun),
+                Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(WhyUnmet::Incomplete(last.run_id)),
+                Some(last) if last.tree_digest != Some(tree) => Some(WhyUnmet::OtherTree(last.run_id)),
+                Some(_) => None,
+            };
+            unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
+        }
+        Ok(unmet)
+    }
+
+    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, RunError> {
+        let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
+        Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
+    }
+}

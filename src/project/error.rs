@@ -1,0 +1,255 @@
+//! proctor's own troubles while it carries a run out. What a tool does is never one of them (house style S6).
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::evidence::{EvidenceError, LockError};
+use crate::model::{CommandExit, RunId, StopReason, TaskId, approve_command};
+use crate::process::{LauncherError, SuperviseError};
+use crate::project::retest_refusal::RetestRefusal;
+use crate::sandbox::SandboxError;
+use crate::store::IndexError;
+use crate::tree::TreeError;
+
+/// Says what proctor could not do.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The project's evidence could not be locked.
+    #[error("failed to lock the project's evidence")]
+    Lock(#[source] LockError),
+    /// A person stopped the wait for another run of the project.
+    #[error("stopped while waiting for another run of this project; nothing was run")]
+    StoppedWaiting(StopReason),
+    /// No slot of the machine-wide queue became free in time.
+    #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
+    Queue {
+        /// How many actions were under way at the end.
+        under_way: usize,
+        /// How long was waited.
+        wait: Duration,
+    },
+    /// Evidence could not be written or read.
+    #[error("failed to keep the evidence")]
+    Evidence(#[source] EvidenceError),
+    /// The index could not be used.
+    #[error("failed to use the index")]
+    Index(#[source] IndexError),
+    /// The tree could not be read.
+    #[error("failed to read the project's tree")]
+    Tree(#[source] TreeError),
+    /// The patterns of `watch.ignore` or `watch.include` are wrong.
+    #[error("the configuration is wrong: {0}")]
+    Patterns(String),
+    /// The launcher could not be started.
+    #[error("failed to start the launcher")]
+    Launcher(#[source] LauncherError),
+    /// What an action may see could not be settled.
+    #[error("failed to settle what an action sees of the file system")]
+    Sandbox(#[source] SandboxError),
+    /// A command could not be supervised.
+    #[error("failed to supervise `{action}`")]
+    Supervise {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: SuperviseError,
+    },
+    /// A service did not end when it was stopped, and nothing said why.
+    #[error("gave up waiting for the end of the service `{action}`")]
+    ServiceStuck {
+        /// The service.
+        action: String,
+    },
+    /// Nobody could be found to supervise a service.
+    #[error("failed to supervise the service `{action}`")]
+    ServiceThread {
+        /// The service.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Nobody could be found to supervise an action beside others.
+    #[error("failed to supervise `{action}` beside other actions")]
+    LaneThread {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A descriptor of an action's files could not be had.
+    #[error("failed to open the files of `{action}`")]
+    Descriptor {
+        /// The action.
+        action: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The project's directory could not be looked at.
+    #[error("failed to look at `{path}`")]
+    Project {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file a tool is to write could not be put aside.
+    #[error("failed to put the old report `{path}` aside")]
+    OldReport {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A report in the store cannot be read back.
+    #[error("the report of run {run_id} cannot be read: {problem}")]
+    Report {
+        /// The run.
+        run_id: RunId,
+        /// Why.
+        problem: String,
+    },
+    /// The specification of a task cannot be found, or a proposed one cannot be read.
+    #[error("{problem}")]
+    Specification {
+        /// Why.
+        problem: String,
+    },
+    /// A retest is refused.
+    #[error(transparent)]
+    Retest(RetestRefusal),
+    /// Only a person may go on with a task.
+    #[error("task `{task}` waits for a person: only one can go on with it")]
+    PersonNeeded {
+        /// The task.
+        task: TaskId,
+    },
+    /// Only a person may approve what a plan weakens.
+    #[error("task `{task}` asks for less than was approved: only a person can approve that")]
+    ApprovalNeedsPerson {
+        /// The task.
+        task: TaskId,
+    },
+    /// More files are protected than an approval can hold.
+    #[error("`protect` names {count} files, and at most {most} can be protected")]
+    ProtectedTooMany {
+        /// How many they are.
+        count: usize,
+        /// How many they may be.
+        most: usize,
+    },
+    /// Only a signature approves.
+    #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
+    ApprovalNeedsSignature {
+        /// The task.
+        task: TaskId,
+    },
+    /// What was handed over is no signature that approves.
+    #[error(
+        "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
+    )]
+    ApprovalSignature {
+        /// The task.
+        task: TaskId,
+    },
+    /// The plan is another than the person was shown.
+    #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
+    ApprovedMeanwhile {
+        /// The task.
+        task: TaskId,
+    },
+    /// A change of the TDD cycle makes no sense now.
+    #[error(transparent)]
+    Cycle(crate::routing::TransitionError),
+}
+
+impl RunError {
+    /// Returns the exit code of a command that ends with it (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } => CommandExit::NoFreshVerdict,
+            Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
+            Self::StoppedWaiting(
+                StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
+            ) => CommandExit::Interrupted,
+            Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
+            Self::Retest(refusal) => refusal.exit(),
+            Self::PersonNeeded { .. }
+            | Self::ApprovalNeedsPerson { .. }
+            | Self::ApprovalNeedsSignature { .. }
+            | Self::ApprovalSignature { .. }
+            | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
+            Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
+            Self::Report { .. } => CommandExit::EvidenceWrong,
+            Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
+            Self::Lock(_)
+            | Self::Evidence(_)
+            | Self::Index(_)
+            | Self::Tree(_)
+            | Self::Launcher(_)
+            | Self::Sandbox(_)
+            | Self::Supervise { .. }
+            | Self::ServiceStuck { .. }
+            | Self::ServiceThread { .. }
+            | Self::LaneThread { .. }
+            | Self::Descriptor { .. }
+            | Self::Project { .. }
+            | Self::OldReport { .. } => CommandExit::OwnFault,
+        }
+    }
+
+    /// Returns what to do next.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Lock(error) => error.hint().to_owned(),
+            Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
+            Self::Queue { .. } => {
+                "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
+            }
+            Self::Evidence(error) => error.hint().to_owned(),
+            Self::Index(error) => error.hint().to_owned(),
+            Self::Tree(error) => error.hint(),
+            Self::Sandbox(error) => error.hint().to_owned(),
+            Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::ServiceStuck { .. } => {
+                "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
+            }
+            Self::ServiceThread { .. } | Self::LaneThread { .. } => {
+                "check the limits on processes and open files (`ulimit -u -n`)".to_owned()
+            }
+            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
+            Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
+            Self::ProtectedTooMany { .. } => {
+                "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
+            }
+            Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
+            Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
+            Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
+            Self::Launcher(_) => {
+                "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
+            }
+            Self::Specification { .. } => {
+                "`proctor check` names the specifications of the project and what is wrong with them".to_owned()
+            }
+            Self::Retest(refusal) => refusal.hint().to_owned(),
+            Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
+            Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
+                let approve = approve_command(task);
+                format!(
+                    "sign what `{approve} --print` prints now (`ssh-keygen -Y sign -n proctor-approval -f KEY FILE`), then \
+                     `{approve} --signature FILE.sig`"
+                )
+            }
+            Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
+            Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
+        };
+        Some(hint)
+    }
+}

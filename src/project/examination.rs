@@ -1,0 +1,204 @@
+//! Finds out how well an action is kept apart here: by starting one at each level, the way a run does. Seals nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::SandboxSettings;
+use crate::evidence::Store;
+use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place, ResourceLimits, SpawnFailure, StopStage};
+use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
+use crate::project::error::RunError;
+use crate::sandbox::isolation;
+use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
+use crate::sandbox::{SandboxRequest, prepare_sandbox};
+
+/// The levels that can be missing: a process group can always be had.
+const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
+
+/// Asks how well an action would be kept apart.
+pub struct ExaminationRequest<'a> {
+    /// Where the store is, or will be.
+    pub state_root: &'a Path,
+    /// The project's root.
+    pub project_root: &'a Path,
+    /// The action that is tried: it should end by itself at once, and print nothing of interest.
+    pub action: &'a Action,
+    /// The absolute path of its program.
+    pub program: &'a Path,
+    /// `[sandbox]`; its mode is left out of account.
+    pub settings: &'a SandboxSettings,
+    /// The variables proctor was started with.
+    pub ambient: &'a BTreeMap<OsString, OsString>,
+    /// By which a person stops it.
+    pub control: &'a Control,
+}
+
+/// What was found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examination {
+    /// The level at which an action is started; none: it cannot be started, and the first of `levels` says why.
+    pub level: Option<IsolationLevel>,
+    /// Every level that can be missing, the strongest first.
+    pub levels: Vec<LevelFound>,
+    /// What a check would see otherwise than there and read-only.
+    pub places: Vec<Place>,
+    /// The store, which is always hidden.
+    pub store: PathBuf,
+}
+
+/// One level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelFound {
+    /// Which.
+    pub level: IsolationLevel,
+    /// Why it cannot be had; none: it can.
+    pub obstacle: Option<String>,
+}
+
+/// Tries every level.
+///
+/// # Errors
+/// When the store cannot be had, the settings name something that cannot be opened, or supervising fails.
+pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, RunError> {
+    let store = Store::open(request.state_root).map_err(RunError::Evidence)?;
+    let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
+    let environment = ChildEnvironment::build(request.ambient, &EnvironmentSettings::default(), request.action, &scratch.0);
+    let sandbox = prepare_sandbox(&SandboxRequest {
+        project_root: request.project_root,
+        home: isolation::home(request.ambient),
+        store: store.root(),
+        scratch: &scratch.0,
+        action: request.action,
+        directory: request.project_root,
+        program: request.program,
+        environment: &environment.variables,
+        ambient: request.ambient,
+        settings: request.settings,
+    })
+    .map_err(RunError::Sandbox)?;
+    let launch = |strongest| LaunchRequest {
+        program: request.program.to_owned(),
+        argv: request.action.command.argv.iter().map(OsString::from).collect(),
+        environment: environment.variables.clone().into_iter().collect(),
+        another_follows: false,
+        input: None,
+        directory: request.project_root.to_owned(),
+        isolation: Isolation {
+            strongest,
+            weakest: IsolationLevel::ProcessGroup,
+            sandbox: Some(sandbox.clone()),
+            output: None,
+            resources: ResourceLimits::default(),
+        },
+    };
+    let mut tried = Vec::new();
+    for level in TRIED {
+        tried.push((level, start(launcher, &launch(level), request)?));
+    }
+    let (level, levels) = conclude(&tried);
+    Ok(Examination { level, levels, places: sandbox.places, store: sandbox.store })
+}
+
+/// Starts the action and returns how it was kept apart, or why it was not started.
+fn start(
+    launcher: &mut LauncherHandle,
+    launch: &LaunchRequest,
+    request: &ExaminationRequest<'_>,
+) -> Result<Result<Kept, SpawnFailure>, RunError> {
+    let action = request.action;
+    let nothing = || {
+        let opened = File::options().write(true).open("/dev/null");
+        opened.map_err(|source| RunError::Descriptor { action: action.name.clone(), source })
+    };
+    let sinks = Sinks { log: nothing()?, frames: nothing()? };
+    let limits = ActionLimits {
+        timeout: action.timeout,
+        idle: None,
+        output: None,
+        grace: Duration::ZERO,
+        ladder: vec![StopStage::Sigkill],
+    };
+    let ended = supervise(launcher, launch, &limits, sinks, request.control, ALL_REASONS)
+        .map_err(|source| RunError::Supervise { action: action.name.clone(), source })?;
+    Ok(match (ended.end, ended.kept) {
+        (ActionEnd::NotStarted(failure), _) => Err(failure),
+        (_, Some(kept)) => Ok(kept),
+        (_, None) => Err(SpawnFailure::NotIsolated { why: "the launcher did not say by what".to_owned() }),
+    })
+}
+
+/// Returns the level of an action, and what stands against each.
+fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
+    // The launcher tells everything that stands against stronger levels, in their order.
+    let mut obstacles: Vec<&String> = Vec::new();
+    for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.obstacles) {
+        if !obstacles.contains(&obstacle) {
+            obstacles.push(obstacle);
+        }
+    }
+    let mut obstacles = obstacles.into_iter().cloned();
+    let found = |(level, kept): &(IsolationLevel, Result<Kept, SpawnFailure>)| LevelFound {
+        level: *level,
+        obstacle: match kept {
+            Ok(kept) if kept.level == *level => None,
+            Ok(_) => Some(obstacles.next().unwrap_or_else(|| "the launcher did not say why".to_owned())),
+            Err(SpawnFailure::NotIsolated { why }) => Some(why.clone()),
+            Err(failure) => Some(format!("the command could not be started: {failure:?}")),
+        },
+    };
+    let levels = tried.iter().map(found).collect();
+    let level = tried.first().and_then(|(_, kept)| kept.as_ref().ok()).map(|kept| kept.level);
+    (level, levels)
+}
+
+/// A directory that goes with what was tried.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing is in it but what the trial's private directories needed; what is left takes no harm.
+        let _left = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
+
+    fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<Kept, SpawnFailure> {
+        Ok(Kept { level, killed_by: None, obstacles: obstacles.iter().map(|&text| text.to_owned()).collect() })
+    }
+
+    fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {
+        levels.iter().map(|found| found.obstacle.as_deref()).collect()
+    }
+
+    #[test]
+    fn every_obstacle_stands_beside_its_own_level() {
+        let (level, levels) = conclude(&[
+            (Namespace, kept(Landlock, &["no namespaces", "no cgroup"])),
+            (Cgroup, kept(Landlock, &["no namespaces", "no cgroup"])),
+            (Landlock, kept(Landlock, &["no namespaces", "no cgroup"])),
+        ]);
+        assert_eq!((level, obstacles(&levels)), (Some(Landlock), vec![Some("no namespaces"), Some("no cgroup"), None]));
+        let (level, levels) = conclude(&[
+            (Namespace, kept(Namespace, &[])),
+            (Cgroup, kept(ProcessGroup, &["no cgroup", "no Landlock"])),
+            (Landlock, kept(ProcessGroup, &["no cgroup", "no Landlock"])),
+        ]);
+        assert_eq!((level, obstacles(&levels)), (Some(Namespace), vec![None, Some("no cgroup"), Some("no Landlock")]));
+    }
+
+    #[test]
+    fn an_action_that_cannot_be_started_has_no_level() {
+        let failure = || Err(SpawnFailure::NotIsolated { why: "no place".to_owned() });
+        let (level, levels) = conclude(&[(Namespace, failure()), (Cgroup, failure()), (Landlock, kept(Landlock, &[]))]);
+        assert_eq!(level, None);
+        assert!(levels[0].obstacle.as_deref().is_some_and(|text| text.contains("no place")));
+        assert_eq!(levels[2].obstacle, None);
+    }
+}

@@ -1,0 +1,268 @@
+//! What of this machine bounds the watching and keeping of projects: limits, file systems, space, clocks. Reads and judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::statfs::statfs;
+use nix::sys::statvfs::statvfs;
+
+use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
+use crate::process::resolve_program;
+use crate::project::archive::Archive;
+use crate::project::error::RunError;
+use crate::project::known_trees::look_once;
+use crate::project::request::Settings;
+use crate::project::tool_version::{ToolPlace, read_tool_version};
+use crate::sandbox::ChildEnvironment;
+use crate::sandbox::home;
+
+/// Limits of the kernel on inotify, and what of them is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InotifyLimits {
+    /// How many watches this user may have; none where the kernel does not tell.
+    pub watches: Option<u64>,
+    /// How many instances.
+    pub instances: Option<u64>,
+    /// How many events may wait in one instance.
+    pub queue: Option<u64>,
+    /// Watches of this user's processes that may be looked into; the service's own may not.
+    pub watches_used: u64,
+    /// Instances of them.
+    pub instances_used: u64,
+}
+
+/// A type of file systems, by the number that `statfs(2)` gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystemType(pub i64);
+
+/// What is left on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that this user may still write.
+    pub bytes: u64,
+    /// Files that may still be made; none where the file system has no such bound.
+    pub files: Option<u64>,
+}
+
+/// What is known of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// How many files a process may open: the limit that holds, and what it may be raised to.
+    pub open_files: Option<(u64, u64)>,
+    /// inotify.
+    pub inotify: InotifyLimits,
+    /// Where the store lies; none where that cannot be asked.
+    pub store_file_system: Option<FileSystemType>,
+    /// What is left there.
+    pub store_space: Option<Space>,
+}
+
+/// A tool of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFound {
+    /// The check or prerequisite.
+    pub action: String,
+    /// The tool.
+    pub tool: Tool,
+    /// Its program with every link resolved, or why there is none.
+    pub program: Result<PathBuf, SpawnFailure>,
+    /// Its version, where a record of the installed package was found.
+    pub version: Option<String>,
+}
+
+/// A project, as it lies there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectFound {
+    /// Its id; none: it is not registered.
+    pub id: Option<ProjectId>,
+    /// Its root.
+    pub root: PathBuf,
+    /// What it lies on; none: the root is missing.
+    pub file_system: Option<FileSystemType>,
+    /// Directories of the tree, each of which takes a watch; none where the tree could not be looked at.
+    pub directories: Option<u64>,
+    /// How far the newest file of the tree is ahead of the clock, in milliseconds.
+    pub ahead_ms: u64,
+    /// How far the newest run began after now, in milliseconds: the clock was set back by at least that.
+    pub run_ahead_ms: u64,
+    /// The tools of its plan, each once; none where the configuration is wrong.
+    pub tools: Vec<ToolFound>,
+}
+
+impl Machine {
+    /// Reads the machine's limits, and what there is of space for the store.
+    pub fn read(store: &Path) -> Self {
+        Self::read_below(Path::new("/"), store)
+    }
+
+    fn read_below(root: &Path, store: &Path) -> Self {
+        Self {
+            open_files: getrlimit(Resource::RLIMIT_NOFILE).ok(),
+            inotify: InotifyLimits::read_below(root),
+            store_file_system: read_file_system(store),
+            store_space: read_space(store),
+        }
+    }
+}
+
+impl InotifyLimits {
+    fn read_below(root: &Path) -> Self {
+        let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
+        // Both bounds hold: the system's, and in a user namespace its own (`user_namespaces(7)`).
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        let (watches_used, instances_used) = read_inotify_use(&root.join("proc"));
+        Self {
+            watches: least(number("proc/sys/fs/inotify/max_user_watches"), number("proc/sys/user/max_inotify_watches")),
+            instances: least(number("proc/sys/fs/inotify/max_user_instances"), number("proc/sys/user/max_inotify_instances")),
+            queue: number("proc/sys/fs/inotify/max_queued_events"),
+            watches_used,
+            instances_used,
+        }
+    }
+}
+
+/// Counts the watches and instances of this user's processes, as `/proc/PID/fdinfo` shows them (`proc(5)`).
+fn read_inotify_use(proc: &Path) -> (u64, u64) {
+    let user = nix::unistd::getuid().as_raw();
+    let (mut watches, mut instances) = (0, 0);
+    for process in fs::read_dir(proc).into_iter().flatten().flatten() {
+        let is_own = process.metadata().is_ok_and(|metadata| metadata.uid() == user);
+        if !is_own || process.file_name().to_str().is_none_or(|name| name.parse::<u32>().is_err()) {
+            continue;
+        }
+        for descriptor in fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten() {
+            if fs::read_link(descriptor.path()).is_ok_and(|target| target == Path::new("anon_inode:inotify")) {
+                instances += 1;
+                let information = fs::read_to_string(process.path().join("fdinfo").join(descriptor.file_name()));
+                let lines = information.unwrap_or_default().lines().filter(|line| line.starts_with("inotify ")).count();
+                watches += u64::try_from(lines).unwrap_or(u64::MAX);
+            }
+        }
+    }
+    (watches, instances)
+}
+
+/// Reads what a path lies on; none where that cannot be asked.
+fn read_file_system(path: &Path) -> Option<FileSystemType> {
+    // The kernel gives 32 bits; the sign is the word's, not the number's.
+    Some(FileSystemType(statfs(path).ok()?.filesystem_type().0 & 0xFFFF_FFFF))
+}
+
+fn read_space(path: &Path) -> Option<Space> {
+    let space = statvfs(path).ok()?;
+    let files = (space.files() > 0).then(|| space.files_available());
+    Some(Space { bytes: space.blocks_available().saturating_mul(space.fragment_size()), files })
+}
+
+impl Archive {
+    /// Looks at a project as it is now; `loaded` is its plan and settings, where its configuration is right.
+    ///
+    /// # Errors
+    /// When the index of runs cannot be read.
+    pub fn examine_project(
+        &self,
+        (root, id): (PathBuf, Option<&ProjectId>),
+        loaded: Option<(&Plan, &Settings)>,
+        ambient: &BTreeMap<OsString, OsString>,
+        now: Timestamp,
+    ) -> Result<ProjectFound, RunError> {
+        let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
+        let newest = id.map(|id| self.runs(id, 1)).transpose()?.and_then(|runs| runs.first().map(|run| run.started));
+        let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
+        let (mut directories, mut ahead_ms, mut tools) = (None, 0, Vec::new());
+        if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
+            // A tree that cannot be looked at is the run's to name.
+            if let Ok(index) = look_once(&self.store, settings, id, &root) {
+                let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
+                let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
+                // The root itself is watched, too.
+                directories = Some(u64::try_from(count).unwrap_or(u64::MAX).saturating_add(1));
+                let files = index.entries().filter(|entry| !is_directory(entry.kind));
+                let times = files.filter_map(|entry| fs::symlink_metadata(root.join(entry.path.as_path())).ok());
+                ahead_ms = times.map(|metadata| ahead(modified_ms(&metadata))).max().unwrap_or(0);
+            }
+            tools = find_tools(plan, settings, &root, ambient);
+        }
+        let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
+        Ok(ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, tools })
+    }
+}
+
+fn modified_ms(metadata: &fs::Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000)
+}
+
+/// Finds the program of every action as a run would: each that is there once, and all that are missing.
+fn find_tools(plan: &Plan, settings: &Settings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for action in plan.actions() {
+        let Some(one) = find_tool(action, settings, root, ambient) else { continue };
+        let is_new = one.program.as_ref().map_or(true, |program| seen.insert((one.tool, program.clone())));
+        found.extend(is_new.then_some(one));
+    }
+    found
+}
+
+fn find_tool(action: &Action, settings: &Settings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Option<ToolFound> {
+    let name = action.command.argv.first()?;
+    let environment = ChildEnvironment::build(ambient, &settings.environment, action, Path::new("/"));
+    let directory = root.join(&action.directory);
+    let resolved = resolve_program(name, &directory, &environment.search_path());
+    let version = resolved.as_ref().ok().and_then(|program| {
+        let place = ToolPlace { program, directory: &directory, root, home: home(ambient) };
+        read_tool_version(action.tool, &place)
+    });
+    let program = resolved.map(|program| program.canonicalize().unwrap_or(program));
+    Some(ToolFound { action: action.name.clone(), tool: action.tool, program, version })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn the_lower_of_two_limits_holds_and_one_that_is_not_there_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(InotifyLimits::read_below(root.path()), InotifyLimits::default());
+        for (path, text) in [
+            ("proc/sys/fs/inotify/max_user_watches", "8192\n"),
+            ("proc/sys/user/max_inotify_watches", "100\n"),
+            ("proc/sys/fs/inotify/max_user_instances", "128\n"),
+            ("proc/sys/fs/inotify/max_queued_events", "many\n"),
+        ] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        let limits = InotifyLimits::read_below(root.path());
+        assert_eq!((limits.watches, limits.instances, limits.queue), (Some(100), Some(128), None));
+    }
+
+    #[test]
+    fn what_this_user_watches_is_counted_from_the_descriptors() {
+        let root = tempfile::tempdir().unwrap();
+        let process = root.path().join("4711");
+        fs::create_dir_all(process.join("fd")).unwrap();
+        fs::create_dir_all(process.join("fdinfo")).unwrap();
+        std::os::unix::fs::symlink("anon_inode:inotify", process.join("fd/5")).unwrap();
+        std::os::unix::fs::symlink("/dev/null", process.join("fd/6")).unwrap();
+        let text = "pos:\t0\nflags:\t02004000\ninotify wd:2 ino:1\ninotify wd:1 ino:2\n";
+        fs::File::create(process.join("fdinfo/5")).unwrap().write_all(text.as_bytes()).unwrap();
+        assert_eq!(read_inotify_use(root.path()), (2, 1));
+    }
+
+    #[test]
+    fn this_machine_can_be_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let machine = Machine::read(directory.path());
+        assert!(machine.open_files.is_some() && machine.store_file_system.is_some() && machine.store_space.is_some());
+        assert!(machine.inotify.watches.is_some() && machine.inotify.queue.is_some(), "{machine:?}");
+    }
+}

@@ -1,0 +1,89 @@
+//! What is made ready before it is asked for: the shared directory of the next run, and the isolation of the next action.
+
+use crate::evidence::{ProjectLock, ScratchDirectory};
+use crate::model::Access;
+use crate::process::Isolation;
+use crate::project::error::RunError;
+use crate::project::workspace::Workspace;
+
+/// What is kept for the next run, and for the rest of this one.
+#[derive(Debug, Default)]
+pub(crate) struct Parking {
+    scratch: Option<ScratchDirectory>,
+    made: u64,
+    /// How the first check of the last run was kept apart: the next run's first probably will be.
+    first_step: Option<Isolation>,
+}
+
+impl Parking {
+    /// Returns the directory that the run's actions share.
+    pub(crate) fn scratch(&self) -> Option<&ScratchDirectory> {
+        self.scratch.as_ref()
+    }
+
+    /// Makes the directory for a run that begins, if it was not made after the last one.
+    pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+        self.first_step = None;
+        if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
+            scratch.hand_over_prepared_files(lock);
+            return Ok(());
+        }
+        self.made += 1;
+        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(RunError::Evidence)?);
+        Ok(())
+    }
+
+    /// Makes what the next run will need first.
+    fn make_ready(&mut self) {
+        // Where it cannot be made now, it is made, or refused, when it is needed.
+        let _not_ready = self.scratch.as_mut().map(ScratchDirectory::prepare_files);
+    }
+
+    /// Notes how a check is kept apart.
+    pub(crate) fn note_step(&mut self, isolation: &Isolation) {
+        self.first_step.get_or_insert_with(|| isolation.clone());
+    }
+
+    /// Removes the directory of a run that is over.
+    pub(crate) fn close(&mut self) {
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove();
+        }
+    }
+}
+
+/// What was made for a run that never came.
+impl Drop for Parking {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Workspace {
+    /// Removes what the actions of a run shared, makes the same for the next run, and parks what its first check will need.
+    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+        let first_step = self.parking.first_step.take();
+        let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
+        self.parking.close();
+        self.parking.open(lock)?;
+        self.parking.make_ready();
+        if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.parking.scratch()) {
+            isolation.output = None;
+            for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
+                if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
+                    && let Ok(below) = shared.strip_prefix(&old)
+                {
+                    *shared = new.path().join(below);
+                }
+            }
+            self.park(&isolation)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a keeper ready for an action that is probably started next.
+    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), RunError> {
+        self.launcher()?.park(isolation);
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Keeping a project's evidence to its limits: when nobody waits, or when somebody asks for it.
+
+use std::path::Path;
+
+use crate::evidence::{
+    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, WaitDecision, finish_archiving, plan_prune, prune_runs,
+    remove_pruned_leftovers, survey_runs,
+};
+use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
+use crate::process::clock;
+use crate::project::archiving::archive_locked;
+use crate::project::error::RunError;
+use crate::project::mended_index::open_index;
+use crate::project::request::{Scope, Settings};
+use crate::project::workspace::{Workspace, catch_up};
+use crate::store::Index;
+
+/// Evidence is looked at after so many runs: looking reads the whole ledger.
+const RUNS_BETWEEN: u64 = 16;
+
+/// What was removed, or would be.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    /// The runs.
+    pub runs: Vec<PrunedRun>,
+    /// What they had, in bytes.
+    pub bytes: u64,
+    /// How many runs are left.
+    pub left: usize,
+    /// How many directories were removed that a process which died had left.
+    pub finished: usize,
+}
+
+/// Says which runs of a project are over its limits; nothing is removed.
+///
+/// # Errors
+/// When the ledger or the evidence cannot be read.
+pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, RunError> {
+    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
+    let runs = plan_prune(&survey.kept, limits, clock::now());
+    Ok(told(&survey, runs, 0))
+}
+
+/// Removes the runs of a project that are over its limits, and what a process that died while it did so has left.
+///
+/// # Errors
+/// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
+pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
+    with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
+        prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
+    })
+}
+
+/// Does something with a project's ledger when nobody else writes to it.
+pub(super) fn with_lock<T>(
+    state_root: &Path,
+    scope: &Scope,
+    settings: &Settings,
+    act: impl FnOnce(&Store, &mut Index, &ProjectLock, Ledger) -> Result<T, RunError>,
+) -> Result<T, RunError> {
+    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    let mut index = open_index(&store)?.index;
+    let begun = clock::monotonic();
+    let lock = store.lock(&scope.project, &mut || {
+        if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    });
+    let lock = lock.map_err(RunError::Lock)?;
+    catch_up(&store, &mut index, &scope.project)?;
+    let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    act(&store, &mut index, &lock, ledger)
+}
+
+impl Workspace {
+    /// Keeps the evidence of the last sealed run's project to its limits, every so many runs. For when nobody waits: where another
+    /// process holds the project, that one or the next does it.
+    pub fn keep_to_limits(&mut self) {
+        let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
+        if let Err(error) = self.prune_if_due(&scope, &limits) {
+            tracing::warn!("evidence of {} was not kept to its limits: {error}", scope.project);
+        }
+    }
+
+    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), RunError> {
+        if !self.index.sealed_runs(&scope.project).map_err(RunError::Index)?.is_multiple_of(RUNS_BETWEEN) {
+            return Ok(());
+        }
+        let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
+        self.catch_up(&scope.project)?;
+        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        if let Some(days) = limits.archive_days {
+            let wish = ArchiveRequest::Old { days, task: None };
+            let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
+            if !archived.runs.is_empty() {
+                tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
+            }
+        }
+        if limits.is_unlimited() {
+            return Ok(());
+        }
+        let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
+        let pruned = prune_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, limits, sizes)?;
+        if !pruned.runs.is_empty() {
+            tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
+        }
+        Ok(())
+    }
+}
+
+fn prune_locked(
+    (store, index): (&Store, &mut Index),
+    (lock, ledger): (&ProjectLock, &mut Ledger),
+    scope: &Scope,
+    limits: &RetentionLimits,
+    sizes: Sizes,
+) -> Result<Pruned, RunError> {
+    let ended = ledger.finished_prunings();
+    let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
+    let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+    let now = clock::now();
+    let plan = plan_prune(&survey.kept, limits, now);
+    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
+    index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
+    Ok(told(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
+}
+
+fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {
+    let is_removed = |run_id: &RunId| runs.iter().any(|run| run.run_id == *run_id);
+    let bytes = survey.kept.iter().filter(|run| is_removed(&run.run_id)).map(|run| run.bytes).sum();
+    let left = survey.kept.len() - runs.len();
+    Pruned { runs, bytes, left, finished }
+}

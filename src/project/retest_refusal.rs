@@ -1,0 +1,54 @@
+//! Why an agent gets no retest, and what it can do instead.
+
+use crate::model::{CommandExit, PauseRecord, RunId};
+
+/// Says why a retest is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetestRefusal {
+    /// A person has to decide first (R9).
+    #[error("the task needs a person since {} (run {}): {}", .0.since, .0.run_id, .0.reason)]
+    NeedsHuman(PauseRecord),
+    /// It would prove nothing that the last run has not.
+    #[error("nothing has changed since run {} ({run_id}): the tree and the plan are those it judged", run_id.number())]
+    Unchanged {
+        /// The last run.
+        run_id: RunId,
+        /// Whether it passed: then there is nothing to mend.
+        passed: bool,
+    },
+    /// One of this tree was granted, and its run is still to come.
+    #[error("a retest of this tree was granted, and no run has followed it yet")]
+    Waiting,
+    /// The task has had as many as it may.
+    #[error("the task has had {budget} retests since it last passed, and may have no more")]
+    BudgetSpent {
+        /// How many it may have.
+        budget: u32,
+    },
+}
+
+impl RetestRefusal {
+    /// Returns what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve` on a terminal",
+            Self::Unchanged { passed: true, .. } => "it passed: `proctor request status` says what the task amounts to",
+            Self::Unchanged { passed: false, .. } => "change the code first; `proctor show` says what that run found",
+            Self::Waiting => "`proctor wait` waits for its verdict; where none comes, `proctor run` makes one",
+            Self::BudgetSpent { .. } => {
+                "ask a person: a run that passes (`proctor run`) or a word at a terminal (`proctor tdd resolve`, `reset`) fills \
+                 the budget, `max_retests` in `[tdd]` sets it"
+            }
+        }
+    }
+
+    /// Returns the exit code of a command that ends with it (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Unchanged { passed: true, .. } => CommandExit::Proceed,
+            Self::Unchanged { passed: false, .. } => CommandExit::CodeNeedsWork,
+            Self::Waiting => CommandExit::NoFreshVerdict,
+            Self::NeedsHuman(_) | Self::BudgetSpent { .. } => CommandExit::PersonNeeded,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Which checks a run carries out: all, some by name, or those that a change of the tree triggers (`paths` of a check). Pure.
+//!
+//! What changed is told by comparing trees, never by file events: an event that was missed or came late cannot leave a check out.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::model::{Action, ActionKind, TreePath};
+
+/// The checks a run is asked to carry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checks {
+    /// Every check of the plan.
+    All,
+    /// The checks of these names.
+    Named(Vec<String>),
+    /// The checks that are triggered by what changed since this process's last verdict on the same plan, and the ones named here:
+    /// they did not succeed then. Without such a verdict: all.
+    Triggered {
+        /// The checks that did not succeed.
+        failed: Vec<String>,
+    },
+}
+
+/// The checks a run carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Selected {
+    /// Every check of the plan.
+    All,
+    /// The checks of these names; at least one.
+    Only(Vec<String>),
+    /// None: the change triggers no check.
+    Nothing,
+}
+
+impl Selected {
+    /// Returns whether a check is carried out.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|selected| selected == name),
+            Self::Nothing => false,
+        }
+    }
+}
+
+/// Selects checks; `changed` is what differs from the tree of the last verdict on this plan, none where there is no such verdict.
+pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
+    let failed = match checks {
+        Checks::All => return Selected::All,
+        Checks::Named(names) => return Selected::Only(with_reviews(names, steps)),
+        Checks::Triggered { failed } => failed,
+    };
+    let Some(changed) = changed else { return Selected::All };
+    let wanted = |step: &&Action| failed.contains(&step.name) || is_triggered(step, changed);
+    let names: Vec<_> = steps.iter().filter(wanted).map(|step| step.name.clone()).collect();
+    match names.len() {
+        0 => Selected::Nothing,
+        count if count == steps.len() => Selected::All,
+        _ => Selected::Only(names),
+    }
+}
+
+/// Adds the reviews that checks come after: whoever names a check does not approve it by that.
+fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
+    let is_asked_for = |review: &Action| {
+        let waits = |step: &Action| names.contains(&step.name) && step.after.contains(&review.id);
+        matches!(review.kind, ActionKind::Review(_)) && !names.contains(&review.name) && steps.iter().any(waits)
+    };
+    let reviews = steps.iter().filter(|step| is_asked_for(step)).map(|step| step.name.clone());
+    names.iter().cloned().chain(reviews).collect()
+}
+
+fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
+    step.paths.is_empty() || changed.iter().any(is_hit(&step.paths))
+}
+
+/// Returns what says whether a path is named by one of a check's `paths`.
+pub(crate) fn is_hit(paths: &[String]) -> impl Fn(&TreePath) -> bool {
+    let globs: Vec<_> = paths.iter().map(|glob| matcher(glob)).collect();
+    move |path| globs.iter().any(|glob| glob.is_match(path.as_path()))
+}
+
+fn matcher(glob: &str) -> GlobMatcher {
+    let built = GlobBuilder::new(glob).literal_separator(true).build();
+    built.expect("the configuration's reader refuses what is no glob").compile_matcher()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ActionPhase;
+    use crate::project::testing;
+
+    fn step(name: &str, paths: &[&str]) -> Action {
+        let paths = paths.iter().map(ToString::to_string).collect();
+        Action { name: name.to_owned(), paths, ..testing::action(ActionPhase::Step) }
+    }
+
+    fn steps() -> [Action; 3] {
+        [step("python", &["**/*.py", "pyproject.toml"]), step("web", &["web/src/**"]), step("any", &[])]
+    }
+
+    fn selected(steps: &[Action], failed: &[&str], changed: &[&str]) -> Selected {
+        let failed = failed.iter().map(ToString::to_string).collect();
+        let changed: Vec<_> = changed.iter().map(|path| TreePath::try_from(*path).expect("a clean path")).collect();
+        select(&Checks::Triggered { failed }, steps, Some(&changed))
+    }
+
+    fn only(names: &[&str]) -> Selected {
+        Selected::Only(names.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_check_is_triggered_by_its_own_paths_and_one_without_paths_by_any_change() {
+        for (changed, expected) in [
+            (&["quotes/money.py"][..], only(&["python", "any"])),
+            (&["setup.py"], only(&["python", "any"])),
+            (&["web/src/deep/table.ts"], only(&["web", "any"])),
+            (&["web/tsconfig.json"], only(&["any"])),
+            (&["sub/pyproject.toml"], only(&["any"])),
+            (&["README.md", "web/src/a.ts", "a.py"], Selected::All),
+        ] {
+            assert_eq!(selected(&steps(), &[], changed), expected, "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_did_not_succeed_is_run_whatever_changed() {
+        assert_eq!(selected(&steps(), &["web"], &["README.md"]), only(&["web", "any"]));
+        assert_eq!(selected(&steps()[..2], &["web"], &["README.md"]), only(&["web"]));
+        assert_eq!(selected(&steps()[..2], &["gone"], &["README.md"]), Selected::Nothing, "it is no check any more");
+    }
+
+    #[test]
+    fn a_change_that_triggers_nothing_selects_nothing() {
+        assert_eq!(selected(&steps()[..2], &[], &["README.md"]), Selected::Nothing);
+        assert_eq!(selected(&steps(), &[], &["README.md"]), only(&["any"]));
+    }
+
+    #[test]
+    fn without_a_verdict_to_compare_with_everything_is_run() {
+        assert_eq!(select(&Checks::Triggered { failed: Vec::new() }, &steps(), None), Selected::All);
+    }
+
+    #[test]
+    fn what_is_asked_for_by_name_is_run() {
+        let named = Checks::Named(vec!["web".to_owned()]);
+        let changed = [TreePath::try_from("a.py").expect("a clean path")];
+        assert_eq!(select(&named, &steps(), Some(&changed)), only(&["web"]));
+        assert_eq!(select(&Checks::All, &steps(), Some(&changed)), Selected::All);
+        assert!(only(&["web"]).holds("web") && !only(&["web"]).holds("any") && Selected::All.holds("any"));
+    }
+}

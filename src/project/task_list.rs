@@ -1,0 +1,190 @@
+//! Keeps the task list of a project (`tasks.md`) as its last sealed verdicts have it.
+//!
+//! It is looked at before a run, before a run's report is made and after a run is published; a watcher hears of it too. What somebody
+//! else did to its blocks is recorded in the ledger first and put back then: a process that dies in between records it twice, never
+//! not at all. The list is for people and agents to read: what keeps it from being written is said, and nothing fails for it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store, WaitDecision};
+use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
+use crate::process::clock;
+use crate::project::error::RunError;
+use crate::project::mended_index::open_index;
+use crate::project::progress::Progress;
+use crate::project::request::{Scope, Settings};
+use crate::project::sealed_report;
+use crate::project::workspace::{Workspace, catch_up};
+use crate::report::{
+    DEBT_FILE, ExecutionReportV2, TaskState, TaskVerdict, TechnicalDebtV1, Upkeep, build_task_lists, parse_debt, plan_upkeep,
+};
+use crate::store;
+
+/// How long a file that was edited must stay as it is before that counts.
+const SETTLING: Duration = Duration::from_millis(50);
+
+/// So often a file that somebody else saves meanwhile is read again; then it is left for the next look.
+const MOST_TRIES: usize = 5;
+
+/// The list to keep, and what is written into and beside it.
+struct Keeper<'a> {
+    store: &'a Store,
+    index: &'a mut store::Index,
+    ledger: &'a mut Ledger,
+    scope: &'a Scope,
+    path: &'a str,
+    link: Option<&'a str>,
+}
+
+impl Workspace {
+    /// Keeps the task list, where the settings name one. The index has to know the whole ledger.
+    ///
+    /// # Errors
+    /// When ledger or index cannot be used; that the file cannot be is only said.
+    pub(crate) fn keep_task_list(
+        &mut self,
+        ledger: &mut Ledger,
+        scope: &Scope,
+        settings: &Settings,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<(), RunError> {
+        let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
+        let link = settings.link.as_deref();
+        let keeper = Keeper { store: &self.store, index: &mut self.index, ledger, scope, path, link };
+        for line in keeper.keep()? {
+            show(Progress::Note(line));
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the task list of a registered project without a run, and returns what there is to say.
+///
+/// # Errors
+/// When another process holds the project for longer than `settings.lock_wait`, or ledger or index cannot be used.
+pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
+    let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
+    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    let mut index = open_index(&store)?.index;
+    let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
+    let lock = store.lock(&scope.project, &mut || {
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    });
+    let lock = lock.map_err(RunError::Lock)?;
+    let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    catch_up(&store, &mut index, &scope.project)?;
+    let link = settings.link.as_deref();
+    Keeper { store: &store, index: &mut index, ledger: &mut ledger, scope, path, link }.keep()
+}
+
+impl Keeper<'_> {
+    /// Returns the lines about what was put back, and about what could not be done.
+    fn keep(mut self) -> Result<Vec<String>, RunError> {
+        let lists = build_task_lists(&read_states(self.store, self.index, &self.scope.project)?, self.link);
+        let last = self.index.task_list(&self.scope.project, self.path).map_err(RunError::Index)?;
+        let mut recorded: Vec<ViolationRecord> = Vec::new();
+        for _ in 0..MOST_TRIES {
+            let found = match evidence::read_project_file(&self.scope.root, self.path) {
+                Ok(found) => found,
+                Err(error) => return Ok(self.say(&recorded, Some(&error))),
+            };
+            let upkeep = plan_upkeep(self.path, found.as_deref(), &lists, last);
+            if !upkeep.violations.is_empty() && !self.is_settled(found.as_deref()) {
+                continue;
+            }
+            for violation in &upkeep.violations {
+                if !recorded.contains(violation) {
+                    self.append(LedgerBody::Violation(violation.clone()))?;
+                    recorded.push(violation.clone());
+                }
+            }
+            match self.write(found.as_deref(), &upkeep) {
+                Ok(ReplaceOutcome::ChangedMeanwhile) => continue,
+                Ok(ReplaceOutcome::Done) => self.note_written(last, upkeep.digest)?,
+                Err(error) => return Ok(self.say(&recorded, Some(&error))),
+            }
+            return Ok(self.say(&recorded, None));
+        }
+        let mut lines = self.say(&recorded, None);
+        lines.push(format!("`{}` was saved again and again while it was to be written: it is left for the next look", self.path));
+        Ok(lines)
+    }
+
+    /// Returns whether the file still says the same a moment later: an editor that writes in place empties it first.
+    fn is_settled(&self, found: Option<&str>) -> bool {
+        std::thread::sleep(SETTLING);
+        evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
+    }
+
+    fn write(&self, found: Option<&str>, upkeep: &Upkeep) -> Result<ReplaceOutcome, ProjectFileError> {
+        match &upkeep.text {
+            Some(text) => evidence::replace_project_file(&self.scope.root, self.path, found, text),
+            None => Ok(ReplaceOutcome::Done),
+        }
+    }
+
+    fn note_written(&mut self, last: Option<Digest>, digest: Digest) -> Result<(), RunError> {
+        if last == Some(digest) {
+            return Ok(());
+        }
+        self.append(LedgerBody::TaskList(TaskListRecord { path: self.path.to_owned(), digest }))
+    }
+
+    fn append(&mut self, body: LedgerBody) -> Result<(), RunError> {
+        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(RunError::Evidence)?;
+        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(RunError::Index)
+    }
+
+    fn say(&self, recorded: &[ViolationRecord], error: Option<&ProjectFileError>) -> Vec<String> {
+        let lines: Vec<String> =
+            recorded.iter().map(ViolationRecord::sentence).chain(error.map(|error| format!("the task list: {error}"))).collect();
+        lines.iter().for_each(|line| tracing::warn!("{}: {line}", self.scope.project));
+        lines
+    }
+}
+
+/// Reads what the last sealed verdict of each task says.
+fn read_states(store: &Store, index: &store::Index, project: &ProjectId) -> Result<Vec<TaskState>, RunError> {
+    let mut states = Vec::new();
+    for task in index.tasks(project).map_err(RunError::Index)? {
+        let Some(run) = index.last_run(project, &task).map_err(RunError::Index)? else { continue };
+        let verdict = match sealed_report(store, index, project, &task, &run.run_id) {
+            Ok(report) => with_its_debt(store, project, &task, report),
+            Err(error) => {
+                tracing::warn!("the task list says nothing of {task}: {error}");
+                TaskVerdict::NotIntact
+            }
+        };
+        states.push(TaskState { task, verdict });
+    }
+    Ok(states)
+}
+
+fn with_its_debt(store: &Store, project: &ProjectId, task: &TaskId, report: ExecutionReportV2) -> TaskVerdict {
+    match read_debt(store, project, task, &report) {
+        Ok(debt) => TaskVerdict::Sealed { report: Box::new(report), debt: debt.map(Box::new) },
+        Err(why) => {
+            tracing::warn!("the task list says nothing of {task}: {why}");
+            TaskVerdict::NotIntact
+        }
+    }
+}
+
+/// Reads the debt file that a sealed report speaks of; none where it speaks of none.
+///
+/// # Errors
+/// Why it is not the file the report speaks of.
+pub(crate) fn read_debt(
+    store: &Store,
+    project: &ProjectId,
+    task: &TaskId,
+    report: &ExecutionReportV2,
+) -> Result<Option<TechnicalDebtV1>, String> {
+    let Some(file) = report.evidence_files.iter().find(|file| file.name == DEBT_FILE) else { return Ok(None) };
+    let run = &report.authenticity.execution_id;
+    let bytes = evidence::read_file(store, project, task, run, DEBT_FILE).map_err(|error| error.to_string())?;
+    let intact = bytes.filter(|bytes| Digest::of(bytes) == file.sha256);
+    let bytes = intact.ok_or_else(|| format!("`{DEBT_FILE}` is not the one the report knows"))?;
+    parse_debt(&bytes).map(Some).map_err(|error| error.to_string())
+}

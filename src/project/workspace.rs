@@ -1,0 +1,417 @@
+//! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::Configuration;
+use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
+use crate::model::{
+    Action, Digest, LedgerLine, OverallStatus, Plan, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId, TddState,
+    Timestamp, TreeDigest, TreeIssue, TreePath,
+};
+use crate::process::{LauncherHandle, clock};
+use crate::project::environment_digest::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
+use crate::project::error::RunError;
+use crate::project::known_approvals::KnownApprovals;
+use crate::project::known_trees::KnownTrees;
+use crate::project::mended_index::{Announce, announce_with, open_index};
+use crate::project::parking::Parking;
+use crate::project::progress::Progress;
+use crate::project::request::{RunRequest, Scope, Settings};
+use crate::project::selection::Checks;
+use crate::project::specifications::{Specifications, TaskError};
+use crate::project::tool_version::{ToolPlace, read_tool_version};
+use crate::report::{
+    ProgramFacts, RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes,
+};
+use crate::sandbox::home;
+use crate::sandbox::search_path;
+use crate::store;
+use crate::tree::{self, Hints};
+
+/// Is told of every durable step after it is done.
+pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
+
+/// The tree of the last verdict, and what it was a verdict of.
+struct VerdictTree {
+    root: PathBuf,
+    plan: Digest,
+    index: tree::Index,
+}
+
+/// Everything a run needs that is not the run's own.
+pub struct Workspace {
+    pub(crate) store: Store,
+    pub(crate) index: store::Index,
+    executable: PathBuf,
+    launcher: LauncherHandle,
+    ambient: BTreeMap<OsString, OsString>,
+    observer: StepObserver,
+    pub(crate) trees: KnownTrees,
+    verdict_tree: Option<VerdictTree>,
+    pub(crate) specifications: Specifications,
+    digests: KnownDigests,
+    opening_notes: Vec<String>,
+    announce: Announce,
+    runs_ahead: RunsAhead,
+    pub(crate) parking: Parking,
+    pub(crate) approvals: KnownApprovals,
+    /// The project of the last sealed run, and its limits: what [`Self::keep_to_limits`] has to look at.
+    pub(crate) to_prune: Option<(Scope, RetentionLimits)>,
+}
+
+/// Whether another run follows the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunsAhead {
+    One,
+    Many,
+}
+
+impl Workspace {
+    /// Opens the store. The launcher comes from the caller, who starts it before anything else: it takes a while to come up.
+    ///
+    /// # Errors
+    /// When the store or its index cannot be had.
+    pub fn open(
+        state_root: &Path,
+        executable: &Path,
+        launcher: LauncherHandle,
+        ambient: BTreeMap<OsString, OsString>,
+        observer: StepObserver,
+    ) -> Result<Self, RunError> {
+        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+        let opened = open_index(&store)?;
+        let mut workspace = Self {
+            store,
+            index: opened.index,
+            executable: executable.to_owned(),
+            launcher,
+            ambient,
+            observer,
+            trees: KnownTrees::default(),
+            verdict_tree: None,
+            specifications: Specifications::default(),
+            digests: KnownDigests::new(),
+            opening_notes: opened.notes,
+            announce: |_| (),
+            runs_ahead: RunsAhead::Many,
+            parking: Parking::default(),
+            approvals: KnownApprovals::default(),
+            to_prune: None,
+        };
+        workspace.digests = workspace.load_digests()?;
+        Ok(workspace)
+    }
+
+    /// Returns where the operators' log lies.
+    pub fn log_directory(&self) -> PathBuf {
+        self.store.log_directory()
+    }
+
+    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.opening_notes)
+    }
+
+    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    pub fn announce_with(&mut self, announce: Announce) {
+        self.announce = announce;
+        announce_with(&mut self.index, &self.store, announce);
+    }
+
+    /// Says that a run is sealed, and that not everything knows of it yet.
+    pub(crate) fn say_behind(&self, run_id: &RunId, error: &RunError) {
+        let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+        let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+        let line =
+            format!("run {run_id} is sealed, but index or links are behind ({error}{causes}); the next run brings them up to it");
+        tracing::warn!("{line}");
+        (self.announce)(&line);
+    }
+
+    /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
+    pub fn expect_one_run(&mut self) {
+        self.runs_ahead = RunsAhead::One;
+    }
+
+    /// Returns whether another run follows: what it needs is then made ready.
+    pub(crate) fn has_runs_ahead(&self) -> bool {
+        self.runs_ahead == RunsAhead::Many
+    }
+
+    pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
+        match self.runs_ahead {
+            RunsAhead::One => self.launcher.dismiss(),
+            RunsAhead::Many => {}
+        }
+    }
+
+    /// Returns the TDD state of a task.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+        self.index.tdd(project, task).map_err(RunError::Index)
+    }
+
+    pub(crate) fn observer(&self) -> StepObserver {
+        Arc::clone(&self.observer)
+    }
+
+    pub(crate) fn ambient(&self) -> &BTreeMap<OsString, OsString> {
+        &self.ambient
+    }
+
+    pub(crate) fn path_variable(&self) -> OsString {
+        search_path(&self.ambient)
+    }
+
+    /// Returns the program that is a launcher when it is told to be one.
+    pub(crate) fn executable(&self) -> &Path {
+        &self.executable
+    }
+
+    /// Returns the launcher; one that died is replaced.
+    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
+        if self.launcher.is_lost() {
+            self.launcher = LauncherHandle::execute(&self.executable).map_err(RunError::Launcher)?;
+        }
+        Ok(&mut self.launcher)
+    }
+
+    /// Locks a project's evidence, waiting for another writer within a bound, or until `stopped` has a reason to stop.
+    pub(crate) fn lock(
+        &self,
+        scope: &Scope,
+        wait: Duration,
+        stopped: &dyn Fn() -> Option<StopReason>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<ProjectLock, RunError> {
+        let begun = clock::monotonic();
+        let mut told = false;
+        let lock = self.store.lock(&scope.project, &mut || {
+            if !told && !wait.is_zero() {
+                told = true;
+                show(Progress::WaitingForLock { wait });
+            }
+            let in_time = clock::monotonic().since(begun) < wait;
+            if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+        });
+        lock.map_err(|error| match stopped() {
+            Some(reason) => RunError::StoppedWaiting(reason),
+            None => RunError::Lock(error),
+        })
+    }
+
+    /// Opens the ledger and closes what a dead process left open.
+    pub(crate) fn recovered_ledger(
+        &mut self,
+        lock: &ProjectLock,
+        scope: &Scope,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<Ledger, RunError> {
+        let mut ledger = Ledger::open(lock).map_err(RunError::Evidence)?;
+        if let Some(torn) = ledger.torn_line_file() {
+            show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
+        }
+        if ledger.finished_prunings() > 0 {
+            let removed = ledger.finished_prunings();
+            show(Progress::Note(format!(
+                "a pruning was ended whose process had died: {removed} directories of runs were removed"
+            )));
+        }
+        let now = clock::now();
+        let build = |run: &evidence::InterruptedRun| seal_input_of_interrupted(run, now);
+        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(RunError::Evidence)?;
+        if !runs.is_empty() {
+            show(Progress::Recovered { runs });
+        }
+        Ok(ledger)
+    }
+
+    /// Brings the index up to the ledger.
+    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), RunError> {
+        catch_up(&self.store, &mut self.index, project)
+    }
+
+    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), RunError> {
+        self.approvals.wrote(project, &line);
+        self.index.apply(project, &[(offset_after, line)]).map_err(RunError::Index)
+    }
+
+    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, RunError> {
+        self.index.prerequisites(project).map_err(RunError::Index)
+    }
+
+    pub(crate) fn configuration_before(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, RunError> {
+        self.index.configuration(project, task).map_err(RunError::Index)
+    }
+
+    /// Returns the digest of a project's tree now, and what could not take part in it, without a run.
+    ///
+    /// The next look with hints begins where this one ended: what was hinted until now need not be hinted again.
+    ///
+    /// # Errors
+    /// When the root cannot be read, or a pattern of the settings is wrong.
+    pub fn tree_digest(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &Hints,
+    ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
+        let index = self.trees.look(&self.store, settings, scope, hints)?;
+        Ok((index.digest(), index.issues()))
+    }
+
+    /// Returns the plan of a task of a test specification in the tree as it is now; as [`Self::tree_digest`] for the hints.
+    ///
+    /// # Errors
+    /// When the tree cannot be read. That the task has no plan is a value.
+    pub fn plan_of_task(
+        &mut self,
+        (settings, configuration): (&Settings, &Configuration),
+        scope: &Scope,
+        task: &TaskId,
+        hints: &Hints,
+    ) -> Result<Result<Plan, TaskError>, RunError> {
+        self.read_specifications(settings, scope, hints)?;
+        Ok(self.specifications.plan(configuration, task))
+    }
+
+    /// Returns every task of every test specification in the tree as it is now, sorted.
+    ///
+    /// # Errors
+    /// When the tree cannot be read.
+    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<Vec<TaskId>, RunError> {
+        self.read_specifications(settings, scope, hints)?;
+        Ok(self.specifications.tasks())
+    }
+
+    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<(), RunError> {
+        let index = self.trees.look(&self.store, settings, scope, hints)?;
+        self.specifications.update(&scope.root, &index);
+        Ok(())
+    }
+
+    /// Saves what is known of the trees for the next start, if there is enough that is not saved. For when nobody waits.
+    pub fn save_trees(&mut self) {
+        self.trees.save(&self.store);
+    }
+
+    /// Looks at the tree before a run.
+    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+        self.trees.look(&self.store, request.settings, request.scope, &request.hints)
+    }
+
+    /// Looks at the whole tree again after the last process of a run has ended.
+    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+        self.trees.look(&self.store, request.settings, request.scope, &Hints::Everything)
+    }
+
+    /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.
+    ///
+    /// A run of checks named by a person leaves it as it was: the others have not been carried out on this tree.
+    pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::Index) {
+        let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
+        match request.checks {
+            Checks::All | Checks::Triggered { .. } => {
+                let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: index.clone() };
+                self.verdict_tree = is_needed.then(kept);
+            }
+            Checks::Named(_) => {}
+        }
+    }
+
+    /// Returns every path that differs from the tree of the last verdict on the same plan; none where there is none.
+    pub(crate) fn changed_since_verdict(
+        &self,
+        request: &RunRequest<'_>,
+        plan: Digest,
+        now: &tree::Index,
+    ) -> Option<Vec<TreePath>> {
+        let last = self.verdict_tree.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
+        Some(tree::compare(&last.index, now).moved)
+    }
+
+    /// Begins to look at the tools of a plan and at installed packages.
+    pub(crate) fn begin_survey(&self, request: &RunRequest<'_>) -> Survey {
+        let (background, known) = (self.store.background(), self.digests.clone());
+        Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
+    }
+
+    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), RunError> {
+        let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
+        let rows: Vec<_> = new
+            .iter()
+            .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
+            .collect();
+        self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
+        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
+    }
+
+    /// Returns what is known of the program an action was started with.
+    pub(crate) fn program_facts(
+        &mut self,
+        action: &Action,
+        (root, directory): (&Path, &Path),
+        program: &Path,
+    ) -> Option<ProgramFacts> {
+        let file = program_file(program)?;
+        let known = self.digests.get(&file).copied();
+        let sha256 = known.or_else(|| {
+            let digest = file_digest(&file.real_path)?;
+            self.digests.insert(file.clone(), digest);
+            let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
+            // A digest that is not remembered is computed again the next time.
+            let _forgotten = self.index.remember_file_digests(&[row]);
+            Some(digest)
+        });
+        let place = ToolPlace { program, directory, root, home: home(&self.ambient) };
+        let version = read_tool_version(action.tool, &place);
+        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256, version })
+    }
+
+    fn load_digests(&self) -> Result<KnownDigests, RunError> {
+        let rows = self.index.file_digests().map_err(RunError::Index)?;
+        let known = rows
+            .into_iter()
+            .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
+        Ok(known.collect())
+    }
+}
+
+/// Applies the ledger's lines that the index does not know yet.
+pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &ProjectId) -> Result<(), RunError> {
+    let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
+    let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
+    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(RunError::Evidence)?;
+    if lines.is_empty() {
+        return Ok(());
+    }
+    index.apply(project, &lines).map_err(RunError::Index)
+}
+
+/// Returns what a run whose process died is sealed with: a report and a ledger record made from what it left (S2, E17).
+fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput {
+    let start = run.start_record.as_deref().and_then(|bytes| parse_run_start(bytes).ok());
+    let details = start.as_ref().map(|start| &start.details);
+    let tree_digest = details.map(|details| details.tree_digest);
+    let plan_digest = details.and_then(|details| details.test_specification.plan_digest);
+    let files = run.files.iter().map(|file| describe_found_file(&file.name, file.bytes, file.sha256)).collect();
+    let report = seal_hash(interrupted_report(&RecoveryFacts {
+        run_id: run.run_id.clone(),
+        project_id: run.project.clone(),
+        task: run.task.clone(),
+        start,
+        recovered_at: now,
+        evidence_files: files,
+    }));
+    let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
+    let time = (report.execution_summary.start_time, now);
+    let known = RunRecord::without_verdict(run.run_id.clone(), run.task.clone(), report_hash, OverallStatus::Interrupted, time);
+    let record = RunRecord { tree_digest, plan_digest, ..known };
+    SealInput { report: to_bytes(&report), record, attested: attested(&report) }
+}

@@ -1,0 +1,223 @@
+//! The environment a command is started with: an allow-list, what the settings add, a few fixed values (E12). Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use crate::model::{Action, ActionPhase};
+
+/// Names that are passed on; a trailing `*` stands for any rest.
+const ALLOWED: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV"];
+
+/// What prerequisites get beside it: proxies, certificates, package indexes.
+const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_*",
+    "UV_INDEX*",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "npm_config_*",
+    "NPM_CONFIG_*",
+    "POETRY_REPOSITORIES_*",
+    "POETRY_HTTP_BASIC_*",
+];
+
+/// Values every command gets, so that a tool prints the same wherever proctor was started. Not `CI`: it changes results.
+const FIXED: &[(&str, &str)] = &[("COLUMNS", "200"), ("PYTHONUNBUFFERED", "1")];
+
+/// Where package managers put a user's own tools, below HOME.
+const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
+
+/// What the settings add to the allow-list.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct EnvironmentSettings {
+    /// Further names that are passed on (`pass_environment`).
+    pub pass: Vec<String>,
+    /// Variables of the settings' `env_file`.
+    pub from_file: Vec<(String, String)>,
+}
+
+/// The environment of one command.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ChildEnvironment {
+    /// Names and values, sorted by name.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// Names that were set around us and not passed on.
+    pub dropped: BTreeSet<String>,
+}
+
+/// Returns what of an environment could reach a command, beside what the settings pass on by name.
+pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
+    let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
+    ambient.iter().filter(|(name, _)| is_passed(name)).collect()
+}
+
+impl fmt::Debug for EnvironmentSettings {
+    /// Names alone: values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.from_file.iter().map(|(name, _)| name.as_str()).collect();
+        formatter.debug_struct("EnvironmentSettings").field("pass", &self.pass).field("from_file", &names).finish()
+    }
+}
+
+impl ChildEnvironment {
+    /// Builds the environment: allow-list, then fixed values, then the file, then the action's own, later ones winning.
+    pub fn build(
+        ambient: &BTreeMap<OsString, OsString>,
+        settings: &EnvironmentSettings,
+        action: &Action,
+        output_directory: &Path,
+    ) -> Self {
+        let mut variables = BTreeMap::new();
+        let mut dropped = BTreeSet::new();
+        for (name, value) in ambient {
+            let in_list = is_listed(name, ALLOWED);
+            let for_phase = action.phase == ActionPhase::Prerequisite && is_listed(name, ALLOWED_FOR_PREREQUISITES);
+            let by_settings = settings.pass.iter().any(|passed| OsStr::new(passed) == name);
+            if in_list || for_phase || by_settings {
+                variables.insert(name.clone(), value.clone());
+            } else {
+                dropped.insert(name.to_string_lossy().into_owned());
+            }
+        }
+        let mut set = |name: &str, value: &OsStr| {
+            variables.insert(name.into(), value.to_owned());
+            dropped.remove(name);
+        };
+        FIXED.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
+        settings.from_file.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
+        action.environment.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
+        set("PROCTOR_OUT", output_directory.as_os_str());
+        Self { variables, dropped }
+    }
+
+    /// Adds what the tool needs, for example the request for its report: it wins over everything, and was made from what is here.
+    pub fn add_for_the_tool(&mut self, variables: &[(String, String)]) {
+        for (name, value) in variables {
+            self.variables.insert(name.into(), value.into());
+            self.dropped.remove(name);
+        }
+    }
+
+    /// Returns where the program of a command is looked for: its `PATH`, then where package managers put a user's own tools (uv, poetry).
+    /// Those are on the search path of a shell and not on that of a service.
+    pub fn search_path(&self) -> OsString {
+        search_path(&self.variables)
+    }
+
+    /// Returns names and values as text, for evidence; what of it is shown is `report/`'s decision.
+    pub fn as_text(&self) -> BTreeMap<String, String> {
+        let text = |value: &OsString| value.to_string_lossy().into_owned();
+        self.variables.iter().map(|(name, value)| (text(name), text(value))).collect()
+    }
+
+    /// Returns the dropped names that a failed command's output speaks of: probably it needed them.
+    pub fn missed_in(&self, output: &str) -> Vec<String> {
+        let words: BTreeSet<&str> =
+            output.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_')).collect();
+        let long_enough = self.dropped.iter().filter(|name| name.len() >= 4);
+        long_enough.filter(|name| words.contains(name.as_str())).cloned().collect()
+    }
+}
+
+/// Returns where programs are looked for with these variables.
+pub(crate) fn search_path(variables: &BTreeMap<OsString, OsString>) -> OsString {
+    let mut path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let home = variables.get(OsStr::new("HOME")).map(Path::new).filter(|home| home.is_absolute());
+    for own in home.into_iter().flat_map(|home| USER_TOOLS.iter().map(move |directory| home.join(directory))) {
+        // An empty entry would be the working directory.
+        if !path.is_empty() {
+            path.push(":");
+        }
+        path.push(own);
+    }
+    path
+}
+
+fn is_listed(name: &OsStr, list: &[&str]) -> bool {
+    list.iter().any(|entry| match entry.strip_suffix('*') {
+        Some(prefix) => name.as_bytes().starts_with(prefix.as_bytes()),
+        None => name.as_bytes() == entry.as_bytes(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::testing::action;
+
+    fn ambient(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn build(pairs: &[(&str, &str)], settings: &EnvironmentSettings, action: &Action) -> ChildEnvironment {
+        ChildEnvironment::build(&ambient(pairs), settings, action, Path::new("/out"))
+    }
+
+    #[test]
+    fn only_listed_names_get_through_and_ci_is_neither_passed_nor_set() {
+        let pairs = [("PATH", "/bin"), ("LC_ALL", "C"), ("CI", "1"), ("PYTEST_ADDOPTS", "-k x"), ("LD_PRELOAD", "evil.so")];
+        let child = build(&pairs, &EnvironmentSettings::default(), &action(ActionPhase::Step));
+        let names: Vec<_> = child.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["COLUMNS", "LC_ALL", "PATH", "PROCTOR_OUT", "PYTHONUNBUFFERED"]);
+        assert_eq!(child.dropped.iter().map(String::as_str).collect::<Vec<_>>(), ["CI", "LD_PRELOAD", "PYTEST_ADDOPTS"]);
+    }
+
+    #[test]
+    fn prerequisites_get_what_fetching_packages_needs_and_checks_do_not() {
+        let pairs = [("https_proxy", "p"), ("PIP_CERT", "c"), ("npm_config_cache", "n")];
+        let settings = EnvironmentSettings::default();
+        let prerequisite = build(&pairs, &settings, &action(ActionPhase::Prerequisite));
+        assert!(prerequisite.dropped.is_empty());
+        assert_eq!(build(&pairs, &settings, &action(ActionPhase::Step)).dropped.len(), 3);
+    }
+
+    #[test]
+    fn the_settings_and_the_action_add_names_and_the_action_wins() {
+        let settings = EnvironmentSettings { pass: vec!["DB".into()], from_file: vec![("A".into(), "file".into())] };
+        let mut action = action(ActionPhase::Step);
+        action.environment.insert("A".into(), "action".into());
+        action.environment.insert("COLUMNS".into(), "80".into());
+        let child = build(&[("DB", "x")], &settings, &action);
+        let value = |name: &str| child.variables.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
+        assert_eq!((value("DB"), value("A"), value("COLUMNS")), (Some("x".into()), Some("action".into()), Some("80".into())));
+    }
+
+    #[test]
+    fn what_is_printed_of_the_settings_holds_no_value() {
+        let settings = EnvironmentSettings { pass: vec!["DB".into()], from_file: vec![("TOKEN".into(), "hush".into())] };
+        let printed = format!("{settings:?}");
+        assert!(printed.contains("TOKEN") && !printed.contains("hush"), "{printed}");
+    }
+
+    #[test]
+    fn a_dropped_name_in_the_output_of_a_failure_is_pointed_out() {
+        let child = build(&[("DATABASE_URL", "x"), ("DATA", "y")], &EnvironmentSettings::default(), &action(ActionPhase::Step));
+        assert_eq!(child.missed_in("KeyError: 'DATABASE_URL'"), ["DATABASE_URL"]);
+        assert!(child.missed_in("DATABASE_URLS are fine").is_empty());
+    }
+
+    #[test]
+    fn a_users_own_tools_are_found_after_everything_on_the_search_path() {
+        let path = |pairs: &[(&str, &str)]| search_path(&ambient(pairs)).into_string().unwrap();
+        assert_eq!(path(&[("PATH", "/bin"), ("HOME", "/h")]), "/bin:/h/.local/bin:/h/.cargo/bin");
+        assert_eq!(path(&[("HOME", "/h")]), "/h/.local/bin:/h/.cargo/bin");
+        assert_eq!(path(&[("PATH", "/bin"), ("HOME", "")]), "/bin");
+    }
+}

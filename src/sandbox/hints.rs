@@ -1,0 +1,58 @@
+//! What a person should know of an action that failed: what it may have missed of its environment, and what it may not write.
+
+use std::path::Path;
+
+use crate::config::SandboxSettings;
+use crate::model::{Action, Ended, PlanNote, Sandbox};
+use crate::sandbox::denied_write::{WriteLimits, denied_writes};
+use crate::sandbox::environment::ChildEnvironment;
+
+/// An action that did not succeed, and what it ran in.
+pub(crate) struct FailedAction<'a> {
+    pub(crate) action: &'a Action,
+    pub(crate) ended: &'a Ended,
+    pub(crate) environment: &'a ChildEnvironment,
+    /// None: it was not kept apart, or not started.
+    pub(crate) sandbox: Option<&'a Sandbox>,
+    pub(crate) project_root: &'a Path,
+    pub(crate) home: Option<&'a Path>,
+    pub(crate) settings: &'a SandboxSettings,
+}
+
+impl FailedAction<'_> {
+    /// Returns what is worth a note.
+    pub(crate) fn hints(&self) -> Vec<PlanNote> {
+        let captured = &self.ended.captured;
+        let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
+        let messages = self.missed_variables(&output).into_iter().chain(self.denied_writes(&output));
+        messages.map(|message| PlanNote { subject: self.action.name.clone(), message }).collect()
+    }
+
+    /// A command that speaks of a variable that was not passed on probably needed it (E12).
+    fn missed_variables(&self, output: &str) -> Vec<String> {
+        let missed = self.environment.missed_in(output).into_iter();
+        missed
+            .map(|name| {
+                format!(
+                    "`{name}` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`"
+                )
+            })
+            .collect()
+    }
+
+    fn denied_writes(&self, output: &str) -> Vec<String> {
+        let (Some(sandbox), Some(kept)) = (self.sandbox, &self.ended.kept) else {
+            return Vec::new();
+        };
+        let limits = WriteLimits {
+            level: kept.level,
+            sandbox,
+            project_root: self.project_root,
+            directory: &self.project_root.join(&self.action.directory),
+            home: self.home,
+            settings: self.settings,
+            is_directory: &Path::is_dir,
+        };
+        denied_writes(output, &limits)
+    }
+}

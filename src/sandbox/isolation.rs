@@ -1,0 +1,133 @@
+//! How the actions of a run are kept apart: what is asked of `process/`, and what the report says of it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::config::{SandboxMode, SandboxSettings};
+use crate::model::{IsolationLevel, Kept, ResourceLimits};
+use crate::process::{Isolation, restricts_sockets_and_signals};
+use crate::report::IsolationFacts;
+use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
+
+/// What a command can reach outside its run, and from which level on.
+struct OpenChannel {
+    name: &'static str,
+    /// The strongest level at which it is open.
+    from: IsolationLevel,
+}
+
+/// What stays open at which level: every row is a test of the attack matrix.
+const OPEN_CHANNELS: &[OpenChannel] = &[
+    OpenChannel { name: "network", from: IsolationLevel::Namespace },
+    OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
+    OpenChannel { name: "writing the project while it is tested", from: IsolationLevel::Namespace },
+    OpenChannel { name: "sockets in the file system: message buses, agents, container engines", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "set-user-id programs outlive the search for what is left", from: IsolationLevel::ProcessGroup },
+    OpenChannel { name: "the files of the user, the evidence store included", from: IsolationLevel::ProcessGroup },
+    OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
+];
+
+/// What stays open where the kernel cannot restrict it (before Linux 6.12).
+const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
+
+/// Returns how an action is to be kept apart. `strongest` is what a test allows at most.
+pub(crate) fn isolation(
+    request: &SandboxRequest<'_>,
+    output: &Path,
+    strongest: IsolationLevel,
+) -> Result<Isolation, SandboxError> {
+    let settings = request.settings;
+    let resources = resources(settings);
+    let (strongest, weakest) = match settings.mode {
+        SandboxMode::Off => return Ok(Isolation { resources, ..Isolation::weakest() }),
+        SandboxMode::Auto => (strongest, IsolationLevel::ProcessGroup),
+        SandboxMode::Require => (strongest, IsolationLevel::Namespace),
+    };
+    let sandbox = prepare_sandbox(request)?;
+    let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
+    Ok(Isolation { strongest, weakest, sandbox: Some(sandbox), output: Some(output), resources })
+}
+
+fn resources(settings: &SandboxSettings) -> ResourceLimits {
+    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
+}
+
+/// Returns what the report says of the isolation of the actions that were started; none when none was.
+pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &SandboxSettings) -> Option<IsolationFacts> {
+    let kept: Vec<&Kept> = kept.collect();
+    // The weakest counts: what one action could do, the run cannot deny.
+    let level = kept.iter().map(|kept| kept.level).max()?;
+    let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.obstacles.iter().cloned()).collect();
+    obstacles.sort();
+    obstacles.dedup();
+    if settings.mode == SandboxMode::Off {
+        obstacles.push("`sandbox.mode` is \"off\"".to_owned());
+    }
+    let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.level);
+    Some(IsolationFacts {
+        level,
+        killed_by: killed_by.and_then(|kept| kept.killed_by),
+        obstacles,
+        open_channels: open_channels(level, settings),
+    })
+}
+
+fn open_channels(level: IsolationLevel, settings: &SandboxSettings) -> Vec<String> {
+    let rows = OPEN_CHANNELS.iter().filter(|row| level >= row.from).map(|row| row.name.to_owned());
+    let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
+    let needs_scopes = level != IsolationLevel::ProcessGroup;
+    let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
+    rows.chain(sockets).chain(abstract_sockets).collect()
+}
+
+/// Returns the directory of whoever runs proctor.
+pub(crate) fn home(ambient: &std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>) -> Option<&Path> {
+    ambient.get(OsStr::new("HOME")).map(Path::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::KilledBy;
+
+    fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> Kept {
+        let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
+        Kept { level, killed_by: killed.then(|| level.killed_by()), obstacles }
+    }
+
+    fn settings() -> SandboxSettings {
+        crate::config::read("", "proctor.toml").expect("defaults").sandbox
+    }
+
+    #[test]
+    fn a_run_is_as_well_kept_as_its_weakest_action() {
+        let actions = [
+            kept(IsolationLevel::Namespace, true, ""),
+            kept(IsolationLevel::Landlock, false, "no namespaces"),
+            kept(IsolationLevel::Landlock, false, "no namespaces"),
+        ];
+        let facts = facts(actions.iter(), &settings()).expect("something ran");
+        assert_eq!((facts.level, facts.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
+        assert_eq!(facts.obstacles, ["no namespaces"]);
+        assert!(super::facts([].iter(), &settings()).is_none());
+    }
+
+    #[test]
+    fn a_weaker_level_never_has_fewer_open_channels() {
+        let open = |level| open_channels(level, &settings());
+        for pair in IsolationLevel::ALL.windows(2) {
+            let (stronger, weaker) = (open(pair[0]), open(pair[1]));
+            let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS;
+            assert!(stronger.iter().filter(of_table).all(|channel| weaker.contains(channel)), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_socket_is_named_as_open() {
+        let settings = SandboxSettings { sockets: vec!["/run/docker.sock".to_owned()], ..settings() };
+        assert!(open_channels(IsolationLevel::Namespace, &settings).iter().any(|one| one.contains("/run/docker.sock")));
+    }
+}

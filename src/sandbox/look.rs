@@ -1,0 +1,328 @@
+//! Looks at what the rules name: which of it is there, where it really lies, and which file it is.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::config::HomeAccess;
+use crate::evidence::find_git_location;
+use crate::model::{Access, ActionPhase, Place};
+use crate::sandbox::arrange::{Candidate, Rule, Survey, is_allowed, is_kernel};
+use crate::sandbox::rules::{
+    Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
+    PRIVATE, PRIVATE_TMPDIR, RUN_TIME, RUN_TIME_DOORS,
+};
+use crate::sandbox::sight::{Found, Sight};
+use crate::sandbox::visible::{EmptyPlaces, visible_paths};
+use crate::sandbox::{SandboxError, SandboxRequest};
+
+/// Finds everything the rules name for one action.
+pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxError> {
+    let mut sight = Sight::default();
+    let store = canonical(&mut sight, request.store)?;
+    let project = canonical(&mut sight, request.project_root)?;
+    if project.starts_with(&store) {
+        return Err(SandboxError::ProjectInStore { project, store });
+    }
+    let home = request.home.filter(|home| home.is_absolute()).and_then(|home| sight.real(home));
+    let survey = Survey { store, project, home, candidates: Vec::new() };
+    let mut looking = Looking { request, survey, sight };
+    looking.private_places();
+    looking.project();
+    looking.run_time();
+    looking.credentials();
+    looking.overlay();
+    looking.caches();
+    looking.settings()?;
+    looking.visible();
+    Ok(looking.survey)
+}
+
+/// A survey that is being made.
+struct Looking<'r, 'a> {
+    request: &'r SandboxRequest<'a>,
+    survey: Survey,
+    sight: Sight,
+}
+
+impl Looking<'_, '_> {
+    /// Adds a place if it is there.
+    fn add(&mut self, path: &Path, rule: Rule, access: Access) {
+        let found = self.sight.found(path);
+        self.add_found(found, rule, access);
+    }
+
+    fn add_found(&mut self, found: Option<Found>, rule: Rule, access: Access) {
+        if let Some((path, identity)) = found {
+            self.survey.candidates.push(Candidate { rule, place: Place { path, access, identity } });
+        }
+    }
+
+    fn private_places(&mut self) {
+        let private = |name: &str| Access::Private { source: self.request.scratch.join(name) };
+        let mut places: Vec<_> = PRIVATE.iter().map(|(path, name)| (PathBuf::from(path), private(name))).collect();
+        let temporary = path_in(self.request.environment, "TMPDIR").filter(|path| path.is_dir());
+        // One that is a row already keeps the row's directory.
+        let is_row = |path: &Path| path.canonicalize().is_ok_and(|real| PRIVATE.iter().any(|(row, _)| real == Path::new(row)));
+        places.extend(temporary.filter(|path| !is_row(path)).map(|path| (path, private(PRIVATE_TMPDIR))));
+        for (path, access) in places {
+            self.add(&path, Rule::Private, access);
+        }
+        for path in MEMORY {
+            self.add(Path::new(path), Rule::Memory, Access::Memory);
+        }
+    }
+
+    fn project(&mut self) {
+        let project = self.survey.project.clone();
+        self.add(&project, Rule::Project, Access::Writable);
+        // A repository that git does not take for one is protected as well: it may be one in a moment.
+        self.add(&project.join(".git"), Rule::Git, Access::ReadOnly);
+        if let Some(place) = find_git_location(&project) {
+            self.add(&place.work_tree.join(".git"), Rule::Git, Access::ReadOnly);
+            self.add(&place.common_directory, Rule::Git, Access::ReadOnly);
+        }
+    }
+
+    fn run_time(&mut self) {
+        for path in RUN_TIME {
+            self.add(Path::new(path), Rule::RunTime, Access::Hidden);
+        }
+        let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") else { return };
+        if self.is_opened(&path) {
+            RUN_TIME_DOORS.iter().for_each(|name| self.add(&path.join(name), Rule::RunTime, Access::Hidden));
+        } else {
+            self.add(&path, Rule::RunTime, Access::Hidden);
+        }
+    }
+
+    /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened like that.
+    fn is_opened(&mut self, path: &Path) -> bool {
+        let Some(path) = self.sight.real(path) else { return false };
+        let mut named = self.request.settings.writable.iter();
+        let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
+        !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
+    }
+
+    fn credentials(&mut self) {
+        let is_prerequisite = self.request.action.phase == ActionPhase::Prerequisite;
+        let applies = |hidden_from: HiddenFrom| match hidden_from {
+            HiddenFrom::All => true,
+            HiddenFrom::Checks => !is_prerequisite,
+        };
+        let mut secrets = Vec::new();
+        for base in Base::ALL {
+            for directory in self.bases(base) {
+                let rows = CREDENTIALS.iter().filter(|row| row.base == base && applies(row.hidden_from));
+                secrets.extend(self.sight.found_below(&directory, rows.map(|row| row.path)));
+            }
+        }
+        let shown = self.shown();
+        let is_shown = |path: &Path| shown.iter().any(|shown| path.starts_with(shown));
+        for secret in secrets.into_iter().filter(|(path, _)| !is_shown(path)) {
+            self.add_found(Some(secret), Rule::Credential, Access::Hidden);
+        }
+        for row in CREDENTIAL_VARIABLES.iter().filter(|row| applies(row.hidden_from)) {
+            for path in paths_in(self.request.ambient, row.name, None) {
+                let named = if row.below.is_empty() { path } else { path.join(row.below) };
+                // A file of the project is part of the tree that is tested: hiding it would test another one.
+                let is_to_hide = |(path, _): &Found| !path.starts_with(&self.survey.project) && !is_shown(path);
+                let secret = self.sight.found(&named).filter(is_to_hide);
+                self.add_found(secret, Rule::Credential, Access::Hidden);
+            }
+        }
+    }
+
+    /// Returns what `sandbox.visible` names and is there.
+    fn shown(&self) -> Vec<PathBuf> {
+        let settings = self.request.settings.visible.iter();
+        settings.filter_map(|path| self.expand("visible", path).ok()?.canonicalize().ok()).collect()
+    }
+
+    fn overlay(&mut self) {
+        if self.request.settings.home == HomeAccess::Overlay
+            && let Some(home) = self.survey.home.clone()
+        {
+            self.add(&home, Rule::Overlay, Access::Overlay { scratch: self.request.scratch.join(OVERLAY_HOME) });
+        }
+    }
+
+    fn caches(&mut self) {
+        for base in Base::ALL {
+            for directory in self.bases(base) {
+                let (as_found, made): (Vec<_>, Vec<_>) =
+                    CACHES.iter().filter(|row| row.base == base).partition(|row| row.missing == MissingCache::LeftOut);
+                for cache in self.sight.found_below(&directory, as_found.iter().map(|row| row.path)) {
+                    self.add_found(Some(cache), Rule::Cache, Access::Writable);
+                }
+                for row in made {
+                    let path = directory.join(row.path);
+                    self.make_cache(row, &path);
+                    self.add(&path, Rule::Cache, Access::Writable);
+                }
+            }
+        }
+        for name in CACHE_VARIABLES {
+            if let Some(path) = path_in(self.request.environment, name) {
+                self.add(&path, Rule::Cache, Access::Writable);
+            }
+        }
+    }
+
+    /// Makes a cache that tools count on. One that cannot be made is not there, which is how the tools see it too.
+    fn make_cache(&self, row: &Cache, path: &Path) {
+        let is_wanted = match row.missing {
+            MissingCache::LeftOut => false,
+            MissingCache::Made => true,
+            MissingCache::MadeForNode => self.survey.project.join("package.json").exists(),
+        };
+        if is_wanted && path.symlink_metadata().is_err() {
+            let _not_made = std::fs::create_dir(path);
+        }
+    }
+
+    fn settings(&mut self) -> Result<(), SandboxError> {
+        let settings = self.request.settings;
+        for written in &settings.writable {
+            let path = self.expand("writable", written)?;
+            let path = self.checked("writable", &path)?;
+            if path.symlink_metadata().is_err() {
+                std::fs::create_dir_all(&path).map_err(|source| SandboxError::Missing {
+                    key: "writable",
+                    path: path.clone(),
+                    source,
+                })?;
+            }
+            self.add(&path, Rule::Setting, Access::Writable);
+        }
+        // A daemon that is not running has no socket: that is no mistake in the file. Connecting needs the right to write.
+        for written in &settings.sockets {
+            let path = self.expand("sockets", written)?;
+            let path = self.checked("sockets", &path)?;
+            self.add(&path, Rule::Setting, Access::Writable);
+        }
+        for written in &settings.visible {
+            let path = real_path(&self.expand("visible", written)?);
+            if path.starts_with(&self.survey.store) {
+                return Err(self.opens_store("visible", path));
+            }
+            self.add(&path, Rule::Visible, Access::ReadOnly);
+        }
+        Ok(())
+    }
+
+    /// Returns where a place of the settings that is to be opened really lies; fails if it must stay closed.
+    fn checked(&self, key: &'static str, path: &Path) -> Result<PathBuf, SandboxError> {
+        let path = real_path(path);
+        // Around the store a place can be opened, since the store stays closed in it; HOME, and what holds it, is too much.
+        let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
+        if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
+            return Err(self.opens_store(key, path));
+        }
+        // Single devices can be opened; all of them are the kernel's.
+        if is_kernel(&path) || path == Path::new("/dev") {
+            return Err(SandboxError::Kernel { key, path });
+        }
+        Ok(path)
+    }
+
+    fn opens_store(&self, key: &'static str, path: PathBuf) -> SandboxError {
+        let store = self.survey.store.clone();
+        let relation = match (path.starts_with(&store), store.starts_with(&path)) {
+            (true, true) => "is it",
+            (true, false) => "holds it",
+            (false, _) => "lies in it",
+        };
+        SandboxError::OpensStore { key, path, store, relation }
+    }
+
+    fn visible(&mut self) {
+        let is_empty = |candidate: &&Candidate| match candidate.place.access {
+            Access::Hidden | Access::Private { .. } | Access::Memory => true,
+            Access::Writable | Access::ReadOnly | Access::Overlay { .. } => false,
+        };
+        let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey)).filter(is_empty);
+        let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
+        let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.sight);
+        paths.extend(self.request.home.map(Path::to_owned));
+        for path in paths {
+            // Nothing is there, or nothing is in its way: most paths are done here.
+            let Some((real, identity)) = self.sight.found(&path) else { continue };
+            if real != path
+                && let Some(link) = empty.link_on_the_way(&path)
+            {
+                self.add_link(link);
+            }
+            if empty.hide(&real) {
+                let place = Place { path: real, access: Access::ReadOnly, identity };
+                self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
+            }
+        }
+    }
+
+    /// Adds a link, to be replaced by what it leads to. It may not lead around what is hidden: its target is seen as it is now.
+    fn add_link(&mut self, link: PathBuf) {
+        let Some((target, identity)) = self.sight.found(&link) else { return };
+        let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
+        let is_hidden = |candidate: &Candidate| {
+            candidate.place.access == Access::Hidden && is_allowed(candidate, &self.survey) && touches(&candidate.place.path)
+        };
+        if !touches(&self.survey.store) && !is_kernel(&target) && !self.survey.candidates.iter().any(is_hidden) {
+            let place = Place { path: link, access: Access::ReadOnly, identity };
+            self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
+        }
+    }
+
+    /// Returns the directories a row's path may lie in.
+    fn bases(&self, base: Base) -> Vec<PathBuf> {
+        let home = self.survey.home.as_deref();
+        let (variable, default) = match base {
+            Base::Home => return home.map(Path::to_owned).into_iter().collect(),
+            Base::Config => ("XDG_CONFIG_HOME", ".config"),
+            Base::Data => ("XDG_DATA_HOME", ".local/share"),
+        };
+        let usual = home.map(|home| home.join(default));
+        let named = path_in(self.request.ambient, variable).filter(|path| Some(path) != usual.as_ref());
+        usual.into_iter().chain(named).collect()
+    }
+
+    /// Returns a path of the settings, made absolute.
+    fn expand(&self, key: &'static str, written: &str) -> Result<PathBuf, SandboxError> {
+        let Some(below) = written.strip_prefix('~') else { return Ok(self.survey.project.join(written)) };
+        let home = self.survey.home.as_ref();
+        let home = home.ok_or_else(|| SandboxError::NoHome { key, path: written.to_owned() })?;
+        Ok(home.join(below.trim_start_matches('/')))
+    }
+}
+
+/// Returns the paths a variable holds; relative ones begin at `directory`, or are left out where there is none.
+pub(super) fn paths_in(variables: &BTreeMap<OsString, OsString>, name: &str, directory: Option<&Path>) -> Vec<PathBuf> {
+    let Some(value) = variables.get(OsStr::new(name)) else { return Vec::new() };
+    let absolute = |path: PathBuf| match directory {
+        Some(directory) => Some(directory.join(path)),
+        None => Some(path).filter(|path| path.is_absolute()),
+    };
+    std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).filter_map(absolute).collect()
+}
+
+fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {
+    variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn canonical(sight: &mut Sight, path: &Path) -> Result<PathBuf, SandboxError> {
+    // What is not found is asked for once more, for the reason.
+    sight
+        .real(path)
+        .map_or_else(|| path.canonicalize(), Ok)
+        .map_err(|source| SandboxError::Look { path: path.to_owned(), source })
+}
+
+/// Returns where a path lies that need not be there: what is there of it without links, the rest as it is written.
+fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let there = path.ancestors().skip(1).find_map(|ancestor| Some((ancestor.canonicalize().ok()?, ancestor)));
+    let joined = there.and_then(|(real, ancestor)| Some(real.join(path.strip_prefix(ancestor).ok()?)));
+    joined.unwrap_or_else(|| path.to_owned())
+}

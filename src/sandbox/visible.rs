@@ -1,0 +1,115 @@
+//! What a command is made of: its program, the environment the program lies in, what `PATH` and its like name. It stays visible
+//! where it lies in a place that is private or hidden. Reads files; decides nothing about access.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use crate::sandbox::SandboxRequest;
+use crate::sandbox::interpreter_of;
+use crate::sandbox::look::paths_in;
+use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
+use crate::sandbox::sight::Sight;
+
+/// A `pyvenv.cfg` is a few lines.
+const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
+
+/// The places that show nothing of what is there: private, hidden, in memory.
+pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
+
+/// Returns what an action needs to see, as it is named: links are not resolved.
+pub(super) fn visible_paths(
+    request: &SandboxRequest<'_>,
+    project: &Path,
+    empty: &EmptyPlaces,
+    sight: &mut Sight,
+) -> BTreeSet<PathBuf> {
+    let mut looking = Looking { empty, sight };
+    let mut paths: Vec<PathBuf> = RUN_TIME_VISIBLE.iter().map(PathBuf::from).collect();
+    paths.push(request.directory.to_owned());
+    looking.program(request.program, &mut paths);
+    let interpreter = interpreter_of(request.program).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(interpreter) = interpreter {
+        looking.program(&interpreter, &mut paths);
+    }
+    for name in VISIBLE_VARIABLES {
+        paths.extend(paths_in(request.environment, name, Some(request.directory)));
+    }
+    for directory in paths_in(request.environment, "PATH", Some(request.directory)) {
+        paths.push(looking.prefix_of(&directory));
+    }
+    // Node looks for packages in every directory above.
+    if empty.hide(project) {
+        paths.extend(project.ancestors().skip(1).map(|directory| directory.join("node_modules")));
+    }
+    paths.into_iter().collect()
+}
+
+impl EmptyPlaces {
+    /// Returns whether a path without links lies in one of them, and is none of them itself.
+    pub(super) fn hide(&self, path: &Path) -> bool {
+        self.0.iter().any(|empty| path.starts_with(empty)) && self.0.iter().all(|empty| path != empty)
+    }
+
+    /// Returns the first link on the way of a path that lies in one of them: without it the path leads nowhere, wherever its end lies.
+    pub(super) fn link_on_the_way(&self, path: &Path) -> Option<PathBuf> {
+        let mut real = PathBuf::new();
+        for component in path.components() {
+            // `..` after a link that was followed is that of its target.
+            if component == Component::ParentDir {
+                real.pop();
+                continue;
+            }
+            real.push(component);
+            if real.symlink_metadata().ok()?.is_symlink() {
+                if self.hide(&real) {
+                    return Some(real);
+                }
+                real = real.canonicalize().ok()?;
+            }
+        }
+        None
+    }
+}
+
+struct Looking<'e> {
+    empty: &'e EmptyPlaces,
+    sight: &'e mut Sight,
+}
+
+impl Looking<'_> {
+    /// Adds a program: its file, and what it lies in by its name and in truth.
+    fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
+        let real = self.sight.real(program).unwrap_or_else(|| program.to_owned());
+        for path in [program, &real] {
+            let Some(directory) = path.parent() else { continue };
+            paths.push(self.prefix_of(directory));
+            paths.extend(base_of_environment(directory).map(|base| self.prefix_of(&base)));
+            paths.extend(path.ancestors().filter(|ancestor| ancestor.ends_with("node_modules")).last().map(Path::to_owned));
+        }
+        paths.push(real);
+    }
+
+    /// Returns the installation a directory of programs belongs to, or the directory itself: `…/bin` of a virtual environment, or
+    /// beside a `lib`, is of no use alone.
+    fn prefix_of(&mut self, directory: &Path) -> PathBuf {
+        let mut prefix = || {
+            let real = self.sight.real(directory)?;
+            let prefix = real.parent().filter(|prefix| self.empty.hide(prefix))?;
+            let is_one = prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
+            is_one.then(|| prefix.to_owned())
+        };
+        prefix().unwrap_or_else(|| directory.to_owned())
+    }
+}
+
+/// Returns the directory of the interpreter that a virtual environment was made with (`home =` of its `pyvenv.cfg`).
+fn base_of_environment(directory: &Path) -> Option<PathBuf> {
+    let file = File::open(directory.parent()?.join("pyvenv.cfg")).ok()?;
+    let mut text = String::new();
+    file.take(ENVIRONMENT_FILE_CAP).read_to_string(&mut text).ok()?;
+    let values = text.lines().filter_map(|line| line.split_once('='));
+    let home = values.filter(|(key, _)| key.trim() == "home").map(|(_, value)| PathBuf::from(value.trim())).next()?;
+    Some(home).filter(|home| home.is_absolute())
+}
