@@ -24,13 +24,12 @@ use crate::run::perform::Performed;
 use crate::run::protected::ProtectedSeen;
 use crate::run::records;
 use crate::run::request::{Carried, Scope, Sealed};
-use crate::run::reuse::is_settled;
 use crate::run::review;
 use crate::run::selection::Checks;
 use crate::run::surroundings::{Surveyed, changed_between};
 use crate::run::test_facts::TestFacts;
 use crate::run::workspace::Workspace;
-use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
+use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict, is_settled};
 
 /// What a run comes to its end with.
 pub(crate) struct Concluding<'a> {

@@ -9,11 +9,11 @@
 mod earlier;
 mod inputs;
 
-use crate::model::{Blocking, CategoryCode, Digest, Reuse, TreeDigest, TriggerKind};
+use crate::model::{Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::run::request::RunRequest;
 use crate::run::selection::Checks;
-use crate::verdict::Outcome;
+use crate::verdict::{Outcome, is_settled};
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 
@@ -87,61 +87,6 @@ pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
         // Who asks for a run gets one, and what repeats such a run is still that run.
         (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, Asked::TheTree, _) => true,
-    }
-}
-
-/// Returns whether a result follows from what a tool was given: it ended by itself and said what it found.
-///
-/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers.
-pub(crate) fn is_settled(code: CategoryCode) -> bool {
-    match code {
-        CategoryCode::TestsPassed
-        | CategoryCode::TestsFailed
-        | CategoryCode::CoverageBelowTarget
-        | CategoryCode::NoTestsCollected
-        | CategoryCode::NoTestsExecuted
-        | CategoryCode::MaxWarnings
-        | CategoryCode::Findings
-        | CategoryCode::Clean
-        | CategoryCode::ExpectedExit
-        | CategoryCode::UnexpectedExit => true,
-        CategoryCode::CollectionError
-        | CategoryCode::TestsMissing
-        | CategoryCode::SpecificationInvalid
-        | CategoryCode::ConftestError
-        | CategoryCode::Interrupted
-        | CategoryCode::InternalError
-        | CategoryCode::UsageError
-        | CategoryCode::ToolNotFound
-        | CategoryCode::NotStarted
-        | CategoryCode::ReportMissing
-        | CategoryCode::ReportUnreadable
-        | CategoryCode::ReportIncomplete
-        | CategoryCode::Inconsistent
-        | CategoryCode::FailedOutsideTests
-        | CategoryCode::UnknownExit
-        | CategoryCode::Signalled
-        | CategoryCode::TimedOut
-        | CategoryCode::Stopped
-        | CategoryCode::StatusLost
-        | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft
-        | CategoryCode::Served
-        | CategoryCode::ServiceEnded
-        | CategoryCode::ServiceNotReady
-        | CategoryCode::FileValid
-        | CategoryCode::FileMissing
-        | CategoryCode::FileInvalid
-        | CategoryCode::AnswerValid
-        | CategoryCode::AnswerInvalid
-        | CategoryCode::EndpointMissing
-        | CategoryCode::ServerError
-        | CategoryCode::NoAnswer
-        // Asked anew each time: an approval is one of what it was asked about.
-        | CategoryCode::ReviewApproved
-        | CategoryCode::ReviewRejected
-        | CategoryCode::NoVerdict
-        | CategoryCode::PortHeld => false,
     }
 }
 

@@ -28,3 +28,4 @@ pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};
 pub use history::{PassedBefore, TestHistory, VanishedTests};
 pub use invalid::judge_invalid;
+pub use rows::{READY, SummaryWords, is_explained_by_output, is_settled, summary_words};

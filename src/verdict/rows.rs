@@ -16,6 +16,25 @@ pub(in crate::verdict) enum ToolWork {
     Unknown,
 }
 
+/// The few words for an action on a screen, made of a template here and of the values in its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryWords {
+    /// The code itself, in words: `NO_TESTS_COLLECTED` is "no tests collected".
+    CodeName,
+    /// Always the same words.
+    Fixed(&'static str),
+    /// The words before an exit code, and what is said where there is none.
+    ExitCode { before: &'static str, without: &'static str },
+    /// The status of the HTTP answer; the code's name where there is none.
+    AnswerStatus,
+    /// The words, then the type of the error in brackets.
+    ErrorType(&'static str),
+    /// The name of the signal; the code's name where it is not known.
+    SignalName,
+    /// The limit that was hit, with its value.
+    Limit,
+}
+
 /// What a category code amounts to.
 #[derive(Debug)]
 pub(in crate::verdict) struct Row {
@@ -35,6 +54,9 @@ pub(in crate::verdict) struct Row {
     pub(in crate::verdict) message: &'static str,
     pub(in crate::verdict) causes: &'static [&'static str],
     pub(in crate::verdict) recoverable: Option<&'static str>,
+    summary: SummaryWords,
+    shows_output: bool,
+    is_settled: bool,
 }
 
 /// Returns the row of a category code.
@@ -42,11 +64,33 @@ pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static Row {
     &ROWS[code as usize]
 }
 
+/// Returns the few words that a screen shows for an action with this code.
+pub fn summary_words(code: CategoryCode) -> SummaryWords {
+    row_of(code).summary
+}
+
+/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does not say it.
+pub fn is_explained_by_output(code: CategoryCode) -> bool {
+    row_of(code).shows_output
+}
+
+/// Returns whether the result depends on nothing but the action's inputs: the tool ended by itself and said what it found. Only such
+/// a result is reused for the same inputs.
+///
+/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers. A review is asked for
+/// anew each time: an approval is one of what it was asked about.
+pub fn is_settled(code: CategoryCode) -> bool {
+    row_of(code).is_settled
+}
+
 /// Returns all of them, for those who look at the table as a whole.
 #[cfg(test)]
 pub(in crate::verdict) fn every_row() -> &'static [Row] {
     &ROWS
 }
+
+/// What a screen says of a service that does what it is there for.
+pub const READY: &str = "ready";
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
 const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
@@ -64,6 +108,9 @@ const SUCCESS: Row = Row {
     message: "Nothing to do.",
     causes: &[],
     recoverable: None,
+    summary: SummaryWords::CodeName,
+    shows_output: false,
+    is_settled: false,
 };
 
 const TEST_FAILURE: Row = Row {
@@ -87,6 +134,7 @@ const EXECUTION_ERROR: Row = Row {
 
 const UNPROVEN: Row = Row {
     title: "Test Report Cannot Be Trusted",
+    shows_output: true,
     recoverable: Some("Run the command by hand and look whether it writes its whole report"),
     causes: &[
         "The run was cut short",
@@ -104,7 +152,7 @@ const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
 const ROWS: [Row; 46] = [
-    Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
+    Row { code: CategoryCode::TestsPassed, tests_ran: true, is_settled: true, ..SUCCESS },
     Row {
         code: CategoryCode::TestsFailed,
         tests_ran: true,
@@ -112,6 +160,7 @@ const ROWS: [Row; 46] = [
         title: "Test Failure",
         agent: AgentWord::ImplementFix,
         message: "Tests fail. Change the implementation until they pass, then request a retest.",
+        is_settled: true,
         ..TEST_FAILURE
     },
     Row {
@@ -120,6 +169,7 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixCode,
         message: "Tests could not be collected. Mend the import or syntax error the reason names.",
         recoverable: Some("Mend the import or syntax error the reason names"),
+        shows_output: true,
         ..TEST_FAILURE
     },
     Row {
@@ -129,6 +179,7 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixCode,
         message: "A conftest.py could not be imported, so no test ran. Mend it.",
         recoverable: Some("Mend the conftest.py the reason names"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -137,10 +188,11 @@ const ROWS: [Row; 46] = [
         debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
         title: "Coverage Below Target",
         message: "All tests pass, coverage is below its target. Add tests; the implementation is not at fault.",
+        is_settled: true,
         ..TEST_FAILURE
     },
-    Row { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", ..TEST_FAILURE },
-    Row { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", ..TEST_FAILURE },
+    Row { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", is_settled: true, ..TEST_FAILURE },
+    Row { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", is_settled: true, ..TEST_FAILURE },
     Row {
         code: CategoryCode::MaxWarnings,
         tests_ran: true,
@@ -148,6 +200,7 @@ const ROWS: [Row; 46] = [
         title: "Too Many Warnings",
         agent: AgentWord::FixCode,
         message: "All tests pass with more warnings than the run allows. Mend what warns.",
+        is_settled: true,
         ..TEST_FAILURE
     },
     Row {
@@ -156,6 +209,7 @@ const ROWS: [Row; 46] = [
         title: "Test Run Interrupted",
         causes: &["A test or plugin raised KeyboardInterrupt or ended the session", "Something outside interrupted the run"],
         recoverable: Some("Run the command by hand and see what interrupts it"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -164,6 +218,7 @@ const ROWS: [Row; 46] = [
         title: "Tool Failed Inside Itself",
         causes: &["A plugin is broken or does not fit the tool's version", "The tool has a defect"],
         recoverable: Some("Look at the traceback in the log; try without plugins"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -174,6 +229,7 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixSpecification,
         message: "The tool refused its command line or configuration. Correct the command, then request a retest.",
         recoverable: Some("Correct the option, path or configuration the reason names"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -208,6 +264,7 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixCode,
         message: "No test failed and the run did. Mend the hook, plugin or session option that failed it.",
         causes: &["A hook of a plugin or conftest.py raised", "A session limit was reached"],
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -215,6 +272,7 @@ const ROWS: [Row; 46] = [
         error_type: Some("UNKNOWN_EXIT"),
         title: "Unknown Exit Code",
         causes: &["A plugin or a test ended the process with a code of its own", "A wrapper replaced the tool's code"],
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -222,6 +280,8 @@ const ROWS: [Row; 46] = [
         error_type: Some("SIGNALLED"),
         title: "Ended by a Signal",
         causes: &["Native code crashed", "The system ran out of memory", "Something outside ended it"],
+        summary: SummaryWords::SignalName,
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -233,6 +293,8 @@ const ROWS: [Row; 46] = [
         fix: "Optimize operation or increase timeout value",
         agent: AgentWord::OptimizeOrRaiseTimeout,
         message: "The action hit its limit and was stopped. Make it faster or allow it more time.",
+        summary: SummaryWords::Limit,
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -260,10 +322,12 @@ const ROWS: [Row; 46] = [
         title: "Validation Issues",
         agent: AgentWord::FixCode,
         message: "The tool found issues. Mend them, then request a retest.",
+        shows_output: true,
+        is_settled: true,
         ..SUCCESS
     },
-    Row { code: CategoryCode::Clean, ..SUCCESS },
-    Row { code: CategoryCode::ExpectedExit, ..SUCCESS },
+    Row { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_settled: true, ..SUCCESS },
+    Row { code: CategoryCode::ExpectedExit, summary: SummaryWords::Fixed("done"), is_settled: true, ..SUCCESS },
     Row {
         code: CategoryCode::UnexpectedExit,
         error_type: Some("UNEXPECTED_EXIT"),
@@ -271,6 +335,9 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixCode,
         message: "The command failed. Its output in the log says why.",
         recoverable: Some("Read the command's output in the log"),
+        summary: SummaryWords::ExitCode { before: "exit", without: "failed" },
+        shows_output: true,
+        is_settled: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -290,7 +357,7 @@ const ROWS: [Row; 46] = [
         causes: &["A server or worker was started and not stopped"],
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::Served, ..SUCCESS },
+    Row { code: CategoryCode::Served, summary: SummaryWords::Fixed(READY), ..SUCCESS },
     Row {
         code: CategoryCode::ServiceEnded,
         error_type: Some("SERVICE_ENDED"),
@@ -299,6 +366,8 @@ const ROWS: [Row; 46] = [
         message: "A service the checks need ended by itself. Its log says why.",
         causes: &["It crashed", "Its port is held by another process", "Its command starts something in the background and ends"],
         recoverable: Some("Read the service's log"),
+        summary: SummaryWords::ExitCode { before: "ended with exit", without: "ended" },
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -310,6 +379,8 @@ const ROWS: [Row; 46] = [
         message: "A service the checks need was not ready in time. Its log and the reason say how far it came.",
         causes: &["It needs longer to start", "It listens elsewhere than `ready` looks", "It waits for something"],
         recoverable: Some("Read the service's log; correct `ready` or raise its `timeout`"),
+        summary: SummaryWords::Fixed("not ready in time"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
@@ -321,7 +392,7 @@ const ROWS: [Row; 46] = [
         recoverable: Some("End the process the reason names, or let the service use another port"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::FileValid, ..SUCCESS },
+    Row { code: CategoryCode::FileValid, summary: SummaryWords::Fixed("as it must be"), ..SUCCESS },
     Row { code: CategoryCode::FileMissing, title: "File Missing", message: "The file is not there. Make it.", ..FILE_FAILURE },
     Row {
         code: CategoryCode::FileInvalid,
@@ -329,12 +400,13 @@ const ROWS: [Row; 46] = [
         message: "The file is not what it must be. The reason says in what.",
         ..FILE_FAILURE
     },
-    Row { code: CategoryCode::AnswerValid, ..SUCCESS },
+    Row { code: CategoryCode::AnswerValid, summary: SummaryWords::AnswerStatus, ..SUCCESS },
     Row {
         code: CategoryCode::AnswerInvalid,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Answer",
         message: "The server answered, and not as it must. Change the implementation, then request a retest.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
     Row {
@@ -342,6 +414,7 @@ const ROWS: [Row; 46] = [
         debt: Ok((DebtCategory::ApiEndpointMissing, Severity::Critical)),
         title: "API Endpoint Missing",
         message: "The server answers with 404. Implement the endpoint, then request a retest.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
     Row {
@@ -349,6 +422,7 @@ const ROWS: [Row; 46] = [
         debt: Ok((DebtCategory::BusinessLogicError, Severity::Critical)),
         title: "Server Error",
         message: "The server failed to answer the request properly. Its log says why.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
     Row {
@@ -358,9 +432,10 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::StartServer,
         message: "The server did not answer. See that it runs and listens where the request goes.",
         recoverable: Some("Verify that the server runs"),
+        summary: SummaryWords::ErrorType("no answer"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::ReviewApproved, ..SUCCESS },
+    Row { code: CategoryCode::ReviewApproved, summary: SummaryWords::Fixed("approved"), ..SUCCESS },
     Row {
         code: CategoryCode::ReviewRejected,
         result: ResultType::ValidationFailure,
@@ -368,6 +443,8 @@ const ROWS: [Row; 46] = [
         title: "Review Rejected",
         agent: AgentWord::FixCode,
         message: "The review rejects. Mend what it names, then ask for a new review.",
+        summary: SummaryWords::Fixed("rejected"),
+        shows_output: true,
         ..SUCCESS
     },
     Row {
@@ -378,6 +455,8 @@ const ROWS: [Row; 46] = [
         message: "The review has no verdict. A person should read both outputs; mend nothing on the strength of them.",
         causes: &["Review agent may not be following template - check code-reviewer skill"],
         recoverable: Some("Look at the reviewer's output and run the review again by hand"),
+        summary: SummaryWords::Fixed("no verdict"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     Row {
