@@ -1,6 +1,7 @@
 //! When an earlier verdict stands for a check, row by row.
 
 use super::*;
+use crate::model::CategoryCode;
 use crate::model::{AgentAction, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
 use crate::report::ActionOutcomeV2;
 
