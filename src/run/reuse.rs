@@ -9,11 +9,11 @@
 mod earlier;
 mod inputs;
 
-use crate::model::{Blocking, Digest, Reuse, TreeDigest, TriggerKind};
+use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::run::request::RunRequest;
 use crate::run::selection::Checks;
-use crate::verdict::{Outcome, is_settled};
+use crate::verdict::is_settled;
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 
@@ -110,12 +110,12 @@ pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<
     }
     let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
     let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
-    if ended && settled && outcome_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
+    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
 }
 
 /// Returns what an entry of a report amounts to: the same that it amounted to in its own run. Its findings stay in the entry.
-pub(crate) fn outcome_of(entry: &ActionResultV2) -> Option<Outcome> {
-    Some(Outcome {
+pub(crate) fn judgement_of(entry: &ActionResultV2) -> Option<ActionJudgement> {
+    Some(ActionJudgement {
         classification: entry.classification.clone().filter(|classification| Some(classification.category) == entry.status)?,
         blocking: if entry.blocking? { Blocking::Blocks } else { Blocking::Allowed },
         debt: entry.debt_generation.clone()?,
