@@ -7,7 +7,7 @@ use crate::model::{
     ExchangeOutcome, FindingLevel, Observed, ResultType, TestResults,
 };
 use crate::report::build_observed::with_observed;
-use crate::report::ending::Ending;
+use crate::report::ending::execution;
 use crate::report::file_names::first_files;
 use crate::report::redact::redact_cut_start;
 use crate::report::wire::names;
@@ -139,7 +139,7 @@ fn names_of(action: &Action, files: &[&EvidenceFile]) -> Vec<String> {
 fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 {
     let ended = &executed.ended;
     let interpretation = &executed.interpretation;
-    let ending = Ending::of(&ended.end);
+    let ending = execution(ended);
     let stdout = excerpt(&ended.captured.stdout);
     let stderr = excerpt(&ended.captured.stderr);
     let was_started = ending.error.is_none() || stdout.shown.total_bytes + stderr.shown.total_bytes > 0;
@@ -153,7 +153,8 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
     let outcome = ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
-        killed: ending.killed,
+        // Of what was never started, or whose end is not known, nobody can say that.
+        killed: ending.error.is_none().then_some(ending.killed),
         error: ending.error,
         ready_after: executed.ready_after,
         timeout: time_limit.map(DurationMs::from),

@@ -57,7 +57,7 @@ impl Workspace {
     /// Judges, reports, seals and publishes a run.
     pub(crate) fn conclude(
         &mut self,
-        concluding: Concluding<'_>,
+        mut concluding: Concluding<'_>,
         mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
@@ -66,7 +66,7 @@ impl Workspace {
         let course = concluding.course;
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let mut facts = facts(&concluding, &decided, &before);
+        let mut facts = facts(&mut concluding, &decided, &before);
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
@@ -75,7 +75,7 @@ impl Workspace {
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
         let report = seal_hash(report);
-        let record = record(&concluding, &decided, &report);
+        let record = record((&concluding, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
@@ -86,7 +86,7 @@ impl Workspace {
         }
         let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
         removed?;
-        let sealed = Box::new(outcome(&concluding, &decided, report, directory));
+        let sealed = Box::new(outcome((&concluding, &facts.actions), &decided, report, directory));
         observer(DurableStep::Published);
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
@@ -237,7 +237,7 @@ fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
     }
 }
 
-fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
+fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
     let course = concluding.course;
     let request = course.request;
     let verdict = &decided.verdict;
@@ -248,7 +248,6 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         plan: request.plan.clone(),
         plan_digest: course.plan_digest,
         specification_file: records::specification_file(request.plan),
-        actions: concluding.performed.iter().map(|one| one.clone()).collect(),
         started: course.started,
         ended: decided.ended,
         duration: DurationMs::from(clock::monotonic().since(course.begun)),
@@ -279,6 +278,8 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         contended: contended(&concluding.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
         notes: notes(concluding),
+        // Last: what stands above is read from it.
+        actions: std::mem::take(&mut concluding.performed),
     }
 }
 
@@ -325,7 +326,7 @@ fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
     of_actions.chain(of_the_run).collect()
 }
 
-fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
+fn record((concluding, actions): (&Concluding<'_>, &[ActionResult]), decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
     let course = concluding.course;
     let counts = decided.verdict.overall_status.counts();
     RunRecord {
@@ -340,12 +341,12 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         overall_status: decided.verdict.overall_status,
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
-        exit: Some(exit(concluding, decided)),
+        exit: Some(exit(concluding, actions, decided)),
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
-        prerequisites: prerequisites_met(course, &concluding.performed),
+        prerequisites: prerequisites_met(course, actions),
         configuration: concluding.surveyed.configuration.clone(),
-        inputs: if counts { inputs(concluding) } else { BTreeMap::new() },
+        inputs: if counts { inputs(concluding, actions) } else { BTreeMap::new() },
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: course.started,
         ended: decided.ended,
@@ -354,10 +355,10 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
 }
 
 /// Returns what those checks depended on that this run carried out and that came to a result of their own.
-fn inputs(concluding: &Concluding<'_>) -> BTreeMap<String, Digest> {
+fn inputs(concluding: &Concluding<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
     let is_settled =
         |one: &&ActionResult| one.executed().is_some_and(|executed| is_settled(executed.judgement.classification.code));
-    let settled = concluding.performed.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_settled);
+    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_settled);
     let known = |one: &ActionResult| Some((one.action.name.clone(), *concluding.inputs.get(&one.action.name)?));
     settled.filter_map(known).collect()
 }
@@ -387,7 +388,12 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[ActionResult])
     met
 }
 
-fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: PathBuf) -> Sealed {
+fn outcome(
+    (concluding, actions): (&Concluding<'_>, &[ActionResult]),
+    decided: &Decided,
+    report: ExecutionReportV2,
+    directory: PathBuf,
+) -> Sealed {
     let course = concluding.course;
     let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
@@ -397,20 +403,14 @@ fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionRepo
         report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
         tree: course.before,
         tree_after: concluding.comparison.after,
-        failed: concluding
-            .performed
-            .iter()
-            .filter(unsuccessful)
-            .filter(not_left_out)
-            .map(|one| one.action.name.clone())
-            .collect(),
+        failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
         moved: concluding.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: exit(concluding, decided),
+        exit: exit(concluding, actions, decided),
     }
 }
 
-fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
+fn exit(concluding: &Concluding<'_>, actions: &[ActionResult], decided: &Decided) -> CommandExit {
     // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
     let in_cycle = concluding.course.in_cycle();
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
@@ -418,7 +418,7 @@ fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
         // What would go on waits for whoever approves the files.
         (_, CommandExit::Proceed) if needs_a_person(concluding).is_some() => CommandExit::PersonNeeded,
-        (_, exit) => review::exit(exit, &concluding.performed),
+        (_, exit) => review::exit(exit, actions),
     }
 }
 

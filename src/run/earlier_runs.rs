@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
-use crate::report::{ActionDisposition, ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
+use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::request::RunRequest;
 use crate::run::test_history::EarlierTest;
 use crate::run::workspace::Workspace;
@@ -91,10 +91,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
 
 /// Returns the tests of this run's check.
 fn cases(action: &ActionResult) -> &[TestCase] {
-    match &action.disposition {
-        ActionDisposition::Executed(executed) => &executed.interpretation.cases,
-        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => &[],
-    }
+    action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }
 
 /// Counts the tests of the checks that both runs carried out.
