@@ -15,7 +15,7 @@ use crate::verdict::history::TestHistory;
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::red::mark_red;
-use crate::verdict::rows::{Row, ToolWork, row_of};
+use crate::verdict::rows::{CategoryRow, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
@@ -148,7 +148,7 @@ fn is_expected(expected: &[i32], exit_code: i32) -> bool {
     if expected.is_empty() { exit_code == 0 } else { expected.contains(&exit_code) }
 }
 
-fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
+fn of_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
     let reason = doubt.or_else(|| ended_by_the_run(facts)).unwrap_or_else(|| facts.interpretation.reason.clone());
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
@@ -240,26 +240,26 @@ fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     let judged = judge_findings(facts.interpretation, &policy_of(facts.action), words, facts.end.exit_code());
     let has_errors = judged.summary.errors > 0;
     let remains = has_errors || judged.summary.warnings > 0;
-    let reason = match (judged.result == ResultType::Success, has_errors, judged.blocking) {
+    let reason = match (judged.cell.result == ResultType::Success, has_errors, judged.cell.blocking) {
         (true, _, _) => judged.applied.reason.clone(),
         (false, true, Blocking::Blocks) => format!("{} {} detected", words.display, words.errors),
         (false, true, Blocking::Allowed) => format!("{} {} detected (non-blocking)", words.display, words.errors),
         (false, false, Blocking::Blocks) => format!("{} warnings detected", words.display),
         (false, false, Blocking::Allowed) => format!("{} warnings detected (non-blocking)", words.display),
     };
-    let agent_action = match judged.blocking {
+    let agent_action = match judged.cell.blocking {
         Blocking::Allowed => AgentWord::Continue.action(format!("Nothing blocks: {}.", judged.applied.reason)),
         Blocking::Blocks => words.agent.action(format!("{}. Mend them, then request a retest.", judged.applied.reason)),
     };
     // Findings that the policy dropped one and all leave nothing to speak of.
     let code = if remains { CategoryCode::Findings } else { CategoryCode::Clean };
-    let mut classification = Classification::plain(judged.result, code, reason);
+    let mut classification = Classification::plain(judged.cell.result, code, reason);
     classification.tool_succeeded = Some(true);
     classification.code_has_issues = Some(remains);
     classification.validation_tool = Some(tool.to_owned());
-    classification.severity = judged.severity;
+    classification.severity = judged.cell.severity;
     classification.fixable = judged.summary.fixable.map(|fixable| fixable > 0);
-    if judged.result != ResultType::Success {
+    if judged.cell.result != ResultType::Success {
         classification.is_expected_failure = Some(false);
         classification.issue_type = Some((if has_errors { words.error_issue } else { words.warning_issue }).to_owned());
         classification.blocks_compilation = Some(words.blocks_compilation && has_errors);
@@ -267,7 +267,7 @@ fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     let debt = debt_of_findings(&judged, words);
     classification.policy_applied = Some(judged.applied);
     let (diagnostics, summary) = (judged.diagnostics, Some(judged.summary));
-    ActionJudgement { classification, blocking: judged.blocking, debt, agent_action, diagnostics, summary }
+    ActionJudgement { classification, blocking: judged.cell.blocking, debt, agent_action, diagnostics, summary }
 }
 
 /// Returns the action's policy. A validation action without one is judged strictly: the configuration should have set it.

@@ -37,7 +37,7 @@ pub enum SummaryWords {
 
 /// What a category code amounts to.
 #[derive(Debug)]
-pub(in crate::verdict) struct Row {
+pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) code: CategoryCode,
     pub(in crate::verdict) result: ResultType,
     pub(in crate::verdict) work: ToolWork,
@@ -60,7 +60,7 @@ pub(in crate::verdict) struct Row {
 }
 
 /// Returns the row of a category code.
-pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static Row {
+pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
     &ROWS[code as usize]
 }
 
@@ -85,7 +85,7 @@ pub fn is_settled(code: CategoryCode) -> bool {
 
 /// Returns all of them, for those who look at the table as a whole.
 #[cfg(test)]
-pub(in crate::verdict) fn every_row() -> &'static [Row] {
+pub(in crate::verdict) fn every_row() -> &'static [CategoryRow] {
     &ROWS
 }
 
@@ -95,7 +95,7 @@ pub const READY: &str = "ready";
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
 const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
 
-const SUCCESS: Row = Row {
+const SUCCESS: CategoryRow = CategoryRow {
     code: CategoryCode::Clean,
     result: ResultType::Success,
     work: ToolWork::Succeeded,
@@ -113,7 +113,7 @@ const SUCCESS: Row = Row {
     is_settled: false,
 };
 
-const TEST_FAILURE: Row = Row {
+const TEST_FAILURE: CategoryRow = CategoryRow {
     result: ResultType::TestFailure,
     debt: UNTESTED,
     fix: "{reason}",
@@ -122,7 +122,7 @@ const TEST_FAILURE: Row = Row {
     ..SUCCESS
 };
 
-const EXECUTION_ERROR: Row = Row {
+const EXECUTION_ERROR: CategoryRow = CategoryRow {
     result: ResultType::ExecutionError,
     work: ToolWork::Failed,
     debt: INTEGRATION,
@@ -132,7 +132,7 @@ const EXECUTION_ERROR: Row = Row {
     ..SUCCESS
 };
 
-const UNPROVEN: Row = Row {
+const UNPROVEN: CategoryRow = CategoryRow {
     title: "Test Report Cannot Be Trusted",
     shows_output: true,
     recoverable: Some("Run the command by hand and look whether it writes its whole report"),
@@ -144,16 +144,16 @@ const UNPROVEN: Row = Row {
     ..EXECUTION_ERROR
 };
 
-const FILE_FAILURE: Row =
-    Row { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
+const FILE_FAILURE: CategoryRow =
+    CategoryRow { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
 
 /// A request that was answered, and not as it must be (C16, C42).
-const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
+const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 46] = [
-    Row { code: CategoryCode::TestsPassed, tests_ran: true, is_settled: true, ..SUCCESS },
-    Row {
+const ROWS: [CategoryRow; 46] = [
+    CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_settled: true, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::TestsFailed,
         tests_ran: true,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
@@ -163,7 +163,7 @@ const ROWS: [Row; 46] = [
         is_settled: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::CollectionError,
         title: "Tests Cannot Be Collected",
         agent: AgentWord::FixCode,
@@ -172,7 +172,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ConftestError,
         error_type: Some("CONFTEST_ERROR"),
         title: "conftest Cannot Be Imported",
@@ -182,7 +182,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::CoverageBelowTarget,
         tests_ran: true,
         debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
@@ -191,9 +191,9 @@ const ROWS: [Row; 46] = [
         is_settled: true,
         ..TEST_FAILURE
     },
-    Row { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", is_settled: true, ..TEST_FAILURE },
-    Row { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", is_settled: true, ..TEST_FAILURE },
-    Row {
+    CategoryRow { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", is_settled: true, ..TEST_FAILURE },
+    CategoryRow { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", is_settled: true, ..TEST_FAILURE },
+    CategoryRow {
         code: CategoryCode::MaxWarnings,
         tests_ran: true,
         debt: Ok((DebtCategory::Refactor, Severity::Medium)),
@@ -203,7 +203,7 @@ const ROWS: [Row; 46] = [
         is_settled: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Interrupted,
         error_type: Some("INTERRUPTED"),
         title: "Test Run Interrupted",
@@ -212,7 +212,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::InternalError,
         error_type: Some("INTERNAL_ERROR"),
         title: "Tool Failed Inside Itself",
@@ -221,7 +221,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::UsageError,
         error_type: Some("USAGE_ERROR"),
         debt: Err("This is an error in the command or its configuration, not in the code"),
@@ -232,7 +232,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ToolNotFound,
         error_type: Some("TOOL_NOT_FOUND"),
         title: "Tool Not Found",
@@ -243,7 +243,7 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Install the program, or name it by its path"),
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NotStarted,
         error_type: Some("NOT_STARTED"),
         title: "Command Could Not Be Started",
@@ -252,11 +252,11 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Check permissions, interpreter and working directory"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::ReportMissing, error_type: Some("REPORT_MISSING"), ..UNPROVEN },
-    Row { code: CategoryCode::ReportUnreadable, error_type: Some("REPORT_UNREADABLE"), ..UNPROVEN },
-    Row { code: CategoryCode::ReportIncomplete, error_type: Some("REPORT_INCOMPLETE"), ..UNPROVEN },
-    Row { code: CategoryCode::Inconsistent, error_type: Some("INCONSISTENT"), title: "Contradictory Result", ..UNPROVEN },
-    Row {
+    CategoryRow { code: CategoryCode::ReportMissing, error_type: Some("REPORT_MISSING"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::ReportUnreadable, error_type: Some("REPORT_UNREADABLE"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::ReportIncomplete, error_type: Some("REPORT_INCOMPLETE"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::Inconsistent, error_type: Some("INCONSISTENT"), title: "Contradictory Result", ..UNPROVEN },
+    CategoryRow {
         code: CategoryCode::FailedOutsideTests,
         tests_ran: true,
         error_type: Some("FAILED_OUTSIDE_TESTS"),
@@ -267,7 +267,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::UnknownExit,
         error_type: Some("UNKNOWN_EXIT"),
         title: "Unknown Exit Code",
@@ -275,7 +275,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Signalled,
         error_type: Some("SIGNALLED"),
         title: "Ended by a Signal",
@@ -284,7 +284,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::TimedOut,
         result: ResultType::Timeout,
         work: ToolWork::Unknown,
@@ -297,7 +297,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Stopped,
         work: ToolWork::Unknown,
         error_type: Some("STOPPED"),
@@ -307,7 +307,7 @@ const ROWS: [Row; 46] = [
         message: "The run was stopped; the next one will tell.",
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::StatusLost,
         work: ToolWork::Unknown,
         error_type: Some("STATUS_LOST"),
@@ -315,7 +315,7 @@ const ROWS: [Row; 46] = [
         message: "How the command ended could not be learnt. Request a retest; ask a person if it happens again.",
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Findings,
         result: ResultType::ValidationFailure,
         debt: Ok((DebtCategory::ValidationMissing, Severity::High)),
@@ -326,9 +326,9 @@ const ROWS: [Row; 46] = [
         is_settled: true,
         ..SUCCESS
     },
-    Row { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_settled: true, ..SUCCESS },
-    Row { code: CategoryCode::ExpectedExit, summary: SummaryWords::Fixed("done"), is_settled: true, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_settled: true, ..SUCCESS },
+    CategoryRow { code: CategoryCode::ExpectedExit, summary: SummaryWords::Fixed("done"), is_settled: true, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::UnexpectedExit,
         error_type: Some("UNEXPECTED_EXIT"),
         title: "Unexpected Exit Code",
@@ -340,7 +340,7 @@ const ROWS: [Row; 46] = [
         is_settled: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::OutputTooLarge,
         error_type: Some("OUTPUT_TOO_LARGE"),
         title: "Output Too Large",
@@ -348,7 +348,7 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Narrow the command to fewer files, or fix the findings in parts"),
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::SurvivorsLeft,
         error_type: Some("SURVIVORS_LEFT"),
         title: "Processes Left Behind",
@@ -357,8 +357,8 @@ const ROWS: [Row; 46] = [
         causes: &["A server or worker was started and not stopped"],
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::Served, summary: SummaryWords::Fixed(READY), ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::Served, summary: SummaryWords::Fixed(READY), ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::ServiceEnded,
         error_type: Some("SERVICE_ENDED"),
         title: "Service Ended Early",
@@ -370,7 +370,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ServiceNotReady,
         result: ResultType::Timeout,
         debt: Ok((DebtCategory::PerformanceIssue, Severity::Medium)),
@@ -383,7 +383,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::PortHeld,
         error_type: Some("PORT_HELD"),
         title: "Port Held by Another Process",
@@ -392,16 +392,21 @@ const ROWS: [Row; 46] = [
         recoverable: Some("End the process the reason names, or let the service use another port"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::FileValid, summary: SummaryWords::Fixed("as it must be"), ..SUCCESS },
-    Row { code: CategoryCode::FileMissing, title: "File Missing", message: "The file is not there. Make it.", ..FILE_FAILURE },
-    Row {
+    CategoryRow { code: CategoryCode::FileValid, summary: SummaryWords::Fixed("as it must be"), ..SUCCESS },
+    CategoryRow {
+        code: CategoryCode::FileMissing,
+        title: "File Missing",
+        message: "The file is not there. Make it.",
+        ..FILE_FAILURE
+    },
+    CategoryRow {
         code: CategoryCode::FileInvalid,
         title: "File Not as Expected",
         message: "The file is not what it must be. The reason says in what.",
         ..FILE_FAILURE
     },
-    Row { code: CategoryCode::AnswerValid, summary: SummaryWords::AnswerStatus, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::AnswerValid, summary: SummaryWords::AnswerStatus, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::AnswerInvalid,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Answer",
@@ -409,7 +414,7 @@ const ROWS: [Row; 46] = [
         summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::EndpointMissing,
         debt: Ok((DebtCategory::ApiEndpointMissing, Severity::Critical)),
         title: "API Endpoint Missing",
@@ -417,7 +422,7 @@ const ROWS: [Row; 46] = [
         summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ServerError,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::Critical)),
         title: "Server Error",
@@ -425,7 +430,7 @@ const ROWS: [Row; 46] = [
         summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NoAnswer,
         error_type: Some("NO_ANSWER"),
         title: "No Answer",
@@ -435,8 +440,8 @@ const ROWS: [Row; 46] = [
         summary: SummaryWords::ErrorType("no answer"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::ReviewApproved, summary: SummaryWords::Fixed("approved"), ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::ReviewApproved, summary: SummaryWords::Fixed("approved"), ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::ReviewRejected,
         result: ResultType::ValidationFailure,
         debt: Err("What a review names is in its text, and no debt is made of free text"),
@@ -447,7 +452,7 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..SUCCESS
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NoVerdict,
         error_type: Some("NO_VERDICT"),
         debt: Err("A review without a verdict says nothing about the code"),
@@ -459,14 +464,14 @@ const ROWS: [Row; 46] = [
         shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::TestsMissing,
         title: "Tests Are Missing",
         message: "Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.",
         recoverable: Some("Bring back the tests the reason names"),
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::SpecificationInvalid,
         result: ResultType::SpecificationError,
         work: ToolWork::Unknown,
