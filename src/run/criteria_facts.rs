@@ -44,8 +44,8 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
         ActionDisposition::Reused(reused) => {
             let result = reused.entry.result.as_ref();
             SeenAction {
-                status: reused.entry.status,
-                reason: reused.entry.classification.as_ref().map(|classification| classification.reason.as_str()),
+                status: one.status(),
+                reason: Some(&reused.judgement.classification.reason),
                 blocking: reused.judgement.blocking,
                 exit_code: result.and_then(|result| result.exit_code),
                 tests: result.and_then(|result| result.test_results.as_ref()),
