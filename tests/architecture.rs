@@ -208,3 +208,154 @@ fn reserved_texts(file: &SourceFile) -> Vec<String> {
         .map(|(number, (text, place, why))| format!("{}:{number}: `{}` belongs {place}: {why}", file.path, text.trim()))
         .collect()
 }
+
+/// The forms in which the outcome of one action passes from the wait status to JSON: each with its file, and why it is not the
+/// form before it. `docs/design/architecture.md` has the same list.
+const FORMS: &[(&str, &str, &str)] = &[
+    ("EndedChild", "src/process/protocol.rs", "crosses two process borders: keeper, launcher, supervisor"),
+    (
+        "Ended",
+        "src/model/process.rs",
+        "the supervisor adds what only it knows: its own stops, limits, output, and what never started",
+    ),
+    ("Interpretation", "src/model/finding.rs", "what the tool's output and report say, before anybody doubts it"),
+    ("ActionJudgement", "src/model/outcome.rs", "what the judge makes of end and interpretation; nobody judges again"),
+    (
+        "ActionResult",
+        "src/report/action_result.rs",
+        "all of the above for one action, or why it was not run, and the files that it left",
+    ),
+    (
+        "ActionResultV2",
+        "src/report/wire/action.rs",
+        "version border: the action in the report, on screens, and in reports of earlier runs",
+    ),
+    ("ExecutionV1", "src/report/wire/record.rs", "version border: the end of the process in the action's own record"),
+    ("JudgementV1", "src/report/wire/exchange.rs", "version border: what a look at a file or a server shows, in its own record"),
+];
+/// How many forms there may be.
+const MOST_FORMS: usize = 8;
+/// What a form is made of, each with the form: no way leads from one to the other, it lies in it.
+const PARTS: &[(&str, &str)] = &[
+    ("LeaderStatus", "EndedChild"),
+    ("ActionEnd", "Ended"),
+    ("Classification", "ActionJudgement"),
+    ("ActionDisposition", "ActionResult"),
+    ("ExecutedAction", "ActionResult"),
+    ("ReusedAction", "ActionResult"),
+    ("ActionOutcomeV2", "ActionResultV2"),
+    ("AttemptV2", "ActionResultV2"),
+];
+/// Types that own a fact of an outcome and are none of its forms, each with the reason.
+const BESIDE: &[(&str, &str)] = &[
+    ("CategoryRow", "a row of the table of category codes, which is constant"),
+    ("Cell", "a cell of the table of policies, which is constant"),
+    ("ErrorDetailsV1", "a debt item, of one cause that several actions may have"),
+    ("EventV1", "tells a follower of the service the status alone; the report says the rest"),
+    ("LaneOver", "carries a supervisor's word from its thread to the run's"),
+    ("RunVerdict", "counts the results of a run by type"),
+    ("RunningService", "holds a supervisor's word until the service is asked for"),
+    ("SeenAction", "the names that conditions of a specification have for an outcome"),
+];
+/// The types that say how an action ended, or what that amounts to.
+const OUTCOME_FACTS: &[&str] = &[
+    "EndedChild",
+    "LeaderStatus",
+    "ActionEnd",
+    "Ended",
+    "Interpretation",
+    "CategoryCode",
+    "ResultType",
+    "Classification",
+    "Blocking",
+];
+
+/// Returns the names of the types a file defines, each with the facts of an outcome that it owns. What it borrows is another's.
+fn owned_facts(text: &str) -> Vec<(String, BTreeSet<String>)> {
+    let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
+    let mut is_inside = false;
+    for (_, line) in production_lines(text) {
+        let code = line.split("//").next().unwrap_or_default();
+        let unprefixed =
+            code.strip_prefix("pub ").or_else(|| code.strip_prefix("pub(").and_then(|rest| Some(rest.split_once(") ")?.1)));
+        let item = unprefixed.unwrap_or(code);
+        if let Some(rest) = item.strip_prefix("struct ").or_else(|| item.strip_prefix("enum ")) {
+            let name: String = rest.chars().take_while(|character| character.is_alphanumeric()).collect();
+            found.push((name, BTreeSet::new()));
+            is_inside = true;
+        }
+        if let Some((_, facts)) = found.last_mut().filter(|_| is_inside) {
+            let types = code.find([':', '(']).map_or("", |start| &code[start..]);
+            facts.extend(owned_names(types).filter(|name| OUTCOME_FACTS.contains(name)).map(str::to_owned));
+        }
+        is_inside &= !(code.starts_with('}') || code.ends_with(';'));
+    }
+    found
+}
+
+/// Returns the names in a type that stand behind no `&`.
+fn owned_names(types: &str) -> impl Iterator<Item = &str> {
+    let is_name = |character: char| character.is_alphanumeric() || character == '_';
+    let words = types.match_indices(is_name).filter(move |(start, _)| !types[..*start].ends_with(is_name));
+    words.filter_map(move |(start, _)| {
+        let before = types[..start].trim_end();
+        let lifetime = before.rfind('\'').filter(|quote| before[quote + 1..].chars().all(is_name));
+        let is_borrowed = before[..lifetime.unwrap_or(before.len())].ends_with('&');
+        let end = types[start..].find(|character| !is_name(character)).map_or(types.len(), |length| start + length);
+        (!is_borrowed).then_some(&types[start..end])
+    })
+}
+
+#[test]
+fn an_outcome_has_at_most_eight_forms_between_wait_status_and_json() {
+    assert!(FORMS.len() <= MOST_FORMS, "{} forms: let two that say the same become one", FORMS.len());
+    let page = fs::read_to_string(repository().join("docs/design/architecture.md")).expect("the page can be read");
+    let files = source_files("src/");
+    let defined: BTreeSet<(&str, String)> =
+        files.iter().flat_map(|file| owned_facts(&file.text).into_iter().map(|(name, _)| (file.path.as_str(), name))).collect();
+    for (form, path, why) in FORMS {
+        assert!(defined.contains(&(*path, (*form).to_owned())), "{path} does not define `{form}`");
+        assert!(
+            why.len() > 20 && page.contains(&format!("| `{form}` | `{path}` |")),
+            "{form}: its reason and its row are missing"
+        );
+    }
+    for (part, form) in PARTS {
+        assert!(defined.iter().any(|(_, name)| name == part), "`{part}` does not exist");
+        assert!(FORMS.iter().any(|(name, _, _)| name == form), "`{part}` is part of `{form}`, which is no form");
+    }
+}
+
+#[test]
+fn whoever_owns_a_fact_of_an_outcome_is_listed() {
+    let listed: BTreeSet<&str> = FORMS.iter().map(|(form, _, _)| *form).chain(PARTS.iter().map(|(part, _)| *part)).collect();
+    let mut beside: BTreeSet<&str> = BESIDE.iter().map(|(name, _)| *name).collect();
+    let mut violations = Vec::new();
+    for folder in ["src/verdict/", "src/run/", "src/report/", "src/api/"] {
+        for file in source_files(folder).iter().filter(|file| file.path.ends_with(".rs") && !file.is_test()) {
+            for (name, facts) in owned_facts(&file.text).into_iter().filter(|(_, facts)| !facts.is_empty()) {
+                let is_beside = BESIDE.iter().any(|(other, _)| *other == name);
+                beside.remove(name.as_str());
+                if !is_beside && !listed.contains(name.as_str()) {
+                    violations.push(format!(
+                        "{}: `{name}` owns {facts:?}: borrow the form that has it, or say in `BESIDE` why not",
+                        file.path
+                    ));
+                }
+            }
+        }
+    }
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+    assert!(beside.is_empty(), "{beside:?} own nothing of an outcome any more");
+}
+
+#[test]
+fn a_type_that_owns_a_fact_of_an_outcome_is_found_and_one_that_borrows_it_is_not() {
+    let text = "pub struct Copy {\n    pub end: ActionEnd, // Ended\n}\n\npub(crate) enum Said<'a> {\n    Ended,\n    Over(Box<Ended>),\n    \
+                Seen(&'a Classification),\n}\n\nstruct View<'a> {\n    code: &'a CategoryCode,\n    said: Option<&Interpretation>,\n}\n\
+                struct Pair(ResultType, u8);\nfn f(end: ActionEnd) {}\n";
+    let found: Vec<(String, Vec<String>)> =
+        owned_facts(text).into_iter().map(|(name, facts)| (name, facts.into_iter().collect())).collect();
+    let of = |name: &str, facts: &[&str]| (name.to_owned(), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>());
+    assert_eq!(found, [of("Copy", &["ActionEnd"]), of("Said", &["Ended"]), of("View", &[]), of("Pair", &["ResultType"])]);
+}

@@ -74,8 +74,8 @@ pub use observation::{
     Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{
-    AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult, OverallStatus,
-    PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
+    ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,
+    OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
 };
 pub use path::{PathError, TreePath};
 pub use plan::{

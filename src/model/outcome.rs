@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{BlockOn, ByteSize, CategoryCode, DurationMs, LimitKind, PolicySource};
+use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, DurationMs, LimitKind, PolicySource};
 
 /// The seven result types of seed 004; every action that was carried out has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -209,6 +209,21 @@ pub struct AgentAction {
     pub action: String,
     /// The sentence for it.
     pub message: String,
+}
+
+/// What the judge says of one action that was carried out; `report/` shows it, and nobody judges it again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionJudgement {
+    /// Its category is the action's status.
+    pub classification: Classification,
+    /// Whether it decides the verdict. A valid RED blocks too; the run and the command know what to make of it (G5).
+    pub blocking: Blocking,
+    pub debt: DebtGeneration,
+    pub agent_action: AgentAction,
+    /// The tool's findings after the policy dropped and promoted some (C24).
+    pub diagnostics: Vec<Diagnostic>,
+    /// Counts over them; none where nothing was looked for.
+    pub summary: Option<DiagnosticSummary>,
 }
 
 /// What happened in a run (R5, E17).

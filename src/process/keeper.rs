@@ -272,7 +272,7 @@ impl Keeper {
                     Others::NoneFound => Stand::Over,
                     Others::Alive(_) => Stand::Lingering(group),
                 };
-                self.tell(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, others })?;
+                self.tell(&KeeperEvent::Ended { leader: ended, others })?;
             }
             Stand::Lingering(_) => {
                 self.reap_orphans();

@@ -8,13 +8,13 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
-use crate::model::{GroupUsage, IsolationLevel, StopStage, Usage};
+use crate::model::{GroupUsage, IsolationLevel, StopStage};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Arrival, Channel, ChannelError};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
 use crate::process::protocol::{
-    ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Others, Start,
+    ActionNumber, EndedChild, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Others, Start,
 };
 
 /// How long a keeper gets to become ready, in milliseconds; it takes about one.
@@ -46,7 +46,7 @@ enum Told {
     /// It was started.
     Started,
     /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
-    EndPending { status: LeaderStatus, usage: Usage },
+    EndPending(EndedChild),
     /// Its end, and that others were still alive.
     Ended,
     /// That nobody is left.
@@ -196,21 +196,21 @@ impl OpenAction {
                 let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
                 Some(Event::NotStarted { number, failure })
             }
-            KeeperEvent::Ended { status, usage, others } => self.note_end(number, status, usage, others),
+            KeeperEvent::Ended { leader, others } => self.note_end(number, leader, others),
         }
     }
 
-    fn note_end(&mut self, number: ActionNumber, status: LeaderStatus, usage: Usage, others: Others) -> Option<Event> {
-        let ended = |survivors| Event::Ended { number, status, usage, survivors, group: None };
+    fn note_end(&mut self, number: ActionNumber, leader: EndedChild, others: Others) -> Option<Event> {
+        let ended = |survivors| Event::Ended { number, leader, survivors, group: None };
         let (told, event) = match others {
             Others::Alive(survivors) => (Told::Ended, Some(ended(survivors))),
             // What a cgroup has to say of all of it is read when the keeper is out of it.
             Others::Nobody if self.group.is_none() => (Told::Over, Some(ended(Vec::new()))),
             Others::Nobody => {
                 self.kill();
-                (Told::EndPending { status, usage }, None)
+                (Told::EndPending(leader), None)
             }
-            Others::NoneFound => (Told::EndPending { status, usage }, None),
+            Others::NoneFound => (Told::EndPending(leader), None),
         };
         self.told = told;
         event
@@ -220,7 +220,7 @@ impl OpenAction {
     pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<Event> {
         let group = self.close_group();
         let event = match std::mem::replace(&mut self.told, Told::Over) {
-            Told::EndPending { status, usage } => Some(Event::Ended { number, status, usage, survivors: Vec::new(), group }),
+            Told::EndPending(leader) => Some(Event::Ended { number, leader, survivors: Vec::new(), group }),
             Told::Ended => Some(Event::Emptied { number, group }),
             Told::Started => Some(Event::Vanished { number, why: describe(keeper) }),
             Told::Over => None,

@@ -11,7 +11,7 @@ use crate::model::{
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
-use crate::process::protocol::{Event, LeaderStatus};
+use crate::process::protocol::{EndedChild, Event, LeaderStatus};
 
 /// How long a pipe must be silent after the action is over before we stop reading it (P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ enum Leader {
     /// It could not be started.
     NotStarted(SpawnFailure),
     /// It has ended.
-    Ended { status: LeaderStatus, usage: Usage },
+    Ended(EndedChild),
     /// Its launcher is gone.
     Lost { why: String },
 }
@@ -78,15 +78,6 @@ pub(super) struct Progress<'limits> {
     group: Option<GroupUsage>,
 }
 
-/// How the action ended, as far as the processes tell.
-#[derive(Debug)]
-pub(super) struct Conclusion {
-    pub(super) end: ActionEnd,
-    pub(super) usage: Option<Usage>,
-    pub(super) survivors: Vec<Survivor>,
-    pub(super) kept: Option<Kept>,
-}
-
 impl<'limits> Progress<'limits> {
     /// Returns an action that is asked for now; its time runs from here.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
@@ -112,9 +103,9 @@ impl<'limits> Progress<'limits> {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
             }
-            Event::Ended { status, usage, survivors, group, .. } => {
+            Event::Ended { leader, survivors, group, .. } => {
                 self.group = group;
-                self.leader = Leader::Ended { status, usage };
+                self.leader = Leader::Ended(leader);
                 self.over = survivors.is_empty().then_some(now);
                 self.survivors = survivors;
             }
@@ -199,39 +190,52 @@ impl<'limits> Progress<'limits> {
     }
 
     /// Returns how the action ended. What was recorded first decides: our stop, then what the launcher saw.
-    pub(super) fn conclude(self) -> Conclusion {
-        let (code, signal, usage) = match &self.leader {
-            Leader::Ended { status: LeaderStatus::Exited { code }, usage } => (Some(*code), None, Some(*usage)),
-            Leader::Ended { status: LeaderStatus::Signalled { signal }, usage } => (None, Some(*signal), Some(*usage)),
-            Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => (None, None, None),
+    pub(super) fn end(&self) -> ActionEnd {
+        let (code, signal) = match &self.leader {
+            Leader::Ended(EndedChild { status: LeaderStatus::Exited { code }, .. }) => (Some(*code), None),
+            Leader::Ended(EndedChild { status: LeaderStatus::Signalled { signal }, .. }) => (None, Some(*signal)),
+            Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => (None, None),
         };
-        let was_killed = self.killed.is_some() || !self.survivors.is_empty();
-        let kept =
-            self.kept.map(|(level, obstacles)| Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles });
-        let usage = usage.map(|usage| of_all(usage, self.group));
-        let exceeded = self.group.and_then(exceeded_limit);
-        let stop = self.stop.map(|stop| (stop.cause, stop.ladder.last_taken()));
-        let end = match (self.leader, stop) {
-            (Leader::NotStarted(failure), _) => ActionEnd::NotStarted(failure),
+        let stop = self.stop.as_ref().map(|stop| (stop.cause, stop.ladder.last_taken()));
+        match (&self.leader, stop) {
+            (Leader::NotStarted(failure), _) => ActionEnd::NotStarted(failure.clone()),
             (_, Some((Cause::Limit(limit), stage))) => ActionEnd::TimedOut { limit, stage, code, signal },
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
-            // The kernel has enforced it: whatever status came back, the command did not do its work as it should (C15).
-            (Leader::Ended { .. }, None) if exceeded.is_some() => {
-                let limit = exceeded.unwrap_or(LimitKind::Memory);
-                ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal }
-            }
-            (Leader::Ended { status: LeaderStatus::Exited { code }, .. }, None) => ActionEnd::Exited { code },
-            (Leader::Ended { status: LeaderStatus::Signalled { signal }, .. }, None) => ActionEnd::Signalled { signal },
-            (Leader::Lost { why }, None) => ActionEnd::Lost { why },
+            (Leader::Ended(child), None) => match (self.group.and_then(exceeded_limit), child.status) {
+                // The kernel has enforced it: whatever status came back, the command did not do its work as it should (C15).
+                (Some(limit), _) => ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal },
+                (None, LeaderStatus::Exited { code }) => ActionEnd::Exited { code },
+                (None, LeaderStatus::Signalled { signal }) => ActionEnd::Signalled { signal },
+            },
+            (Leader::Lost { why }, None) => ActionEnd::Lost { why: why.clone() },
             (Leader::Open, None) => ActionEnd::Lost { why: "its end was never seen".to_owned() },
-        };
-        Conclusion { end, usage, survivors: self.survivors, kept }
+        }
+    }
+
+    /// Returns what all processes of the action used; none where how the leader ended was not seen.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        match &self.leader {
+            Leader::Ended(child) => Some(of_all(child.usage, self.group)),
+            Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => None,
+        }
+    }
+
+    /// Returns how the action was kept apart, where it was started.
+    pub(super) fn kept(&self) -> Option<Kept> {
+        let was_killed = self.killed.is_some() || !self.survivors.is_empty();
+        let (level, obstacles) = self.kept.clone()?;
+        Some(Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles })
+    }
+
+    /// Returns who was alive when the leader had ended.
+    pub(super) fn survivors(&self) -> &[Survivor] {
+        &self.survivors
     }
 
     fn has_ended(&self) -> bool {
         match self.leader {
-            Leader::Ended { .. } => true,
+            Leader::Ended(_) => true,
             Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => false,
         }
     }
@@ -261,7 +265,7 @@ impl<'limits> Progress<'limits> {
     fn drain_step(&self, now: Monotonic, over: Monotonic, pipes_open: bool) -> Step {
         let has_output = match self.leader {
             Leader::NotStarted(_) => false,
-            Leader::Open | Leader::Ended { .. } | Leader::Lost { .. } => true,
+            Leader::Open | Leader::Ended(_) | Leader::Lost { .. } => true,
         };
         if !pipes_open || !has_output {
             return Step::Finish;

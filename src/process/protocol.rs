@@ -117,6 +117,15 @@ pub(super) enum LeaderStatus {
     },
 }
 
+/// What `waitid(2)` says of a child that has ended. In this form the end of an action's leader passes from keeper to launcher to
+/// supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EndedChild {
+    pub(super) status: LeaderStatus,
+    /// What it and the descendants it waited for have used.
+    pub(super) usage: Usage,
+}
+
 /// What the launcher has seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Event {
@@ -140,10 +149,7 @@ pub(super) enum Event {
     Ended {
         /// The action.
         number: ActionNumber,
-        /// How.
-        status: LeaderStatus,
-        /// What it used.
-        usage: Usage,
+        leader: EndedChild,
         /// Who of the action was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
         survivors: Vec<Survivor>,
         /// What all of it has used, where it had a cgroup and nobody is left.
@@ -212,10 +218,7 @@ pub(super) enum KeeperEvent {
     NotStarted(SpawnFailure),
     /// The leader has ended.
     Ended {
-        /// How.
-        status: LeaderStatus,
-        /// What it used.
-        usage: Usage,
+        leader: EndedChild,
         /// Who else is alive.
         others: Others,
     },

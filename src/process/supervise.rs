@@ -18,7 +18,7 @@ use crate::process::control::Control;
 use crate::process::frames::Stream;
 use crate::process::handle::{LaunchRequest, LauncherHandle, News};
 use crate::process::input::sealed_input;
-use crate::process::progress::{Conclusion, Progress, Step};
+use crate::process::progress::{Progress, Step};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
 /// Why an action could not be supervised: our own faults only. The action's processes have been killed by then. How a command
@@ -90,18 +90,11 @@ pub fn supervise(
     if let Some(fault) = outcome.err().or(supervision.fault.take()) {
         return Err(fault);
     }
-    let conclusion = supervision.progress.conclude();
-    let captured = to_captured(supervision.capture, &conclusion)?;
-    Ok(Ended {
-        end: conclusion.end,
-        started,
-        ended,
-        duration,
-        captured,
-        survivors: conclusion.survivors,
-        usage: conclusion.usage,
-        kept: conclusion.kept,
-    })
+    let progress = supervision.progress;
+    let end = progress.end();
+    let captured = to_captured(supervision.capture, &end)?;
+    let (survivors, usage, kept) = (progress.survivors().to_vec(), progress.usage(), progress.kept());
+    Ok(Ended { end, started, ended, duration, captured, survivors, usage, kept })
 }
 
 impl Supervision<'_> {
@@ -253,8 +246,8 @@ impl Supervision<'_> {
 
 /// What is beyond the limit of output is not kept. Where that is not what the action was stopped for, it is what something printed
 /// that outlived it.
-fn to_captured(capture: Capture, conclusion: &Conclusion) -> Result<Captured, CaptureError> {
-    let hit_output = matches!(conclusion.end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
+fn to_captured(capture: Capture, end: &ActionEnd) -> Result<Captured, CaptureError> {
+    let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;
     let captured = capture.finish()?;
     Ok(Captured { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })

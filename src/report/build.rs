@@ -4,15 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{
-    ActionId, ActionPhase, Classification, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeIssue,
-};
+use crate::model::{ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeIssue};
 use crate::report::build_action::build_action;
 use crate::report::build_criteria::{build_completion, build_validation};
 use crate::report::redact::redact_counted;
 use crate::report::sums::{are_all_met, compute_action_counts, compute_action_results, compute_test_totals};
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
+    ActionDisposition, ActionResult, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
     ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
     RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2,
     TreeV2,
@@ -66,7 +64,9 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         },
         step_execution: StepExecutionV2 { results: build_phase(facts, ActionPhase::Step) },
         cleanup_execution: CleanupExecutionV2 {
-            executed: Some(facts.actions.iter().any(|action| action.action.phase == ActionPhase::Cleanup && is_executed(action))),
+            executed: Some(
+                facts.actions.iter().any(|action| action.action.phase == ActionPhase::Cleanup && action.executed().is_some()),
+            ),
             results: build_phase(facts, ActionPhase::Cleanup),
         },
         validation_criteria_evaluation: build_validation(facts),
@@ -80,7 +80,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         configuration_changed: facts.configuration_changed.clone(),
         tests_modified: facts.tests_modified.clone(),
         custody: CustodyV2::SameUser,
-        limit: facts.actions.iter().filter_map(classification_of).find_map(|classification| classification.limit),
+        limit: facts.actions.iter().filter_map(ActionResult::judgement).find_map(|judgement| judgement.classification.limit),
         contended: facts.contended.clone(),
         reused: facts.actions.iter().filter_map(build_reused).collect(),
         lost_events: facts.lost_events.clone(),
@@ -148,24 +148,12 @@ fn build_phase(facts: &RunFacts, phase: ActionPhase) -> Vec<ActionResultV2> {
     for file in &facts.evidence_files {
         files.entry(file.action_id.as_deref().unwrap_or_default()).or_default().push(file);
     }
-    let files_of = |action: &ActionFacts| files.get(action.action.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+    let files_of = |action: &ActionResult| files.get(action.action.id.as_str()).map(Vec::as_slice).unwrap_or_default();
     let of_phase = facts.actions.iter().filter(|action| action.action.phase == phase);
     of_phase.map(|action| build_action(action, &facts.actions, files_of(action))).collect()
 }
 
-fn is_executed(facts: &ActionFacts) -> bool {
-    matches!(facts.disposition, ActionDisposition::Executed(_))
-}
-
-fn classification_of(facts: &ActionFacts) -> Option<&Classification> {
-    match &facts.disposition {
-        ActionDisposition::Executed(executed) => Some(&executed.classification),
-        ActionDisposition::Reused(reused) => reused.entry.classification.as_ref(),
-        ActionDisposition::Skipped(_) => None,
-    }
-}
-
-fn build_reused(facts: &ActionFacts) -> Option<ReusedVerdictV2> {
+fn build_reused(facts: &ActionResult) -> Option<ReusedVerdictV2> {
     let ActionDisposition::Reused(reused) = &facts.disposition else { return None };
     Some(ReusedVerdictV2 {
         action_id: facts.action.id.clone(),

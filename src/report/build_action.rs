@@ -7,13 +7,13 @@ use crate::model::{
     ExchangeOutcome, FindingLevel, Observed, ResultType, TestResults,
 };
 use crate::report::build_observed::with_observed;
-use crate::report::ending::Ending;
+use crate::report::ending::execution;
 use crate::report::file_names::first_files;
 use crate::report::redact::redact_cut_start;
 use crate::report::wire::names;
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionFiles, ActionOutcomeV2, ActionResultV2, AttemptV2, DiagnosticsV2, DispositionV2,
-    ExecutedFacts, ImpactV2, PrerequisiteImpactV2, ReusedFacts, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
+    ActionDisposition, ActionFiles, ActionOutcomeV2, ActionResult, ActionResultV2, AttemptV2, DiagnosticsV2, DispositionV2,
+    ExecutedAction, ImpactV2, PrerequisiteImpactV2, ReusedAction, ReusedV2, ShownV2, SkipReason, excerpt, plain_text,
     redact_document,
 };
 
@@ -21,13 +21,13 @@ use crate::report::{
 const LISTED_FINDINGS: usize = 500;
 
 /// Returns the entry of one action before anything is known of the run's evidence: for screens, without what looks like a secret.
-pub fn action_result(facts: &ActionFacts) -> ActionResultV2 {
+pub fn action_result(facts: &ActionResult) -> ActionResultV2 {
     redact_document(build_action(facts, &[], &[]))
 }
 
 /// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running; `files` are
 /// those of this action, or more.
-pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[&EvidenceFile]) -> ActionResultV2 {
+pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[&EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     match &facts.disposition {
         ActionDisposition::Skipped(reason) => ActionResultV2 { skip_reason: Some(*reason), ..untouched(action, files) },
@@ -43,42 +43,40 @@ pub(super) fn build_action(facts: &ActionFacts, all: &[ActionFacts], files: &[&E
                 | ResultType::PrerequisiteFailure => DispositionV2::Executed,
             },
             status: Some(executed.status()),
-            blocking: Some(executed.blocking == Blocking::Blocks),
+            blocking: Some(executed.judgement.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),
             attempts: (executed.attempt() > 1).then(|| executed.attempt()),
             flaky: (executed.attempt() > 1 && executed.status() == ResultType::Success && !is_review(action)).then_some(true),
-            earlier_attempts: build_attempts(executed),
+            earlier_attempts: executed.earlier.clone(),
             result: Some(build_outcome(action, executed)),
-            classification: Some(executed.classification.clone()),
+            classification: Some(executed.judgement.classification.clone()),
             root_cause: root_cause(action, executed, all),
             impact: build_impact(action, executed, all),
-            debt_generation: Some(executed.debt.clone()),
-            agent_action: Some(executed.agent_action.clone()),
+            debt_generation: Some(executed.judgement.debt.clone()),
+            agent_action: Some(executed.judgement.agent_action.clone()),
             ..with_files(action, executed, files)
         },
     }
 }
 
 /// The entry of an action that was carried out, with the files of its last attempt.
-fn with_files(action: &Action, executed: &ExecutedFacts, files: &[&EvidenceFile]) -> ActionResultV2 {
+fn with_files(action: &Action, executed: &ExecutedAction, files: &[&EvidenceFile]) -> ActionResultV2 {
     let entry = untouched(action, files);
-    let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.files).map(|file| file.name.as_str()).collect();
-    let evidence_files: Vec<_> = entry.evidence_files.into_iter().filter(|name| !earlier.contains(&name.as_str())).collect();
+    let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.evidence_files).collect();
+    let evidence_files: Vec<_> = entry.evidence_files.into_iter().filter(|name| !earlier.contains(&name)).collect();
     let evidence = first_files(action, executed.attempt()).into_iter().find(|name| evidence_files.contains(name));
     ActionResultV2 { evidence, evidence_files, ..entry }
 }
 
-fn build_attempts(executed: &ExecutedFacts) -> Vec<AttemptV2> {
-    let attempts = executed.earlier.iter().zip(1..);
-    attempts
-        .map(|(attempt, number)| AttemptV2 {
-            attempt: number,
-            status: attempt.status,
-            reason: attempt.reason.clone(),
-            duration: attempt.duration,
-            evidence_files: names(&attempt.files),
-        })
-        .collect()
+/// Returns an attempt that was not the last, with its number and what was kept of it.
+pub fn earlier_attempt(attempt: u32, executed: &ExecutedAction, files: &[EvidenceFile]) -> AttemptV2 {
+    AttemptV2 {
+        attempt,
+        status: executed.status(),
+        reason: executed.judgement.classification.reason.clone(),
+        duration: executed.ended.duration,
+        evidence_files: names(files),
+    }
 }
 
 /// The entry of an action that was not run, before it is said why.
@@ -112,7 +110,7 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
 }
 
 /// What the earlier run found, under the names the action has now. Files are named where they lie: none is in this run's directory.
-fn build_reused(action: &Action, reused: &ReusedFacts) -> ActionResultV2 {
+fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
     let earlier = reused.entry.clone();
     ActionResultV2 {
         action_id: action.id.clone(),
@@ -138,10 +136,10 @@ fn names_of(action: &Action, files: &[&EvidenceFile]) -> Vec<String> {
     names
 }
 
-fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
+fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 {
     let ended = &executed.ended;
     let interpretation = &executed.interpretation;
-    let ending = Ending::of(&ended.end);
+    let ending = execution(ended);
     let stdout = excerpt(&ended.captured.stdout);
     let stderr = excerpt(&ended.captured.stderr);
     let was_started = ending.error.is_none() || stdout.shown.total_bytes + stderr.shown.total_bytes > 0;
@@ -149,13 +147,14 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
     let time_limit = ending.limit.and_then(|limit| action.limit_value(limit)?.time());
     let mut warnings = interpretation.warnings.clone();
     let test_results = interpretation.test_results.as_ref().map(|results| limit_failures(action, results, &mut warnings));
-    let diagnostics: Vec<_> = executed.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
-    note_what_is_left_out(action, "diagnostics", executed.diagnostics.len(), &mut warnings);
+    let diagnostics: Vec<_> = executed.judgement.diagnostics.iter().take(LISTED_FINDINGS).cloned().collect();
+    note_what_is_left_out(action, "diagnostics", executed.judgement.diagnostics.len(), &mut warnings);
     warnings.extend(unlisted_note(executed));
     let outcome = ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
-        killed: ending.killed,
+        // Of what was never started, or whose end is not known, nobody can say that.
+        killed: ending.error.is_none().then_some(ending.killed),
         error: ending.error,
         ready_after: executed.ready_after,
         timeout: time_limit.map(DurationMs::from),
@@ -164,7 +163,7 @@ fn build_outcome(action: &Action, executed: &ExecutedFacts) -> ActionOutcomeV2 {
         last_update: if hit_limit { ended.captured.last_output } else { None },
         test_results,
         diagnostics: DiagnosticsV2::Findings(diagnostics),
-        summary: executed.summary,
+        summary: executed.judgement.summary,
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
         control: interpretation.control.clone(),
@@ -206,7 +205,7 @@ fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &m
 }
 
 /// Says how many findings are in the log alone.
-fn unlisted_note(executed: &ExecutedFacts) -> Option<String> {
+fn unlisted_note(executed: &ExecutedAction) -> Option<String> {
     let count = |level| executed.interpretation.unlisted.count(level);
     let unlisted = count(FindingLevel::Error) + count(FindingLevel::Warning);
     (unlisted > 0).then(|| format!("{unlisted} further diagnostics are counted and stand in the log alone"))
@@ -218,10 +217,10 @@ pub(super) fn finite(coverage: Option<Coverage>) -> Option<Coverage> {
 }
 
 /// Returns the prerequisite that was to listen where a step's request went, and did not succeed (C09).
-fn root_cause(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ActionId> {
+fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) -> Option<ActionId> {
     let fault = unanswered(executed).filter(|_| action.phase == ActionPhase::Step)?;
     let is_here = fault.address.as_deref().and_then(|text| text.parse::<IpAddr>().ok()).is_some_and(|ip| ip.is_loopback());
-    let is_cause = |facts: &&ActionFacts| {
+    let is_cause = |facts: &&ActionResult| {
         let ActionDisposition::Executed(before) = &facts.disposition else { return false };
         let service = facts.action.service.as_ref().and_then(|service| service.ready.port());
         let port = service.or_else(|| unanswered(before).and_then(|fault| fault.port));
@@ -232,7 +231,7 @@ fn root_cause(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) ->
 }
 
 /// Returns why a request got no answer.
-fn unanswered(executed: &ExecutedFacts) -> Option<&ConnectionFault> {
+fn unanswered(executed: &ExecutedAction) -> Option<&ConnectionFault> {
     match &executed.observed {
         Observed::Exchange(exchange) => match &exchange.outcome {
             ExchangeOutcome::Unanswered(fault) => Some(fault),
@@ -250,9 +249,9 @@ fn is_review(action: &Action) -> bool {
     matches!(action.kind, ActionKind::Review(_))
 }
 
-fn build_impact(action: &Action, executed: &ExecutedFacts, all: &[ActionFacts]) -> Option<ImpactV2> {
+fn build_impact(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) -> Option<ImpactV2> {
     // What the policy allows, or what goes on after its failure, keeps nothing from running.
-    let keeps = executed.blocking == Blocking::Blocks && !action.continue_on_failure;
+    let keeps = executed.judgement.blocking == Blocking::Blocks && !action.continue_on_failure;
     if action.phase != ActionPhase::Prerequisite || executed.status() == ResultType::Success || !keeps {
         return None;
     }

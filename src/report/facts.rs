@@ -5,14 +5,12 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, ActionId, ActionPhase, ActionType, AgentAction, Blocking, Classification, CompletionStatus, CriteriaEvaluation,
-    DebtGeneration, Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel,
-    KilledBy, NextNode, Observed, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
-    ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, ActionId, ActionJudgement, ActionPhase, ActionType, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended,
+    EvidenceFile, IsolationLevel, KilledBy, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan,
+    PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
-    ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason, SpecificationErrorV2,
-    TestsModifiedV2,
+    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SpecificationErrorV2, TestsModifiedV2,
 };
 
 /// Everything the report of one run is made of.
@@ -29,7 +27,7 @@ pub struct RunFacts {
     /// The file it came from, relative to the project.
     pub specification_file: Option<String>,
     /// What became of each of the plan's actions, phase by phase, in the order they were carried out.
-    pub actions: Vec<ActionFacts>,
+    pub actions: Vec<ActionResult>,
     /// When the run began.
     pub started: Timestamp,
     /// When its last process had ended.
@@ -123,93 +121,7 @@ pub struct InvalidFacts {
     /// What is wrong; places are counted from the action.
     pub errors: Vec<SpecificationErrorV2>,
     /// What that amounts to.
-    pub outcome: InvalidOutcome,
-}
-
-/// What an action amounts to whose specification is wrong, judged elsewhere.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InvalidOutcome {
-    /// Why it is what it is.
-    pub classification: Classification,
-    /// Whether it becomes a debt item.
-    pub debt: DebtGeneration,
-    /// What to do about it.
-    pub agent_action: AgentAction,
-}
-
-/// What became of one action.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ActionFacts {
-    /// The action.
-    pub action: Action,
-    /// What became of it.
-    pub disposition: ActionDisposition,
-}
-
-/// What became of one action.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ActionDisposition {
-    /// It was carried out.
-    Executed(Box<ExecutedFacts>),
-    /// It was not run.
-    Skipped(SkipReason),
-    /// It was not run: an earlier run's result on the same inputs stands for it.
-    Reused(Box<ReusedFacts>),
-}
-
-/// An earlier run's result that stands for an action.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReusedFacts {
-    /// The run that carried the action out.
-    pub run_id: RunId,
-    /// The hash of its report, as the ledger has it.
-    pub report_hash: Digest,
-    /// The level of isolation that run reached.
-    pub isolation_level: Option<IsolationLevel>,
-    /// The action's entry in that report.
-    pub entry: ActionResultV2,
-    /// The action's files in that run's directory.
-    pub files: Vec<EvidenceFile>,
-}
-
-/// An action that was carried out, and what it was judged to be.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExecutedFacts {
-    /// How it ended and what it printed.
-    pub ended: Ended,
-    /// What it saw beside the output of a process.
-    pub observed: Observed,
-    /// The attempts before this one, in their order: none of them succeeded.
-    pub earlier: Vec<AttemptFacts>,
-    /// What its tool's interpreter found.
-    pub interpretation: Interpretation,
-    /// For a service: how long its start took; none where it was never ready.
-    pub ready_after: Option<DurationMs>,
-    /// Its errors and warnings, as the policy left them (C24).
-    pub diagnostics: Vec<Diagnostic>,
-    /// Counts over them; none where nothing was looked for.
-    pub summary: Option<DiagnosticSummary>,
-    /// The classification; its category is the action's status.
-    pub classification: Classification,
-    /// Whether it decides the verdict.
-    pub blocking: Blocking,
-    /// Whether it becomes a debt item.
-    pub debt: DebtGeneration,
-    /// What to do about it.
-    pub agent_action: AgentAction,
-}
-
-/// An attempt that was not the last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttemptFacts {
-    /// How it ended.
-    pub status: ResultType,
-    /// Why.
-    pub reason: String,
-    /// How long it took.
-    pub duration: DurationMs,
-    /// Its files.
-    pub files: Vec<EvidenceFile>,
+    pub judgement: ActionJudgement,
 }
 
 /// Whether the task may be ticked off.
@@ -350,16 +262,4 @@ pub struct ProgramFacts {
     pub sha256: Option<Digest>,
     /// The version of the tool that it starts, as the tool's installed package says; none where that is not known.
     pub version: Option<String>,
-}
-
-impl ExecutedFacts {
-    /// Returns the action's status.
-    pub fn status(&self) -> ResultType {
-        self.classification.category
-    }
-
-    /// Returns which attempt this is, from 1.
-    pub fn attempt(&self) -> u32 {
-        u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
-    }
 }

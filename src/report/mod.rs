@@ -7,6 +7,7 @@
 //!
 //! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
 
+mod action_result;
 mod attested;
 mod build;
 mod build_action;
@@ -33,18 +34,18 @@ mod task_list;
 mod unfilled;
 mod wire;
 
+pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};
 pub use attested::{AttestedRun, attested};
 pub use build::{GENERATED_BY, build, test_specification};
-pub use build_action::action_result;
+pub use build_action::{action_result, earlier_attempt};
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
 pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
 pub use facts::{
-    ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, CompletionFacts, EnvironmentFacts, ExecutedFacts,
-    InvalidFacts, InvalidOutcome, IsolationFacts, ProgramFacts, RecoveryFacts, RefusalFacts, ReusedFacts, RouteFacts, RunFacts,
-    RunStartFacts, TddFacts, TreeFacts,
+    ActionRecordFacts, CompletionFacts, EnvironmentFacts, InvalidFacts, IsolationFacts, ProgramFacts, RecoveryFacts,
+    RefusalFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
 };
 pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};

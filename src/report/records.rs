@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use crate::model::{Action, Diagnostic, DiagnosticSummary, Ended, Interpretation, RunId, TestCase, TestFailure};
 use crate::report::build::{GENERATED_BY, test_specification};
 use crate::report::build_action::finite;
-use crate::report::ending::Ending;
+use crate::report::ending::execution;
 use crate::report::{
-    ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, ExecutionV1, OutputV1, ProgramV1, ProjectV2,
-    RecordAuthenticityV1, RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1,
-    environment_record, excerpt,
+    ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, OutputV1, ProgramV1, ProjectV2, RecordAuthenticityV1,
+    RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, environment_record, excerpt,
 };
 
 /// The name and version of `run.json`.
@@ -108,22 +107,6 @@ pub fn diagnostics_record(
         diagnostics: diagnostics.to_vec(),
         summary,
         authenticity: authenticity(ended),
-    }
-}
-
-fn execution(ended: &Ended) -> ExecutionV1 {
-    let ending = Ending::of(&ended.end);
-    ExecutionV1 {
-        start_time: ended.started,
-        end_time: ended.ended,
-        duration: ended.duration,
-        exit_code: ending.exit_code,
-        signal: ending.signal,
-        killed: ending.killed.unwrap_or(false),
-        exit_code_after_stop: ending.exit_code_after_stop,
-        stop_signal: ending.stop_signal,
-        limit: ending.limit,
-        error: ending.error,
     }
 }
 

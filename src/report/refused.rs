@@ -120,7 +120,7 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
         tool: String::new(),
         disposition: DispositionV2::Invalid,
         skip_reason: None,
-        status: Some(facts.outcome.classification.category),
+        status: Some(facts.judgement.classification.category),
         blocking: Some(true),
         description: facts.description.clone(),
         command: facts.subject.clone(),
@@ -136,14 +136,14 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
             schema_validation: Some(SchemaValidationV2 { valid: false, errors }),
             ..ActionOutcomeV2::default()
         }),
-        classification: Some(facts.outcome.classification.clone()),
+        classification: Some(facts.judgement.classification.clone()),
         root_cause: None,
         impact: Some(ImpactV2::Action(ActionImpactV2 {
             action_skipped: true,
             reason: "Cannot execute invalid specification".to_owned(),
         })),
-        debt_generation: Some(facts.outcome.debt.clone()),
-        agent_action: Some(facts.outcome.agent_action.clone()),
+        debt_generation: Some(facts.judgement.debt.clone()),
+        agent_action: Some(facts.judgement.agent_action.clone()),
     }
 }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured, CategoryCode,
-    Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
-    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan,
-    PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType,
+    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured,
+    CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
+    Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource,
+    FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus,
+    Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType,
     RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
     TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
     TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
@@ -19,8 +19,8 @@ use crate::model::{
     HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
-    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, ReusedFacts, RouteFacts, RunFacts, SkipReason,
+    ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
+    EnvironmentComponentV2, EnvironmentFacts, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason,
     TddFacts, TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
@@ -110,26 +110,22 @@ fn executed(
     interpretation: Interpretation,
     category: ResultType,
     blocking: Blocking,
-) -> ActionFacts {
+) -> ActionResult {
     let classification = Classification::plain(category, interpretation.category, interpretation.reason.clone());
     let looked = matches!(interpretation.category, CategoryCode::Findings | CategoryCode::Clean);
-    let executed = ExecutedFacts {
-        observed: Observed::Nothing,
-        earlier: Vec::new(),
-        ended,
-        ready_after: None,
+    let judgement = ActionJudgement {
         diagnostics: interpretation.diagnostics.clone(),
         summary: looked.then(|| DiagnosticSummary::of(&interpretation.diagnostics)),
-        interpretation,
         classification,
         blocking,
         debt: DebtGeneration::none("nothing is wrong"),
         agent_action: AgentAction { required: false, action: "CONTINUE".to_owned(), message: "go on".to_owned() },
     };
-    ActionFacts { action, disposition: ActionDisposition::Executed(Box::new(executed)) }
+    let executed = ExecutedAction::new(ended, interpretation, judgement);
+    ActionResult::new(action, ActionDisposition::Executed(Box::new(executed)))
 }
 
-pub(super) fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFacts)) {
+pub(super) fn edit(facts: &mut ActionResult, change: impl FnOnce(&mut ExecutedAction)) {
     match &mut facts.disposition {
         ActionDisposition::Executed(executed) => change(executed),
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => {
@@ -139,7 +135,7 @@ pub(super) fn edit(facts: &mut ActionFacts, change: impl FnOnce(&mut ExecutedFac
 }
 
 /// pytest with one failure of three tests.
-pub(super) fn failed_tests() -> ActionFacts {
+pub(super) fn failed_tests() -> ActionResult {
     let failure = TestFailure {
         test_name: "tests.test_quote::test_the_last_day_counts[day2-True]".to_owned(),
         test_file: Some("tests/test_quote.py".to_owned()),
@@ -179,12 +175,12 @@ pub(super) fn failed_tests() -> ActionFacts {
     let mut facts =
         executed(action(ActionPhase::Step, 1, Tool::Pytest), ended, interpretation, ResultType::TestFailure, Blocking::Blocks);
     edit(&mut facts, |executed| {
-        let classification = &mut executed.classification;
+        let classification = &mut executed.judgement.classification;
         classification.tool_succeeded = Some(true);
         classification.tests_ran = Some(true);
         classification.is_expected_failure = Some(false);
         classification.is_tdd_red_phase = Some(false);
-        executed.debt = DebtGeneration {
+        executed.judgement.debt = DebtGeneration {
             should_generate: true,
             category: Some(DebtCategory::BusinessLogicError),
             severity: Some(Severity::High),
@@ -193,7 +189,7 @@ pub(super) fn failed_tests() -> ActionFacts {
             specific_line: Some(46),
             ..DebtGeneration::none("a test failed that was not expected to")
         };
-        executed.agent_action =
+        executed.judgement.agent_action =
             AgentAction { required: true, action: "IMPLEMENT_FIX".to_owned(), message: "make the test pass".to_owned() };
         executed.ended.survivors =
             vec![Survivor { pid: 4321, argv: vec!["python".to_owned(), "-m".to_owned()], age: Some(DurationMs(1500)) }];
@@ -202,7 +198,7 @@ pub(super) fn failed_tests() -> ActionFacts {
 }
 
 /// eslint with one warning that the policy allows.
-pub(super) fn warned_lint() -> ActionFacts {
+pub(super) fn warned_lint() -> ActionResult {
     let warning = Diagnostic {
         file: Some("web/src/table.ts".to_owned()),
         line: Some(19),
@@ -223,7 +219,7 @@ pub(super) fn warned_lint() -> ActionFacts {
         Blocking::Allowed,
     );
     edit(&mut facts, |executed| {
-        let classification = &mut executed.classification;
+        let classification = &mut executed.judgement.classification;
         classification.tool_succeeded = Some(true);
         classification.code_has_issues = Some(true);
         classification.issue_type = Some("LINT_WARNING".to_owned());
@@ -236,7 +232,7 @@ pub(super) fn warned_lint() -> ActionFacts {
 }
 
 /// tsc stopped by its time limit.
-pub(super) fn timed_out_types() -> ActionFacts {
+pub(super) fn timed_out_types() -> ActionResult {
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: None, signal: Some(15) };
     let mut facts = executed(
         action(ActionPhase::Step, 2, Tool::Tsc),
@@ -246,16 +242,16 @@ pub(super) fn timed_out_types() -> ActionFacts {
         Blocking::Blocks,
     );
     edit(&mut facts, |executed| {
-        executed.classification.limit = Some(LimitKind::Wall);
-        executed.classification.timeout_value = Some(DurationMs(120_000));
-        executed.classification.actual_duration = Some(DurationMs(120_050));
+        executed.judgement.classification.limit = Some(LimitKind::Wall);
+        executed.judgement.classification.timeout_value = Some(DurationMs(120_000));
+        executed.judgement.classification.actual_duration = Some(DurationMs(120_050));
         executed.ended.duration = DurationMs(120_050);
     });
     facts
 }
 
 /// A command of a phase that ended with 0.
-pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionFacts {
+pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionResult {
     executed(
         action(phase, number, Tool::Generic),
         ended(ActionEnd::Exited { code: 0 }, "added 109 packages\n", ""),
@@ -266,7 +262,7 @@ pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionFacts {
 }
 
 /// A prerequisite whose program does not exist.
-pub(super) fn failed_prerequisite() -> ActionFacts {
+pub(super) fn failed_prerequisite() -> ActionResult {
     let failure = SpawnFailure::ProgramNotFound { program: "npm".to_owned(), searched: vec!["/usr/bin".to_owned()] };
     let mut facts = executed(
         action(ActionPhase::Prerequisite, 1, Tool::Generic),
@@ -278,7 +274,7 @@ pub(super) fn failed_prerequisite() -> ActionFacts {
     edit(&mut facts, |executed| {
         executed.ended.usage = None;
         executed.ended.captured.last_output = None;
-        let classification = &mut executed.classification;
+        let classification = &mut executed.judgement.classification;
         classification.tool_failed = Some(true);
         classification.error_type = Some("TOOL_NOT_FOUND".to_owned());
         classification.underlying = Some(ResultType::ExecutionError);
@@ -289,27 +285,28 @@ pub(super) fn failed_prerequisite() -> ActionFacts {
     facts
 }
 
-pub(super) fn skipped(action: Action, reason: SkipReason) -> ActionFacts {
-    ActionFacts { action, disposition: ActionDisposition::Skipped(reason) }
+pub(super) fn skipped(action: Action, reason: SkipReason) -> ActionResult {
+    ActionResult::new(action, ActionDisposition::Skipped(reason))
 }
 
 /// Tests that an earlier run carried out: their result stands for them.
-pub(super) fn reused_tests() -> ActionFacts {
+pub(super) fn reused_tests() -> ActionResult {
     let executed = failed_tests();
     let action = executed.action.clone();
     let files: Vec<_> = files_of(std::slice::from_ref(&executed)).into_iter().filter(|file| file.action_id.is_some()).collect();
     let entry = crate::report::build_action::build_action(&executed, &[], &files.iter().collect::<Vec<_>>());
-    let reused = ReusedFacts {
+    let reused = ReusedAction {
         run_id: RunId::new(at(-1000), 41),
         report_hash: Digest::of(b"report"),
         isolation_level: Some(IsolationLevel::Landlock),
         entry,
+        judgement: executed.judgement().expect("it was carried out").clone(),
         files,
     };
-    ActionFacts { action, disposition: ActionDisposition::Reused(Box::new(reused)) }
+    ActionResult::new(action, ActionDisposition::Reused(Box::new(reused)))
 }
 
-fn files_of(actions: &[ActionFacts]) -> Vec<EvidenceFile> {
+fn files_of(actions: &[ActionResult]) -> Vec<EvidenceFile> {
     let mut files = vec![EvidenceFile {
         name: "run.json".to_owned(),
         kind: EvidenceKind::ActionRecord,
@@ -332,7 +329,7 @@ fn files_of(actions: &[ActionFacts]) -> Vec<EvidenceFile> {
 }
 
 /// A run of these actions, FAILED, of a plan of these actions.
-pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
+pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
     let of = |phase| actions.iter().filter(|facts| facts.action.phase == phase).map(|facts| facts.action.clone()).collect();
     let tree = TreeDigest(Digest::of(b"tree"));
     RunFacts {
@@ -457,7 +454,7 @@ pub(super) fn aborted_run() -> RunFacts {
 }
 
 /// A file that was looked at and is there.
-pub(super) fn seen_file() -> ActionFacts {
+pub(super) fn seen_file() -> ActionResult {
     let validation = FileValidation { path: "src/quote.ts".to_owned(), check: FileCheck::Exists };
     let found = FoundFile { bytes: 2450, modified: at(-5000), sha256: None, content: None };
     let observed = Observed::File(FileSeen { path: validation.path.clone(), look: FileLook::Found(found) });
@@ -465,7 +462,7 @@ pub(super) fn seen_file() -> ActionFacts {
 }
 
 /// A request that was refused.
-pub(super) fn refused_request() -> ActionFacts {
+pub(super) fn refused_request() -> ActionResult {
     let fault = ConnectionFault {
         code: "ECONNREFUSED".to_owned(),
         errno: Some(111),
@@ -485,7 +482,7 @@ pub(super) fn refused_request() -> ActionFacts {
     seen(9, ActionKind::HttpRequest(Box::new(request)), Observed::Exchange(Box::new(exchange)), 1, CategoryCode::NoAnswer)
 }
 
-fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category: CategoryCode) -> ActionFacts {
+fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category: CategoryCode) -> ActionResult {
     let mut facts = failed_tests();
     facts.action = Action { kind, ..action(ActionPhase::Step, number, Tool::Generic) };
     if let ActionDisposition::Executed(executed) = &mut facts.disposition {

@@ -1,10 +1,10 @@
 //! The report's arithmetic: every count is derived from the list it counts (C61–C63, C65).
 
 use crate::model::{ActionPhase, ResultType, TestResults};
-use crate::report::{ActionCountsV2, ActionDisposition, ActionFacts, ActionResultsV2, SkipReason, TestTotalsV2};
+use crate::report::{ActionCountsV2, ActionDisposition, ActionResult, ActionResultsV2, SkipReason, TestTotalsV2};
 
 /// Returns how many actions there were and what became of them (C62).
-pub(super) fn compute_action_counts(actions: &[ActionFacts]) -> ActionCountsV2 {
+pub(super) fn compute_action_counts(actions: &[ActionResult]) -> ActionCountsV2 {
     let mut counts = ActionCountsV2::default();
     for facts in actions {
         counts.total += 1;
@@ -17,7 +17,7 @@ pub(super) fn compute_action_counts(actions: &[ActionFacts]) -> ActionCountsV2 {
             counts.reused += 1;
             continue;
         }
-        match status_of(facts) {
+        match facts.status() {
             None => counts.skipped += 1,
             // Nothing was run: it is in the results, and not among the executed (C62).
             Some(ResultType::SpecificationError) => {}
@@ -35,9 +35,9 @@ pub(super) fn compute_action_counts(actions: &[ActionFacts]) -> ActionCountsV2 {
 }
 
 /// Returns how many actions ended as what (C61).
-pub(super) fn compute_action_results(actions: &[ActionFacts]) -> ActionResultsV2 {
+pub(super) fn compute_action_results(actions: &[ActionResult]) -> ActionResultsV2 {
     let mut results = ActionResultsV2::default();
-    for status in actions.iter().filter_map(status_of) {
+    for status in actions.iter().filter_map(ActionResult::status) {
         let count = match status {
             ResultType::Success => &mut results.success,
             ResultType::TestFailure => &mut results.test_failure,
@@ -53,7 +53,7 @@ pub(super) fn compute_action_results(actions: &[ActionFacts]) -> ActionResultsV2
 }
 
 /// Returns the tests of all actions together; none where no report of tests was read.
-pub(super) fn compute_test_totals(actions: &[ActionFacts]) -> Option<TestTotalsV2> {
+pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotalsV2> {
     let mut totals: Option<TestTotalsV2> = None;
     for facts in actions {
         let Some(results) = tests_of(facts) else { continue };
@@ -67,38 +67,23 @@ pub(super) fn compute_test_totals(actions: &[ActionFacts]) -> Option<TestTotalsV
 }
 
 /// Returns the share of checks that are SUCCESS, of all checks of the plan: one that did not run has not passed (C63).
-pub(super) fn compute_step_pass_rate(actions: &[ActionFacts]) -> Option<f64> {
+pub(super) fn compute_step_pass_rate(actions: &[ActionResult]) -> Option<f64> {
     let steps = || actions.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
-    let passed = steps().filter(|facts| status_of(facts) == Some(ResultType::Success)).count();
+    let passed = steps().filter(|facts| facts.status() == Some(ResultType::Success)).count();
     compute_rate(passed as u64, steps().count() as u64)
 }
 
 /// Returns whether each prerequisite succeeded or was unchanged since it did.
-pub(super) fn are_all_met(actions: &[ActionFacts]) -> bool {
-    actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| match &facts.disposition {
-        ActionDisposition::Executed(executed) => executed.status() == ResultType::Success,
-        ActionDisposition::Reused(reused) => reused.entry.status == Some(ResultType::Success),
-        ActionDisposition::Skipped(SkipReason::Unchanged) => true,
-        ActionDisposition::Skipped(
-            SkipReason::PrerequisiteFailed
-            | SkipReason::Stopped
-            | SkipReason::NotSelected
-            | SkipReason::AfterFailure
-            | SkipReason::DependencyFailed
-            | SkipReason::RunTimedOut,
-        ) => false,
+pub(super) fn are_all_met(actions: &[ActionResult]) -> bool {
+    actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| {
+        match (facts.status(), facts.skipped()) {
+            (Some(status), _) => status == ResultType::Success,
+            (None, skipped) => skipped == Some(SkipReason::Unchanged),
+        }
     })
 }
 
-fn status_of(facts: &ActionFacts) -> Option<ResultType> {
-    match &facts.disposition {
-        ActionDisposition::Executed(executed) => Some(executed.status()),
-        ActionDisposition::Reused(reused) => reused.entry.status,
-        ActionDisposition::Skipped(_) => None,
-    }
-}
-
-fn tests_of(facts: &ActionFacts) -> Option<&TestResults> {
+fn tests_of(facts: &ActionResult) -> Option<&TestResults> {
     match &facts.disposition {
         ActionDisposition::Executed(executed) => executed.interpretation.test_results.as_ref(),
         ActionDisposition::Reused(reused) => reused.entry.result.as_ref()?.test_results.as_ref(),

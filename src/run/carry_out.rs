@@ -1,5 +1,15 @@
 //! The order of one run: lock, recover, tree, start record, prerequisites → steps → cleanup, sweep, verdict, seal, publish.
 
+use crate::project::Carried;
+use crate::project::Progress;
+use crate::project::RunError;
+use crate::project::RunRequest;
+use crate::project::Selected;
+use crate::project::Survey;
+use crate::project::Surveyed;
+use crate::project::Workspace;
+use crate::project::pinned;
+use crate::project::select;
 use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
@@ -8,16 +18,10 @@ use crate::model::{
     Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
-use crate::project::Progress;
-use crate::project::RunError;
-use crate::project::Workspace;
-use crate::project::{Carried, RunRequest};
-use crate::project::{Selected, select};
-use crate::project::{Survey, Surveyed, pinned};
-use crate::report::SkipReason;
+use crate::report::{ActionResult, SkipReason};
 use crate::run::conclude::{Concluding, prerequisites_met};
 use crate::run::order::in_order;
-use crate::run::perform::{Performed, Performer, RunningService, Started};
+use crate::run::perform::{Performer, RunningService, Started};
 use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::reuse::ReusableInputs;
@@ -209,7 +213,7 @@ impl Workspace {
 
 /// What comes of carrying every action out.
 struct Carrying {
-    performed: Vec<Performed>,
+    performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
     known: Surroundings,
 }
@@ -283,7 +287,7 @@ struct Services {
 
 impl Services {
     /// Ends them, because the checks are over, and puts what became of them where it belongs.
-    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<Performed>) -> Result<(), RunError> {
+    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), RunError> {
         let ended = performer.end_services(self.running)?;
         // Each place counts the services before it.
         self.places.into_iter().zip(ended).for_each(|(place, one)| performed.insert(place, one));
@@ -301,7 +305,7 @@ pub(crate) enum Prerequisites {
 fn perform_prerequisites(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
-    performed: &mut Vec<Performed>,
+    performed: &mut Vec<ActionResult>,
     services: &mut Services,
 ) -> Result<Prerequisites, RunError> {
     let root = &course.request.scope.root;
@@ -342,7 +346,7 @@ fn perform_prerequisites(
 fn perform_cleanup(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
-    performed: &mut Vec<Performed>,
+    performed: &mut Vec<ActionResult>,
 ) -> Result<(), RunError> {
     let mut outcome = Ok(());
     for action in &course.request.plan.cleanup {
@@ -354,7 +358,7 @@ fn perform_cleanup(
     outcome
 }
 
-fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<Performed, RunError> {
+fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<ActionResult, RunError> {
     if is_stopped(course, action) {
         return Ok(performer.skip(action, skip_reason(course.request.control)));
     }

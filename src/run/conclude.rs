@@ -18,24 +18,22 @@ use crate::project::Workspace;
 use crate::project::{Carried, Scope, Sealed};
 use crate::project::{Surveyed, changed_between};
 use crate::report::{
-    ActionDisposition, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutedFacts, ExecutionReportV2, RouteFacts, RunFacts,
-    SkipReason, TddFacts, TreeFacts, attested, build, seal_hash, to_bytes,
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddFacts,
+    TreeFacts, attested, build, seal_hash, to_bytes,
 };
-use crate::routing::{self, TestResult};
+use crate::routing;
 use crate::run::carry_out::Course;
 use crate::run::criteria_facts;
-use crate::run::perform::Performed;
 use crate::run::records;
-use crate::run::reuse::is_settled;
 use crate::run::review;
-use crate::run::test_facts::TestFacts;
+use crate::run::test_facts::test_result;
 use crate::sandbox::isolation;
-use crate::verdict::{self, CycleStanding, Disposition, RunFlow, RunResult, RunVerdict};
+use crate::verdict::{self, CycleStanding, RunFlow, RunVerdict, is_settled};
 
 /// What a run comes to its end with.
 pub(crate) struct Concluding<'a> {
     pub(crate) course: &'a Course<'a>,
-    pub(crate) performed: Vec<Performed>,
+    pub(crate) performed: Vec<ActionResult>,
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) surveyed: Surveyed,
@@ -59,7 +57,7 @@ impl Workspace {
     /// Judges, reports, seals and publishes a run.
     pub(crate) fn conclude(
         &mut self,
-        concluding: Concluding<'_>,
+        mut concluding: Concluding<'_>,
         mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
@@ -68,7 +66,7 @@ impl Workspace {
         let course = concluding.course;
         let request = course.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let mut facts = facts(&concluding, &decided, &before);
+        let mut facts = facts(&mut concluding, &decided, &before);
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
@@ -77,7 +75,7 @@ impl Workspace {
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
         let report = seal_hash(report);
-        let record = record(&concluding, &decided, &report);
+        let record = record((&concluding, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
@@ -88,7 +86,7 @@ impl Workspace {
         }
         let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
         removed?;
-        let sealed = Box::new(outcome(&concluding, &decided, report, directory));
+        let sealed = Box::new(outcome((&concluding, &facts.actions), &decided, report, directory));
         observer(DurableStep::Published);
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
@@ -144,7 +142,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
         None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) => RunFlow::Moved,
     };
     let selected = concluding.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
-    let results: Vec<_> = selected.map(run_result).collect();
+    let results: Vec<_> = selected.map(|one| (one.action.phase, one.judgement())).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
     let criteria = criteria_facts::judge(&mut verdict, course, &concluding.performed);
     note_partial_selection(concluding, &mut verdict);
@@ -156,15 +154,6 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let (route, tdd) = route(concluding, ended);
     let override_of = route.as_ref().and_then(overridden);
     Decided { verdict, criteria, route, override_of, tdd, ended }
-}
-
-fn run_result(one: &Performed) -> RunResult<'_> {
-    let disposition = match (&one.outcome, one.skipped()) {
-        (Some(outcome), _) => Disposition::Executed(outcome),
-        (None, Some(SkipReason::Unchanged)) => Disposition::Unchanged,
-        (None, _) => Disposition::Skipped,
-    };
-    RunResult { phase: one.facts.action.phase, disposition }
 }
 
 /// A run of some checks says nothing about the others: the task is not done by it, and it is no whole success.
@@ -207,31 +196,20 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         return (None, course.tdd.clone());
     }
     // In whatever order they were carried out, the plan says which is the first.
-    let performed = |step: &Action| concluding.performed.iter().find(|one| one.facts.action.id == step.id);
-    let tests = course.request.plan.steps.iter().filter_map(performed).filter_map(|one| TestFacts::of(&one.facts));
-    let tests: Vec<_> = tests.collect();
-    let chosen = tests.iter().find(|facts| !facts.passed()).or(tests.last());
-    let Some(facts) = chosen else { return (None, course.tdd.clone()) };
-    let result = TestResult {
-        exit_code: facts.exit_code,
-        exit_code_source: facts.exit_code_source,
-        category: Some(facts.classification.code),
-        missing_modules: facts.missing_modules,
-        only_missing_modules: facts.only_missing_modules,
-        tree_digest: course.before.0,
-        failing_set: facts.failing_set(),
-        run_id: course.run_id.clone(),
-        now,
-    };
+    let performed = |step: &Action| concluding.performed.iter().find(|one| one.action.id == step.id);
+    let told = |one| Some((one, test_result(one, (&course.run_id, course.before, now))?));
+    let tests: Vec<_> = course.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
+    let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
+    let Some((_, result)) = chosen else { return (None, course.tdd.clone()) };
     let settings = &course.request.settings.routing;
     let asked = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
     let advice = asked.or_else(|| course.request.is_typed().then(|| course.phase()));
     let review = review::without_verdict(&concluding.performed);
     let protected = needs_a_person(concluding);
     let verify = |state| match (review, &protected) {
-        (Some(why), _) => routing::verify_without_review_verdict(&result, state, settings, why),
-        (None, Some(why)) => routing::verify_with_unapproved_files(&result, state, settings, why),
-        (None, None) => routing::verify_phase(&result, state, settings),
+        (Some(why), _) => routing::verify_without_review_verdict(result, state, settings, why),
+        (None, Some(why)) => routing::verify_with_unapproved_files(result, state, settings, why),
+        (None, None) => routing::verify_phase(result, state, settings),
     };
     let verified = match advice {
         // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6). Nor is a typed command.
@@ -243,7 +221,7 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         None => verify(course.tdd.clone()),
     };
     verified.log.iter().for_each(|line| tracing::debug!("{line}"));
-    routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, Some(facts.classification.code));
+    routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, result.category);
     (Some(verified.entry), verified.state)
 }
 
@@ -259,7 +237,7 @@ fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
     }
 }
 
-fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
+fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
     let course = concluding.course;
     let request = course.request;
     let verdict = &decided.verdict;
@@ -270,7 +248,6 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         plan: request.plan.clone(),
         plan_digest: course.plan_digest,
         specification_file: records::specification_file(request.plan),
-        actions: concluding.performed.iter().map(|one| one.facts.clone()).collect(),
         started: course.started,
         ended: decided.ended,
         duration: DurationMs::from(clock::monotonic().since(course.begun)),
@@ -289,7 +266,7 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         trigger: request.trigger.clone(),
         tree: TreeFacts { before: course.before, comparison: Some(concluding.comparison.clone()), issues: course.issues.clone() },
         isolation: isolation::facts(
-            concluding.performed.iter().filter_map(executed).filter_map(|facts| facts.ended.kept.as_ref()),
+            concluding.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,
         ),
         environment: environment(concluding),
@@ -301,18 +278,13 @@ fn facts(concluding: &Concluding<'_>, decided: &Decided, before: &BTreeMap<Strin
         contended: contended(&concluding.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
         notes: notes(concluding),
+        // Last: what stands above is read from it.
+        actions: std::mem::take(&mut concluding.performed),
     }
 }
 
 /// What the report says when the kernel may have dropped events before the run.
 const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
-
-fn executed(one: &Performed) -> Option<&ExecutedFacts> {
-    match &one.facts.disposition {
-        ActionDisposition::Executed(facts) => Some(facts),
-        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => None,
-    }
-}
 
 fn environment(concluding: &Concluding<'_>) -> EnvironmentFacts {
     let names: BTreeSet<_> = concluding.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
@@ -333,12 +305,12 @@ fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddFacts {
     }
 }
 
-fn evidence_files(performed: &[Performed]) -> Vec<EvidenceFile> {
+fn evidence_files(performed: &[ActionResult]) -> Vec<EvidenceFile> {
     performed.iter().flat_map(|one| one.files.iter().cloned()).collect()
 }
 
-fn contended(performed: &[Performed]) -> Vec<ContentionV2> {
-    let waited = |one: &Performed| Some(ContentionV2 { action_id: one.facts.action.id.clone(), waited_ms: one.waited? });
+fn contended(performed: &[ActionResult]) -> Vec<ContentionV2> {
+    let waited = |one: &ActionResult| Some(ContentionV2 { action_id: one.action.id.clone(), waited_ms: one.waited? });
     performed.iter().filter_map(waited).collect()
 }
 
@@ -354,7 +326,7 @@ fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
     of_actions.chain(of_the_run).collect()
 }
 
-fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
+fn record((concluding, actions): (&Concluding<'_>, &[ActionResult]), decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
     let course = concluding.course;
     let counts = decided.verdict.overall_status.counts();
     RunRecord {
@@ -369,12 +341,12 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
         overall_status: decided.verdict.overall_status,
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
-        exit: Some(exit(concluding, decided)),
+        exit: Some(exit(concluding, actions, decided)),
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
-        prerequisites: prerequisites_met(course, &concluding.performed),
+        prerequisites: prerequisites_met(course, actions),
         configuration: concluding.surveyed.configuration.clone(),
-        inputs: if counts { inputs(concluding) } else { BTreeMap::new() },
+        inputs: if counts { inputs(concluding, actions) } else { BTreeMap::new() },
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: course.started,
         ended: decided.ended,
@@ -383,10 +355,11 @@ fn record(concluding: &Concluding<'_>, decided: &Decided, report: &ExecutionRepo
 }
 
 /// Returns what those checks depended on that this run carried out and that came to a result of their own.
-fn inputs(concluding: &Concluding<'_>) -> BTreeMap<String, Digest> {
-    let is_settled = |one: &&Performed| executed(one).is_some_and(|facts| is_settled(facts.classification.code));
-    let settled = concluding.performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Step).filter(is_settled);
-    let known = |one: &Performed| Some((one.facts.action.name.clone(), *concluding.inputs.get(&one.facts.action.name)?));
+fn inputs(concluding: &Concluding<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
+    let is_settled =
+        |one: &&ActionResult| one.executed().is_some_and(|executed| is_settled(executed.judgement.classification.code));
+    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_settled);
+    let known = |one: &ActionResult| Some((one.action.name.clone(), *concluding.inputs.get(&one.action.name)?));
     settled.filter_map(known).collect()
 }
 
@@ -402,10 +375,10 @@ fn named_checks(course: &Course<'_>) -> Vec<String> {
 }
 
 /// Returns what the next run may skip: what succeeded or was unchanged, and what was known of those that were not reached.
-pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) -> BTreeMap<String, Digest> {
+pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
     let mut met = course.met.clone();
-    for one in performed.iter().filter(|one| one.facts.action.phase == ActionPhase::Prerequisite) {
-        let name = &one.facts.action.name;
+    for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
+        let name = &one.action.name;
         match (one.status(), one.met) {
             (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
             (Some(_), _) => drop(met.remove(name)),
@@ -415,31 +388,29 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[Performed]) ->
     met
 }
 
-fn outcome(concluding: &Concluding<'_>, decided: &Decided, report: ExecutionReportV2, directory: PathBuf) -> Sealed {
+fn outcome(
+    (concluding, actions): (&Concluding<'_>, &[ActionResult]),
+    decided: &Decided,
+    report: ExecutionReportV2,
+    directory: PathBuf,
+) -> Sealed {
     let course = concluding.course;
-    let unsuccessful =
-        |one: &&Performed| one.facts.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
-    let not_left_out = |one: &&Performed| one.skipped() != Some(SkipReason::NotSelected);
+    let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
+    let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
     Sealed {
         run_id: course.run_id.clone(),
         report,
         report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
         tree: course.before,
         tree_after: concluding.comparison.after,
-        failed: concluding
-            .performed
-            .iter()
-            .filter(unsuccessful)
-            .filter(not_left_out)
-            .map(|one| one.facts.action.name.clone())
-            .collect(),
+        failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
         moved: concluding.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: exit(concluding, decided),
+        exit: exit(concluding, actions, decided),
     }
 }
 
-fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
+fn exit(concluding: &Concluding<'_>, actions: &[ActionResult], decided: &Decided) -> CommandExit {
     // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
     let in_cycle = concluding.course.in_cycle();
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
@@ -447,7 +418,7 @@ fn exit(concluding: &Concluding<'_>, decided: &Decided) -> CommandExit {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
         // What would go on waits for whoever approves the files.
         (_, CommandExit::Proceed) if needs_a_person(concluding).is_some() => CommandExit::PersonNeeded,
-        (_, exit) => review::exit(exit, &concluding.performed),
+        (_, exit) => review::exit(exit, actions),
     }
 }
 

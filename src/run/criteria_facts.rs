@@ -6,13 +6,12 @@ use crate::model::{
     ActionEnd, ActionKind, Blocking, CriteriaEvaluation, EvidenceKind, ExchangeOutcome, FileCheck, FileLook, FileValidation,
     Observed, ResultType, TaskCriteria,
 };
-use crate::report::{ActionDisposition, ExecutedFacts, SkipReason};
+use crate::report::{ActionDisposition, ActionResult, ExecutedAction, SkipReason};
 use crate::run::carry_out::Course;
-use crate::run::perform::Performed;
 use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
 
 /// Lets a task's criteria decide a verdict, where the task has any and there is a verdict.
-pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[Performed]) -> Option<CriteriaEvaluation> {
+pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[ActionResult]) -> Option<CriteriaEvaluation> {
     let criteria = course.request.plan.criteria.as_ref().filter(|_| verdict.overall_result.is_some())?;
     let criteria = &TaskCriteria { expected_failure: course.expected_failure().cloned(), ..criteria.clone() };
     let actions: Vec<SeenAction<'_>> = performed.iter().map(seen).collect();
@@ -20,8 +19,8 @@ pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[
     Some(judge_criteria(verdict, criteria, &actions, &evidence))
 }
 
-fn seen(one: &Performed) -> SeenAction<'_> {
-    let action = &one.facts.action;
+fn seen(one: &ActionResult) -> SeenAction<'_> {
+    let action = &one.action;
     let unseen = SeenAction {
         id: &action.id,
         action_type: action.kind.action_type(),
@@ -40,14 +39,14 @@ fn seen(one: &Performed) -> SeenAction<'_> {
         file: None,
         answer: None,
     };
-    match &one.facts.disposition {
+    match &one.disposition {
         ActionDisposition::Executed(executed) => seen_now(unseen, &action.kind, executed),
         ActionDisposition::Reused(reused) => {
             let result = reused.entry.result.as_ref();
             SeenAction {
-                status: reused.entry.status,
-                reason: reused.entry.classification.as_ref().map(|classification| classification.reason.as_str()),
-                blocking: one.outcome.as_ref().map_or(Blocking::Blocks, |outcome| outcome.blocking),
+                status: one.status(),
+                reason: Some(&reused.judgement.classification.reason),
+                blocking: reused.judgement.blocking,
                 exit_code: result.and_then(|result| result.exit_code),
                 tests: result.and_then(|result| result.test_results.as_ref()),
                 ..unseen
@@ -67,7 +66,7 @@ fn seen(one: &Performed) -> SeenAction<'_> {
     }
 }
 
-fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a ExecutedFacts) -> SeenAction<'a> {
+fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a ExecutedAction) -> SeenAction<'a> {
     let started = !matches!(executed.ended.end, ActionEnd::NotStarted(_) | ActionEnd::Lost { .. });
     let captured = (started && kind.starts_a_process()).then_some(&executed.ended.captured);
     let exit_code = match &executed.ended.end {
@@ -80,14 +79,14 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
     };
     SeenAction {
         status: Some(executed.status()),
-        reason: Some(&executed.classification.reason),
-        blocking: executed.blocking,
-        is_expected_failure: executed.classification.is_expected_failure == Some(true),
+        reason: Some(&executed.judgement.classification.reason),
+        blocking: executed.judgement.blocking,
+        is_expected_failure: executed.judgement.classification.is_expected_failure == Some(true),
         exit_code,
         duration: started.then_some(executed.ended.duration),
         stdout: captured.map(|captured| &captured.stdout),
         stderr: captured.map(|captured| &captured.stderr),
-        findings: executed.summary.as_ref(),
+        findings: executed.judgement.summary.as_ref(),
         tests: executed.interpretation.test_results.as_ref(),
         file: seen_file(kind, executed),
         answer: seen_answer(&executed.observed),
@@ -96,7 +95,7 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
 }
 
 /// Returns what was seen of a file; none where the look did not come to its end.
-fn seen_file(kind: &ActionKind, executed: &ExecutedFacts) -> Option<SeenFile> {
+fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     let Observed::File(seen) = &executed.observed else { return None };
     let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
     let found = match &seen.look {

@@ -1,12 +1,12 @@
 //! What the runs before show about this one, as notes of its report: a verdict that the same tree did not have, tests that are gone or
 //! skipped, programs that are others. Shown, never judged: each of them has an honest reason, too.
 
+use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
 use crate::project::RunRequest;
-use crate::project::Workspace;
-use crate::report::{ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
+use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
 
@@ -37,11 +37,11 @@ impl Workspace {
         let last = counted.first().filter(is_other).and_then(read);
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
         // A report is as long as its run, so none is read twice, and none for a run without tests.
-        let of_both: Vec<&ActionFacts> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
+        let of_both: Vec<&ActionResult> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
         let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
         if let Some((run, green)) = last.filter(is_green).or_else(|| green.and_then(read)) {
-            let before = |action: &ActionFacts| self.tests_of(request, &green, &action.action.name);
+            let before = |action: &ActionResult| self.tests_of(request, &green, &action.action.name);
             let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
             notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
             return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
@@ -90,15 +90,12 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
 }
 
 /// Returns the tests of this run's check.
-fn cases(action: &ActionFacts) -> &[TestCase] {
-    match &action.disposition {
-        ActionDisposition::Executed(executed) => &executed.interpretation.cases,
-        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => &[],
-    }
+fn cases(action: &ActionResult) -> &[TestCase] {
+    action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }
 
 /// Counts the tests of the checks that both runs carried out.
-fn count_tests(since: &RunId, both: &[(&ActionFacts, Vec<EarlierTest>)]) -> Option<TestCountsChangeV2> {
+fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Option<TestCountsChangeV2> {
     let count = |counts: &mut TestCountsV2, status: TestOutcome, expected_to_fail: bool| {
         counts.total += 1;
         counts.expected_failures += u64::from(expected_to_fail);
@@ -113,7 +110,7 @@ fn count_tests(since: &RunId, both: &[(&ActionFacts, Vec<EarlierTest>)]) -> Opti
 }
 
 /// Says which tests that passed in the last green run are gone, or do not run any more.
-fn missing_tests(facts: &ActionFacts, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
+fn missing_tests(facts: &ActionResult, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
     let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.full_name.as_str(), case.status)).collect();
     let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, Blocking, DurationMs, Plan};
+use crate::model::{Action, ActionId, ActionJudgement, Blocking, DurationMs, Plan};
 use crate::process::clock::Monotonic;
 use crate::report::SkipReason;
-use crate::verdict::Outcome;
 
 /// What is known of the steps so far.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ impl Flow {
 
     /// Notes what became of a step that was carried out, or for which an earlier verdict stands. Findings that the policy allows
     /// are no failure (C33).
-    pub(crate) fn note(&mut self, step: &Action, outcome: Option<&Outcome>) {
+    pub(crate) fn note(&mut self, step: &Action, outcome: Option<&ActionJudgement>) {
         if outcome.is_some_and(|outcome| outcome.blocking == Blocking::Blocks) {
             self.unsuccessful.insert(step.id.clone());
             self.halted |= !step.continue_on_failure;
@@ -99,8 +98,8 @@ mod tests {
         }
     }
 
-    fn outcome(blocking: Blocking) -> Outcome {
-        Outcome {
+    fn outcome(blocking: Blocking) -> ActionJudgement {
+        ActionJudgement {
             classification: Classification::plain(ResultType::ValidationFailure, CategoryCode::Findings, "seen"),
             blocking,
             debt: DebtGeneration::none("none"),

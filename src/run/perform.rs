@@ -15,22 +15,21 @@ mod reviewing;
 mod running_service;
 mod services;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
-use crate::model::{
-    Action, ActionLimits, ActionPhase, Blocking, Digest, DurationMs, Ended, EvidenceFile, Interpretation, Observed, PlanNote,
-    ResultType, Sandbox, StopReason, ToolReport,
-};
-use crate::process::{Isolation, LauncherHandle, clock};
 use crate::project::Progress;
 use crate::project::QueueSettings;
 use crate::project::RunError;
 use crate::project::Survey;
 use crate::project::Workspace;
-use crate::report::{ActionDisposition, ActionFacts, ActionFiles, AttemptFacts, ExecutedFacts, NamedFile, SkipReason};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
+use crate::model::{
+    Action, ActionJudgement, ActionLimits, ActionPhase, Ended, EvidenceFile, Interpretation, PlanNote, Sandbox, StopReason,
+    ToolReport,
+};
+use crate::process::{Isolation, LauncherHandle, clock};
+use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::flow::RunClock;
 use crate::run::queue::{Answer, Turn, take_turn, turn_at_once};
@@ -50,34 +49,11 @@ pub(crate) use self::process::Prepared;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
 
-/// What became of an action, and what was kept of it.
-#[derive(Debug)]
-pub(crate) struct Performed {
-    pub(crate) facts: ActionFacts,
-    pub(crate) outcome: Option<verdict::Outcome>,
-    pub(crate) files: Vec<EvidenceFile>,
-    pub(crate) environment_names: BTreeSet<String>,
-    pub(crate) notes: Vec<PlanNote>,
-    /// How long it waited for other runs' actions, where it did. No part of its own time.
-    pub(crate) waited: Option<DurationMs>,
-    /// For a prerequisite that was carried out: what it was started on and has made; none where that is not known.
-    pub(crate) met: Option<Digest>,
-}
-
 /// How long an action may take, and which time-out of the run as a whole that is, where less is left of it than the action may take.
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
     timeout: Duration,
     of_the_run: Option<Duration>,
-}
-
-/// What is known of an action beside its end and its outcome.
-struct Judged {
-    observed: Observed,
-    interpretation: Interpretation,
-    /// The attempts before it, where it had any.
-    earlier: Vec<AttemptFacts>,
-    ready_after: Option<DurationMs>,
 }
 
 /// Carries actions out.
@@ -91,39 +67,6 @@ pub(crate) struct Performer<'w, 'c> {
     clock: RunClock,
     /// That of an action that is over, for one whose report is not taken from it.
     spare_output: Option<OutputDirectory>,
-}
-
-impl Performed {
-    /// Returns what there is to say of an action that was not started.
-    fn untouched(facts: ActionFacts) -> Self {
-        Self {
-            facts,
-            outcome: None,
-            files: Vec::new(),
-            environment_names: BTreeSet::new(),
-            notes: Vec::new(),
-            waited: None,
-            met: None,
-        }
-    }
-
-    /// Returns whether its result decides the verdict against the run.
-    pub(crate) fn blocks(&self) -> bool {
-        self.outcome.as_ref().is_some_and(|outcome| outcome.blocking == Blocking::Blocks)
-    }
-
-    /// Returns why it was not run; none where it was, or an earlier verdict stands for it.
-    pub(crate) fn skipped(&self) -> Option<SkipReason> {
-        match &self.facts.disposition {
-            ActionDisposition::Skipped(reason) => Some(*reason),
-            ActionDisposition::Executed(_) | ActionDisposition::Reused(_) => None,
-        }
-    }
-
-    /// Returns how the action ended; none when it was not run.
-    pub(crate) fn status(&self) -> Option<ResultType> {
-        self.outcome.as_ref().map(|outcome| outcome.classification.category)
-    }
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -164,14 +107,14 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Notes that an action is not run, visibly.
-    pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> Performed {
+    pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> ActionResult {
         let skipped = skipped(action, reason);
-        self.tell(&skipped.facts);
+        self.tell(&skipped);
         skipped
     }
 
     /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
-    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<Performed, RunError> {
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
@@ -180,7 +123,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             Turn::Given(slot) => self.perform_in(slot, action, attempts)?,
             Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
         };
-        Ok(Performed { waited, ..performed })
+        Ok(ActionResult { waited, ..performed })
     }
 
     /// Takes a turn for an action beside others of this run, if it can be had at once. Whoever has a turn does not wait for a further
@@ -213,27 +156,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         answer
     }
 
-    /// Returns what became of an action. Its findings are written down by now: one copy of them is kept, for the report.
-    fn over(&mut self, action: &Action, ended: Ended, judged: Judged, outcome: &mut verdict::Outcome) -> ActionFacts {
-        let executed = ExecutedFacts {
-            ended,
-            observed: judged.observed,
-            earlier: judged.earlier,
-            interpretation: Interpretation { diagnostics: Vec::new(), ..judged.interpretation },
-            ready_after: judged.ready_after,
-            diagnostics: std::mem::take(&mut outcome.diagnostics),
-            summary: outcome.summary,
-            classification: outcome.classification.clone(),
-            blocking: outcome.blocking,
-            debt: outcome.debt.clone(),
-            agent_action: outcome.agent_action.clone(),
-        };
-        ActionFacts { action: action.clone(), disposition: ActionDisposition::Executed(Box::new(executed)) }
-    }
-
-    fn tell(&mut self, facts: &ActionFacts) {
-        let result = crate::report::action_result(facts);
-        (self.show)(Progress::ActionEnded(Box::new(result)));
+    fn tell(&mut self, result: &ActionResult) {
+        (self.show)(Progress::ActionEnded(Box::new(action_result(result))));
     }
 
     /// Returns the project's link to its evidence, where there is one. A directory of the project's own by that name may hold tests.
@@ -290,7 +214,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(RunError::Sandbox)
     }
 
-    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> verdict::Outcome {
+    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> ActionJudgement {
         let expected_failure = self.course.expected_failure();
         let history = self.workspace.test_history(self.course.request, expected_failure, action, ended, interpretation);
         verdict::classify(&verdict::ActionFacts {
@@ -333,7 +257,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         action: &Action,
         ended: &Ended,
         interpretation: &Interpretation,
-        outcome: &verdict::Outcome,
+        outcome: &ActionJudgement,
         (environment, program): (&ChildEnvironment, Option<&Path>),
         (names, attempt): (&ActionFiles, u32),
     ) -> Result<Vec<EvidenceFile>, RunError> {
@@ -370,6 +294,6 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
 }
 
 /// Notes that an action is not run.
-pub(crate) fn skipped(action: &Action, reason: SkipReason) -> Performed {
-    Performed::untouched(ActionFacts { action: action.clone(), disposition: ActionDisposition::Skipped(reason) })
+pub(crate) fn skipped(action: &Action, reason: SkipReason) -> ActionResult {
+    ActionResult::new(action.clone(), ActionDisposition::Skipped(reason))
 }

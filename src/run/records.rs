@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use crate::model::{Action, Ended, Interpretation, Plan, PlanOrigin, RunId};
+use crate::model::{Action, ActionJudgement, Ended, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
     ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
     redact_to_bytes, run_start_details, test_results_record,
 };
 use crate::run::carry_out::Course;
 use crate::sandbox::ChildEnvironment;
-use crate::verdict::Outcome;
 
 /// Returns `run.json`.
 pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
@@ -54,7 +53,7 @@ pub(crate) fn findings(
     action: &Action,
     ended: &Ended,
     interpretation: &Interpretation,
-    outcome: &Outcome,
+    outcome: &ActionJudgement,
 ) -> Option<Vec<u8>> {
     if let Some(record) = test_results_record(run_id, action, ended, interpretation) {
         return Some(redact_to_bytes(record));

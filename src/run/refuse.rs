@@ -12,8 +12,8 @@ use crate::project::TaskError;
 use crate::project::Workspace;
 use crate::project::{Scope, Sealed, Settings};
 use crate::report::{
-    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, InvalidOutcome, RefusalFacts, SpecificationErrorV2, attested,
-    refused_report, refused_start, seal_hash, to_bytes,
+    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, SpecificationErrorV2, attested, refused_report,
+    refused_start, seal_hash, to_bytes,
 };
 use crate::spec::specification::{InvalidAction, SpecificationFault};
 use crate::tree::Hints;
@@ -104,11 +104,9 @@ impl Workspace {
 fn invalid_facts(action: InvalidAction, faults: &[SpecificationFault]) -> InvalidFacts {
     let errors = faults.iter().filter(|fault| action.has(&fault.instance_path)).map(to_wire);
     let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
-    let outcome = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
-    let outcome =
-        InvalidOutcome { classification: outcome.classification, debt: outcome.debt, agent_action: outcome.agent_action };
+    let judgement = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
     let InvalidAction { phase, id, action_type, description, subject, .. } = action;
-    InvalidFacts { phase, id, action_type, description, subject, errors, outcome }
+    InvalidFacts { phase, id, action_type, description, subject, errors, judgement }
 }
 
 fn to_wire(fault: &SpecificationFault) -> SpecificationErrorV2 {

@@ -9,11 +9,11 @@
 mod earlier;
 mod inputs;
 
-use crate::model::{Blocking, CategoryCode, Digest, Reuse, TreeDigest, TriggerKind};
+use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use crate::project::Checks;
 use crate::project::RunRequest;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
-use crate::verdict::Outcome;
+use crate::verdict::is_settled;
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 
@@ -90,61 +90,6 @@ pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
     }
 }
 
-/// Returns whether a result follows from what a tool was given: it ended by itself and said what it found.
-///
-/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers.
-pub(crate) fn is_settled(code: CategoryCode) -> bool {
-    match code {
-        CategoryCode::TestsPassed
-        | CategoryCode::TestsFailed
-        | CategoryCode::CoverageBelowTarget
-        | CategoryCode::NoTestsCollected
-        | CategoryCode::NoTestsExecuted
-        | CategoryCode::MaxWarnings
-        | CategoryCode::Findings
-        | CategoryCode::Clean
-        | CategoryCode::ExpectedExit
-        | CategoryCode::UnexpectedExit => true,
-        CategoryCode::CollectionError
-        | CategoryCode::TestsMissing
-        | CategoryCode::SpecificationInvalid
-        | CategoryCode::ConftestError
-        | CategoryCode::Interrupted
-        | CategoryCode::InternalError
-        | CategoryCode::UsageError
-        | CategoryCode::ToolNotFound
-        | CategoryCode::NotStarted
-        | CategoryCode::ReportMissing
-        | CategoryCode::ReportUnreadable
-        | CategoryCode::ReportIncomplete
-        | CategoryCode::Inconsistent
-        | CategoryCode::FailedOutsideTests
-        | CategoryCode::UnknownExit
-        | CategoryCode::Signalled
-        | CategoryCode::TimedOut
-        | CategoryCode::Stopped
-        | CategoryCode::StatusLost
-        | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft
-        | CategoryCode::Served
-        | CategoryCode::ServiceEnded
-        | CategoryCode::ServiceNotReady
-        | CategoryCode::FileValid
-        | CategoryCode::FileMissing
-        | CategoryCode::FileInvalid
-        | CategoryCode::AnswerValid
-        | CategoryCode::AnswerInvalid
-        | CategoryCode::EndpointMissing
-        | CategoryCode::ServerError
-        | CategoryCode::NoAnswer
-        // Asked anew each time: an approval is one of what it was asked about.
-        | CategoryCode::ReviewApproved
-        | CategoryCode::ReviewRejected
-        | CategoryCode::NoVerdict
-        | CategoryCode::PortHeld => false,
-    }
-}
-
 /// Returns the entry of an earlier report that may stand for a check, or why none does.
 pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, Refusal> {
     if !report.execution_summary.overall_status.counts() {
@@ -165,12 +110,12 @@ pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<
     }
     let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
     let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
-    if ended && settled && outcome_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
+    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
 }
 
 /// Returns what an entry of a report amounts to: the same that it amounted to in its own run. Its findings stay in the entry.
-pub(crate) fn outcome_of(entry: &ActionResultV2) -> Option<Outcome> {
-    Some(Outcome {
+pub(crate) fn judgement_of(entry: &ActionResultV2) -> Option<ActionJudgement> {
+    Some(ActionJudgement {
         classification: entry.classification.clone().filter(|classification| Some(classification.category) == entry.status)?,
         blocking: if entry.blocking? { Blocking::Blocks } else { Blocking::Allowed },
         debt: entry.debt_generation.clone()?,

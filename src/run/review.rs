@@ -4,8 +4,7 @@ use crate::evidence;
 use crate::model::{CommandExit, Observed, ReviewSeen, ReviewVerdict};
 use crate::project::RunRequest;
 use crate::project::Workspace;
-use crate::report::{ActionDisposition, ExecutionReportV2, parse};
-use crate::run::perform::Performed;
+use crate::report::{ActionResult, ExecutionReportV2, parse};
 
 /// So many rejections of one review in a row ask for a person (C9): whoever mends does not converge with whoever reviews.
 const MOST_REJECTIONS: u32 = 3;
@@ -42,13 +41,13 @@ pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
 
 /// Returns how a command ends: where a review has no verdict, or has rejected too often, a person is needed, whatever else is to be
 /// mended (G5, C3, C9).
-pub(crate) fn exit(exit: CommandExit, performed: &[Performed]) -> CommandExit {
+pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit {
     let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
 }
 
 /// Returns why a review has no verdict; none where every one has.
-pub(crate) fn without_verdict(performed: &[Performed]) -> Option<&str> {
+pub(crate) fn without_verdict(performed: &[ActionResult]) -> Option<&str> {
     let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
     undecided.map(|seen| seen.reason.as_str())
 }
@@ -61,13 +60,10 @@ fn needs_a_person(seen: &ReviewSeen) -> bool {
     }
 }
 
-fn seen(one: &Performed) -> Option<&ReviewSeen> {
-    match &one.facts.disposition {
-        ActionDisposition::Executed(executed) => match &executed.observed {
-            Observed::Review(seen) => Some(seen),
-            Observed::Nothing | Observed::File(_) | Observed::Exchange(_) | Observed::Service(_) => None,
-        },
-        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => None,
+fn seen(one: &ActionResult) -> Option<&ReviewSeen> {
+    match &one.executed()?.observed {
+        Observed::Review(seen) => Some(seen),
+        Observed::Nothing | Observed::File(_) | Observed::Exchange(_) | Observed::Service(_) => None,
     }
 }
 

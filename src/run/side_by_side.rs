@@ -3,6 +3,7 @@
 //! What becomes of the steps is told as it comes and returned in the order of execution. The first turn in the machine-wide queue is
 //! waited for; further ones are taken where they are free, so that nobody waits for others while holding what they wait for.
 
+use crate::project::RunError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,10 +13,10 @@ use crate::config::HomeAccess;
 use crate::evidence::Slot;
 use crate::model::{Action, ActionPhase, DurationMs, Ended, StopReason};
 use crate::process::{LauncherHandle, SuperviseError};
-use crate::project::RunError;
+use crate::report::ActionResult;
 use crate::run::carry_out::{heeded, is_stopped, skip_reason};
 use crate::run::flow::Flow;
-use crate::run::perform::{Attempts, Lane, LaneOrder, LaneOver, Performed, Prepared, not_started, skipped};
+use crate::run::perform::{Attempts, Lane, LaneOrder, LaneOver, Prepared, not_started, skipped};
 use crate::run::queue::{Answer, Turn};
 use crate::run::schedule::{Needs, Stand, next, places_after};
 use crate::run::steps::{Steps, note};
@@ -34,7 +35,7 @@ pub(crate) struct SideBySide<'s, 'w, 'c> {
     /// Those that are to be carried out once more.
     again: BTreeSet<usize>,
     attempts: BTreeMap<usize, Attempts>,
-    results: BTreeMap<usize, Performed>,
+    results: BTreeMap<usize, ActionResult>,
     /// Launchers of lanes on which nothing goes on.
     idle: Vec<LauncherHandle>,
     tell: Sender<LaneOver>,
@@ -81,7 +82,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     /// Carries all of them out, and returns what became of them in the order of execution.
-    pub(crate) fn carry_out(mut self) -> Result<Vec<Performed>, RunError> {
+    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, RunError> {
         while self.results.len() < self.needs.len() {
             self.pass_stops_on();
             self.start_what_may()?;
@@ -154,7 +155,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         let waited = answer.waited;
         match answer.turn {
             Turn::Given(slot) => self.start(place, slot, waited)?,
-            Turn::Stopped => self.note_attempt(place, Performed { waited, ..skipped(action, skip_reason(control)) }),
+            Turn::Stopped => self.note_attempt(place, ActionResult { waited, ..skipped(action, skip_reason(control)) }),
         }
         Ok(Tried::Done)
     }
@@ -212,11 +213,11 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
-        self.note_attempt(place, Performed { waited, ..one });
+        self.note_attempt(place, ActionResult { waited, ..one });
         Ok(())
     }
 
-    fn note_attempt(&mut self, place: usize, one: Performed) {
+    fn note_attempt(&mut self, place: usize, one: ActionResult) {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         match self.steps.performer.note_attempt(action, attempts, one) {
             Some(one) => self.finish(place, one),
@@ -226,7 +227,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn finish(&mut self, place: usize, one: Performed) {
+    fn finish(&mut self, place: usize, one: ActionResult) {
         let action = self.action(place);
         note(&mut self.flow, action, &one);
         self.results.insert(place, one);

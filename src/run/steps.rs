@@ -2,10 +2,10 @@
 
 use crate::model::Action;
 use crate::project::RunError;
-use crate::report::SkipReason;
+use crate::report::{ActionResult, SkipReason};
 use crate::run::carry_out::{Course, Prerequisites, is_stopped, skip_reason};
 use crate::run::flow::Flow;
-use crate::run::perform::{Performed, Performer};
+use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
 use crate::run::side_by_side::SideBySide;
 
@@ -18,7 +18,7 @@ pub(crate) struct Steps<'s, 'w, 'c> {
 }
 
 /// Carries the steps out, and returns what became of them in the order of execution.
-pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<Performed>, RunError> {
+pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, RunError> {
     if steps.course.request.plan.parallel {
         return SideBySide::new(steps).carry_out();
     }
@@ -37,7 +37,7 @@ pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<Performe
 
 impl Steps<'_, '_, '_> {
     /// Says what becomes of a step whose turn it is and which is not carried out; none: it is.
-    pub(crate) fn settle(&mut self, action: &Action, flow: &Flow) -> Option<Performed> {
+    pub(crate) fn settle(&mut self, action: &Action, flow: &Flow) -> Option<ActionResult> {
         let reason = if self.performer.is_out_of_time() {
             SkipReason::RunTimedOut
         } else if self.prerequisites == Prerequisites::Failed {
@@ -61,9 +61,9 @@ impl Steps<'_, '_, '_> {
 }
 
 /// Notes what became of a step.
-pub(crate) fn note(flow: &mut Flow, action: &Action, one: &Performed) {
+pub(crate) fn note(flow: &mut Flow, action: &Action, one: &ActionResult) {
     match one.skipped() {
         Some(reason) => flow.note_skipped(action, reason),
-        None => flow.note(action, one.outcome.as_ref()),
+        None => flow.note(action, one.judgement()),
     }
 }

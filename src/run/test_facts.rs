@@ -2,66 +2,49 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{ActionEnd, Classification, Digest, ExitCodeSource, ResultType, TestFailure, TestResults, ToolClass};
-use crate::report::{ActionDisposition, ActionFacts, ExecutedFacts};
+use crate::model::{ActionEnd, CategoryCode, Digest, ExitCodeSource, RunId, TestResults, Timestamp, ToolClass, TreeDigest};
+use crate::report::{ActionDisposition, ActionResult};
+use crate::routing::TestResult;
 
-/// What the router is told of one TEST action.
-pub(crate) struct TestFacts<'a> {
-    pub(crate) classification: &'a Classification,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) exit_code_source: ExitCodeSource,
-    pub(crate) missing_modules: &'a [String],
-    pub(crate) only_missing_modules: bool,
-    results: Option<&'a TestResults>,
-}
-
-impl<'a> TestFacts<'a> {
-    /// Returns what there is to say of an action; none where it is no TEST action, or has no result.
-    pub(crate) fn of(facts: &'a ActionFacts) -> Option<Self> {
-        if facts.action.class != ToolClass::Test {
-            return None;
-        }
-        match &facts.disposition {
-            ActionDisposition::Executed(executed) => {
-                let (exit_code, exit_code_source) = raw_code(executed);
-                Some(Self {
-                    classification: &executed.classification,
-                    exit_code,
-                    exit_code_source,
-                    missing_modules: &executed.interpretation.missing_modules,
-                    only_missing_modules: executed.interpretation.only_missing_modules,
-                    results: executed.interpretation.test_results.as_ref(),
-                })
-            }
-            // Only what ended by itself is reused, and nothing that could not be collected.
-            ActionDisposition::Reused(reused) => Some(Self {
-                classification: reused.entry.classification.as_ref()?,
-                exit_code: reused.entry.result.as_ref()?.exit_code,
-                exit_code_source: ExitCodeSource::Process,
-                missing_modules: &[],
-                only_missing_modules: false,
-                results: reused.entry.result.as_ref()?.test_results.as_ref(),
-            }),
-            ActionDisposition::Skipped(_) => None,
-        }
+/// Returns what the router is told of an action; none where it is no TEST action, or has no result.
+pub(crate) fn test_result<'a>(
+    one: &'a ActionResult,
+    (run_id, tree, now): (&RunId, TreeDigest, Timestamp),
+) -> Option<TestResult<'a>> {
+    if one.action.class != ToolClass::Test {
+        return None;
     }
-
-    /// Returns whether the tests passed.
-    pub(crate) fn passed(&self) -> bool {
-        self.classification.category == ResultType::Success
-    }
-
-    /// Two attempts failed alike when the same tests failed for the same category (R4).
-    pub(crate) fn failing_set(&self) -> Digest {
-        let failures: &[TestFailure] = self.results.map(|results| results.failures.as_slice()).unwrap_or_default();
-        let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
-        let text = names.into_iter().collect::<Vec<_>>().join("\n");
-        Digest::of(format!("{:?}\n{text}", self.classification.code).as_bytes())
+    let code = one.judgement()?.classification.code;
+    let of = |tests: Option<&TestResults>, (exit_code, source)| TestResult {
+        category: Some(code),
+        failing_set: failing_set(code, tests),
+        ..TestResult::new(exit_code, source, tree.0, run_id.clone(), now)
+    };
+    match &one.disposition {
+        ActionDisposition::Executed(executed) => Some(TestResult {
+            missing_modules: &executed.interpretation.missing_modules,
+            only_missing_modules: executed.interpretation.only_missing_modules,
+            ..of(executed.interpretation.test_results.as_ref(), raw_code(&executed.ended.end))
+        }),
+        // Only what ended by itself is reused, and nothing that could not be collected.
+        ActionDisposition::Reused(reused) => {
+            let result = reused.entry.result.as_ref()?;
+            Some(of(result.test_results.as_ref(), (result.exit_code, ExitCodeSource::Process)))
+        }
+        ActionDisposition::Skipped(_) => None,
     }
 }
 
-fn raw_code(facts: &ExecutedFacts) -> (Option<i32>, ExitCodeSource) {
-    match &facts.ended.end {
+/// Two attempts failed alike when the same tests failed for the same category (R4).
+fn failing_set(code: CategoryCode, tests: Option<&TestResults>) -> Digest {
+    let failures = tests.map(|tests| tests.failures.as_slice()).unwrap_or_default();
+    let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
+    let text = names.into_iter().collect::<Vec<_>>().join("\n");
+    Digest::of(format!("{code:?}\n{text}").as_bytes())
+}
+
+fn raw_code(end: &ActionEnd) -> (Option<i32>, ExitCodeSource) {
+    match end {
         ActionEnd::Exited { code } => (Some(*code), ExitCodeSource::Process),
         ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => (None, ExitCodeSource::Signal),
         ActionEnd::TimedOut { .. } => (None, ExitCodeSource::Timeout),

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, ActionPhase, AgentAction, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
-    Diagnostic, DiagnosticSummary, DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied,
-    PolicySource, ResultType, ToolClass, ToolPolicy,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DurationMs,
+    ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType, ToolClass,
+    ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
@@ -15,7 +15,7 @@ use crate::verdict::history::TestHistory;
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::red::mark_red;
-use crate::verdict::rows::{Row, ToolWork, row_of};
+use crate::verdict::rows::{CategoryRow, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
@@ -42,25 +42,8 @@ pub struct ActionFacts<'a> {
     pub history: &'a TestHistory,
 }
 
-/// What one action amounts to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// The classification.
-    pub classification: Classification,
-    /// Whether it decides the verdict. A valid RED blocks too; the run and the command know what to make of it (G5).
-    pub blocking: Blocking,
-    /// Whether it becomes a debt item.
-    pub debt: DebtGeneration,
-    /// What an agent should do.
-    pub agent_action: AgentAction,
-    /// The tool's findings after the policy dropped and promoted some (C24).
-    pub diagnostics: Vec<Diagnostic>,
-    /// Counts over them, for validation tools.
-    pub summary: Option<DiagnosticSummary>,
-}
-
 /// Judges one action.
-pub fn classify(facts: &ActionFacts<'_>) -> Outcome {
+pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
     let (mut code, mut doubt) = proven_category(facts);
     let mut missing_tests = Vec::new();
     if let Some((missing, words)) = facts.history.category(code) {
@@ -165,7 +148,7 @@ fn is_expected(expected: &[i32], exit_code: i32) -> bool {
     if expected.is_empty() { exit_code == 0 } else { expected.contains(&exit_code) }
 }
 
-fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome {
+fn of_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
     let reason = doubt.or_else(|| ended_by_the_run(facts)).unwrap_or_else(|| facts.interpretation.reason.clone());
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
@@ -197,7 +180,7 @@ fn of_row(row: &Row, doubt: Option<String>, facts: &ActionFacts<'_>) -> Outcome 
     mark_file(&mut classification, facts.action, row.result);
     let agent_action = row.agent.action(message);
     let diagnostics = facts.interpretation.diagnostics.clone();
-    let mut outcome = Outcome { classification, blocking, debt, agent_action, diagnostics, summary: None };
+    let mut outcome = ActionJudgement { classification, blocking, debt, agent_action, diagnostics, summary: None };
     if row.result == ResultType::TestFailure {
         mark_red(&mut outcome, facts);
     }
@@ -240,7 +223,7 @@ fn mark_file(classification: &mut Classification, action: &Action, result: Resul
 }
 
 /// Names tool and policy of a validation action that found nothing, or could not look.
-fn mark_validation(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
+fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     outcome.classification.validation_tool = Some(facts.action.tool.report_name().to_owned());
     if outcome.classification.code == CategoryCode::Clean {
         let policy = policy_of(facts.action);
@@ -251,32 +234,32 @@ fn mark_validation(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
     }
 }
 
-fn of_findings(facts: &ActionFacts<'_>) -> Outcome {
+fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     let tool = facts.action.tool.report_name();
     let words = words_for(tool);
     let judged = judge_findings(facts.interpretation, &policy_of(facts.action), words, facts.end.exit_code());
     let has_errors = judged.summary.errors > 0;
     let remains = has_errors || judged.summary.warnings > 0;
-    let reason = match (judged.result == ResultType::Success, has_errors, judged.blocking) {
+    let reason = match (judged.cell.result == ResultType::Success, has_errors, judged.cell.blocking) {
         (true, _, _) => judged.applied.reason.clone(),
         (false, true, Blocking::Blocks) => format!("{} {} detected", words.display, words.errors),
         (false, true, Blocking::Allowed) => format!("{} {} detected (non-blocking)", words.display, words.errors),
         (false, false, Blocking::Blocks) => format!("{} warnings detected", words.display),
         (false, false, Blocking::Allowed) => format!("{} warnings detected (non-blocking)", words.display),
     };
-    let agent_action = match judged.blocking {
+    let agent_action = match judged.cell.blocking {
         Blocking::Allowed => AgentWord::Continue.action(format!("Nothing blocks: {}.", judged.applied.reason)),
         Blocking::Blocks => words.agent.action(format!("{}. Mend them, then request a retest.", judged.applied.reason)),
     };
     // Findings that the policy dropped one and all leave nothing to speak of.
     let code = if remains { CategoryCode::Findings } else { CategoryCode::Clean };
-    let mut classification = Classification::plain(judged.result, code, reason);
+    let mut classification = Classification::plain(judged.cell.result, code, reason);
     classification.tool_succeeded = Some(true);
     classification.code_has_issues = Some(remains);
     classification.validation_tool = Some(tool.to_owned());
-    classification.severity = judged.severity;
+    classification.severity = judged.cell.severity;
     classification.fixable = judged.summary.fixable.map(|fixable| fixable > 0);
-    if judged.result != ResultType::Success {
+    if judged.cell.result != ResultType::Success {
         classification.is_expected_failure = Some(false);
         classification.issue_type = Some((if has_errors { words.error_issue } else { words.warning_issue }).to_owned());
         classification.blocks_compilation = Some(words.blocks_compilation && has_errors);
@@ -284,7 +267,7 @@ fn of_findings(facts: &ActionFacts<'_>) -> Outcome {
     let debt = debt_of_findings(&judged, words);
     classification.policy_applied = Some(judged.applied);
     let (diagnostics, summary) = (judged.diagnostics, Some(judged.summary));
-    Outcome { classification, blocking: judged.blocking, debt, agent_action, diagnostics, summary }
+    ActionJudgement { classification, blocking: judged.cell.blocking, debt, agent_action, diagnostics, summary }
 }
 
 /// Returns the action's policy. A validation action without one is judged strictly: the configuration should have set it.
@@ -304,7 +287,7 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
 }
 
 /// Makes a prerequisite's failure what it is for the run (C08). Findings that the policy allows keep nothing from running.
-fn rewrite_prerequisite(outcome: &mut Outcome, action: &Action) {
+fn rewrite_prerequisite(outcome: &mut ActionJudgement, action: &Action) {
     let classification = &mut outcome.classification;
     if outcome.blocking == Blocking::Allowed {
         classification.can_continue = Some(true);

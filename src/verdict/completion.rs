@@ -3,32 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ActionPhase, Blocking, CategoryCode, CompletionStatus, OverallResult, OverallStatus, PartialReason, ResultType, TaskStatus,
+    ActionJudgement, ActionPhase, Blocking, CategoryCode, CompletionStatus, OverallResult, OverallStatus, PartialReason,
+    ResultType, TaskStatus,
 };
-use crate::verdict::classify::Outcome;
 use crate::verdict::wording::counted;
-
-/// One action of a run that is over.
-#[derive(Debug, Clone, Copy)]
-pub struct RunResult<'a> {
-    /// The phase it belongs to.
-    pub phase: ActionPhase,
-    /// What became of it.
-    pub disposition: Disposition<'a>,
-}
-
-/// What became of an action (C62).
-#[derive(Debug, Clone, Copy)]
-pub enum Disposition<'a> {
-    /// It was carried out.
-    Executed(&'a Outcome),
-    /// A prerequisite that needed not run, visibly; counted as skipped, and no obstacle.
-    Unchanged,
-    /// It was not carried out: a prerequisite failed, or the run was stopped before.
-    Skipped,
-    /// Its specification is wrong, so it could not be carried out.
-    Invalid,
-}
 
 /// How a run went as a whole, as far as its actions cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,12 +91,14 @@ struct Tally {
     prerequisites_failed: u32,
 }
 
-/// Judges a run. A run in which no step was carried out, or a step was skipped, is never PASSED.
-pub fn judge_run(results: &[RunResult<'_>], flow: &RunFlow) -> RunVerdict {
+/// Judges a run by the phase and the judgement of each of its actions; one that was skipped has no judgement (C62).
+///
+/// A run in which no step was carried out, or a step was skipped, is never PASSED.
+pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &RunFlow) -> RunVerdict {
     let mut by_type: BTreeMap<_, _> = ResultType::ALL.into_iter().map(|result| (result, 0)).collect();
     let mut tally = Tally::default();
-    for result in results {
-        tally.count(result, &mut by_type);
+    for (phase, judgement) in actions {
+        tally.count(*phase, *judgement, &mut by_type);
     }
     let overall_status = overall_status(&tally, *flow);
     let overall_result = overall_result(&tally, *flow);
@@ -149,36 +129,33 @@ pub fn judge_run(results: &[RunResult<'_>], flow: &RunFlow) -> RunVerdict {
 }
 
 impl Tally {
-    fn count(&mut self, result: &RunResult<'_>, by_type: &mut BTreeMap<ResultType, u32>) {
-        let is_step = result.phase == ActionPhase::Step;
+    fn count(&mut self, phase: ActionPhase, judgement: Option<&ActionJudgement>, by_type: &mut BTreeMap<ResultType, u32>) {
         self.actions.total += 1;
-        match result.phase {
+        match phase {
             ActionPhase::Prerequisite => self.actions.prerequisites += 1,
             ActionPhase::Step => self.actions.steps += 1,
             ActionPhase::Cleanup => self.actions.cleanup += 1,
         }
-        match result.disposition {
-            Disposition::Executed(outcome) => {
-                *by_type.entry(outcome.classification.category).or_default() += 1;
-                self.actions.executed += 1;
-                self.count_outcome(outcome, result.phase);
-            }
-            Disposition::Unchanged | Disposition::Skipped => {
-                self.actions.skipped += 1;
-                self.steps_skipped += u32::from(is_step);
-            }
-            Disposition::Invalid => {
-                *by_type.entry(ResultType::SpecificationError).or_default() += 1;
-                self.actions.invalid += 1;
-                self.blocking += 1;
-            }
+        let Some(judgement) = judgement else {
+            self.actions.skipped += 1;
+            self.steps_skipped += u32::from(phase == ActionPhase::Step);
+            return;
+        };
+        let category = judgement.classification.category;
+        *by_type.entry(category).or_default() += 1;
+        if category == ResultType::SpecificationError {
+            self.actions.invalid += 1;
+            self.blocking += 1;
+        } else {
+            self.actions.executed += 1;
+            self.count_executed(judgement, phase);
         }
     }
 
-    fn count_outcome(&mut self, outcome: &Outcome, phase: ActionPhase) {
-        let classification = &outcome.classification;
+    fn count_executed(&mut self, judgement: &ActionJudgement, phase: ActionPhase) {
+        let classification = &judgement.classification;
         let succeeded = classification.category == ResultType::Success;
-        let blocks = outcome.blocking == Blocking::Blocks;
+        let blocks = judgement.blocking == Blocking::Blocks;
         self.blocking += u32::from(blocks);
         self.blocking_red += u32::from(blocks && classification.is_tdd_red_phase == Some(true));
         let uncollected = phase == ActionPhase::Step && classification.code == CategoryCode::CollectionError;

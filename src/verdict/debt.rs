@@ -5,12 +5,12 @@ use crate::model::{
 };
 use crate::verdict::classify::ActionFacts;
 use crate::verdict::limits;
-use crate::verdict::policy::Judged;
-use crate::verdict::rows::Row;
+use crate::verdict::policy::JudgedFindings;
+use crate::verdict::rows::CategoryRow;
 use crate::verdict::wording::{Words, counted};
 
 /// Returns the debt of an outcome that a row alone decides; `reason` is the classification's.
-pub(in crate::verdict) fn debt_of_row(row: &Row, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
+pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
     let (category, severity) = match row.debt {
         Ok(debt) => debt,
         Err(why_not) => return DebtGeneration::none(why_not),
@@ -34,8 +34,8 @@ pub(in crate::verdict) fn debt_of_row(row: &Row, facts: &ActionFacts<'_>, reason
 }
 
 /// Returns the debt of a validation tool's findings.
-pub(in crate::verdict) fn debt_of_findings(judged: &Judged, words: &Words) -> DebtGeneration {
-    let Some(severity) = judged.debt else {
+pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Words) -> DebtGeneration {
+    let Some(severity) = judged.cell.debt else {
         return DebtGeneration::none(judged.applied.reason.clone());
     };
     let mut debt = due(words.debt, severity, findings_title(judged, words), &judged.applied.reason);
@@ -66,7 +66,7 @@ fn due(category: DebtCategory, severity: Severity, title: String, reason: &str) 
     }
 }
 
-fn title_of_row(row: &Row, facts: &ActionFacts<'_>) -> String {
+fn title_of_row(row: &CategoryRow, facts: &ActionFacts<'_>) -> String {
     if let ActionEnd::TimedOut { limit, .. } = facts.end {
         return format!("{}: {}", row.title, limits::exceeded(facts.action, *limit, facts.run_timeout_hit()));
     }
@@ -94,7 +94,7 @@ fn describe_failures(debt: &mut DebtGeneration, results: &TestResults) {
     debt.specific_line = first.line;
 }
 
-fn findings_title(judged: &Judged, words: &Words) -> String {
+fn findings_title(judged: &JudgedFindings, words: &Words) -> String {
     let (found, display) = (judged.summary, words.display);
     if found.errors == 0 {
         let note = if judged.applied.blocking { "" } else { " (non-blocking)" };
@@ -118,7 +118,7 @@ fn across(files: u64) -> String {
     if files == 0 { String::new() } else { format!(" across {}", counted(files, "file")) }
 }
 
-fn findings_fix(judged: &Judged, words: &Words) -> String {
+fn findings_fix(judged: &JudgedFindings, words: &Words) -> String {
     if judged.summary.errors == 0 && !judged.applied.blocking {
         return format!("Address {} warnings when convenient", words.display);
     }

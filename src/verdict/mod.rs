@@ -22,9 +22,10 @@ mod services;
 mod tests;
 mod wording;
 
-pub use classify::{ActionFacts, Outcome, classify};
-pub use completion::{ActionCounts, Disposition, RunFlow, RunResult, RunVerdict, judge_run};
+pub use classify::{ActionFacts, classify};
+pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};
 pub use history::{PassedBefore, TestHistory, VanishedTests};
 pub use invalid::judge_invalid;
+pub use rows::{READY, SummaryWords, is_explained_by_output, is_settled, summary_words};

@@ -7,12 +7,10 @@ use crate::model::{
 use crate::verdict::wording::{WarningsExit, Words, plural};
 
 /// What the policy makes of a tool's findings.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::verdict) struct Judged {
-    pub(in crate::verdict) result: ResultType,
-    pub(in crate::verdict) blocking: Blocking,
-    pub(in crate::verdict) severity: Option<Severity>,
-    pub(in crate::verdict) debt: Option<Severity>,
+#[derive(Debug, Clone)]
+pub(in crate::verdict) struct JudgedFindings {
+    /// The cell of the table that decides.
+    pub(in crate::verdict) cell: &'static Cell,
     pub(in crate::verdict) applied: PolicyApplied,
     pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
     pub(in crate::verdict) summary: DiagnosticSummary,
@@ -20,11 +18,12 @@ pub(in crate::verdict) struct Judged {
 
 /// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` stand for what was counted, and
 /// `{error_noun}`, `{warning_noun}` for the noun in its number.
-struct Cell {
-    result: ResultType,
-    blocking: Blocking,
-    severity: Option<Severity>,
-    debt: Option<Severity>,
+#[derive(Debug)]
+pub(in crate::verdict) struct Cell {
+    pub(in crate::verdict) result: ResultType,
+    pub(in crate::verdict) blocking: Blocking,
+    pub(in crate::verdict) severity: Option<Severity>,
+    pub(in crate::verdict) debt: Option<Severity>,
     reason: &'static str,
 }
 
@@ -97,7 +96,7 @@ pub(in crate::verdict) fn judge_findings(
     policy: &ToolPolicy,
     words: &Words,
     exit_code: Option<i32>,
-) -> Judged {
+) -> JudgedFindings {
     let raw = raw_summary(interpretation);
     let (diagnostics, summary) = apply_rules(interpretation, policy);
     let failed = words.warnings_exit == WarningsExit::Refuses && exit_code != Some(0);
@@ -105,15 +104,7 @@ pub(in crate::verdict) fn judge_findings(
     let cell = choose(policy, summary, tool_refused_warnings);
     let reason = fill(cell.reason, words.report_name, summary, policy.max_warnings);
     let applied = PolicyApplied::of(policy.block_on, policy.source.clone(), cell.blocking, reason);
-    Judged {
-        result: cell.result,
-        blocking: cell.blocking,
-        severity: cell.severity,
-        debt: cell.debt,
-        applied,
-        diagnostics,
-        summary,
-    }
+    JudgedFindings { cell, applied, diagnostics, summary }
 }
 
 /// Returns what the tool counted, before the policy.

@@ -1,8 +1,8 @@
 //! Tests that fail where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
 
-use crate::model::{ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
+use crate::model::{ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 use crate::verdict::agent::AgentWord;
-use crate::verdict::classify::{ActionFacts, Outcome};
+use crate::verdict::classify::ActionFacts;
 
 /// So many tests are named in a sentence.
 const NAMED: usize = 5;
@@ -19,7 +19,7 @@ enum Declared {
 
 /// Says of failing tests whether they are a valid RED, and lets those block nothing that were declared by name. Without declared
 /// failing tests RED excuses nothing (R6); that each of the declared ones failed is a criterion of the task.
-pub(in crate::verdict) fn mark_red(outcome: &mut Outcome, facts: &ActionFacts<'_>) {
+pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
     classification.is_expected_failure = Some(false);
     classification.is_tdd_red_phase = Some(false);

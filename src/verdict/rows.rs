@@ -16,9 +16,28 @@ pub(in crate::verdict) enum ToolWork {
     Unknown,
 }
 
+/// The few words for an action on a screen, made of a template here and of the values in its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryWords {
+    /// The code itself, in words: `NO_TESTS_COLLECTED` is "no tests collected".
+    CodeName,
+    /// Always the same words.
+    Fixed(&'static str),
+    /// The words before an exit code, and what is said where there is none.
+    ExitCode { before: &'static str, without: &'static str },
+    /// The status of the HTTP answer; the code's name where there is none.
+    AnswerStatus,
+    /// The words, then the type of the error in brackets.
+    ErrorType(&'static str),
+    /// The name of the signal; the code's name where it is not known.
+    SignalName,
+    /// The limit that was hit, with its value.
+    Limit,
+}
+
 /// What a category code amounts to.
 #[derive(Debug)]
-pub(in crate::verdict) struct Row {
+pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) code: CategoryCode,
     pub(in crate::verdict) result: ResultType,
     pub(in crate::verdict) work: ToolWork,
@@ -35,23 +54,48 @@ pub(in crate::verdict) struct Row {
     pub(in crate::verdict) message: &'static str,
     pub(in crate::verdict) causes: &'static [&'static str],
     pub(in crate::verdict) recoverable: Option<&'static str>,
+    summary: SummaryWords,
+    shows_output: bool,
+    is_settled: bool,
 }
 
 /// Returns the row of a category code.
-pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static Row {
+pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
     &ROWS[code as usize]
+}
+
+/// Returns the few words that a screen shows for an action with this code.
+pub fn summary_words(code: CategoryCode) -> SummaryWords {
+    row_of(code).summary
+}
+
+/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does not say it.
+pub fn is_explained_by_output(code: CategoryCode) -> bool {
+    row_of(code).shows_output
+}
+
+/// Returns whether the result depends on nothing but the action's inputs: the tool ended by itself and said what it found. Only such
+/// a result is reused for the same inputs.
+///
+/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers. A review is asked for
+/// anew each time: an approval is one of what it was asked about.
+pub fn is_settled(code: CategoryCode) -> bool {
+    row_of(code).is_settled
 }
 
 /// Returns all of them, for those who look at the table as a whole.
 #[cfg(test)]
-pub(in crate::verdict) fn every_row() -> &'static [Row] {
+pub(in crate::verdict) fn every_row() -> &'static [CategoryRow] {
     &ROWS
 }
+
+/// What a screen says of a service that does what it is there for.
+pub const READY: &str = "ready";
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
 const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
 
-const SUCCESS: Row = Row {
+const SUCCESS: CategoryRow = CategoryRow {
     code: CategoryCode::Clean,
     result: ResultType::Success,
     work: ToolWork::Succeeded,
@@ -64,9 +108,12 @@ const SUCCESS: Row = Row {
     message: "Nothing to do.",
     causes: &[],
     recoverable: None,
+    summary: SummaryWords::CodeName,
+    shows_output: false,
+    is_settled: false,
 };
 
-const TEST_FAILURE: Row = Row {
+const TEST_FAILURE: CategoryRow = CategoryRow {
     result: ResultType::TestFailure,
     debt: UNTESTED,
     fix: "{reason}",
@@ -75,7 +122,7 @@ const TEST_FAILURE: Row = Row {
     ..SUCCESS
 };
 
-const EXECUTION_ERROR: Row = Row {
+const EXECUTION_ERROR: CategoryRow = CategoryRow {
     result: ResultType::ExecutionError,
     work: ToolWork::Failed,
     debt: INTEGRATION,
@@ -85,8 +132,9 @@ const EXECUTION_ERROR: Row = Row {
     ..SUCCESS
 };
 
-const UNPROVEN: Row = Row {
+const UNPROVEN: CategoryRow = CategoryRow {
     title: "Test Report Cannot Be Trusted",
+    shows_output: true,
     recoverable: Some("Run the command by hand and look whether it writes its whole report"),
     causes: &[
         "The run was cut short",
@@ -96,77 +144,84 @@ const UNPROVEN: Row = Row {
     ..EXECUTION_ERROR
 };
 
-const FILE_FAILURE: Row =
-    Row { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
+const FILE_FAILURE: CategoryRow =
+    CategoryRow { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
 
 /// A request that was answered, and not as it must be (C16, C42).
-const ANSWER_FAILURE: Row = Row { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
+const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
-const ROWS: [Row; 46] = [
-    Row { code: CategoryCode::TestsPassed, tests_ran: true, ..SUCCESS },
-    Row {
+const ROWS: [CategoryRow; 46] = [
+    CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_settled: true, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::TestsFailed,
         tests_ran: true,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Test Failure",
         agent: AgentWord::ImplementFix,
         message: "Tests fail. Change the implementation until they pass, then request a retest.",
+        is_settled: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::CollectionError,
         title: "Tests Cannot Be Collected",
         agent: AgentWord::FixCode,
         message: "Tests could not be collected. Mend the import or syntax error the reason names.",
         recoverable: Some("Mend the import or syntax error the reason names"),
+        shows_output: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ConftestError,
         error_type: Some("CONFTEST_ERROR"),
         title: "conftest Cannot Be Imported",
         agent: AgentWord::FixCode,
         message: "A conftest.py could not be imported, so no test ran. Mend it.",
         recoverable: Some("Mend the conftest.py the reason names"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::CoverageBelowTarget,
         tests_ran: true,
         debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
         title: "Coverage Below Target",
         message: "All tests pass, coverage is below its target. Add tests; the implementation is not at fault.",
+        is_settled: true,
         ..TEST_FAILURE
     },
-    Row { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", ..TEST_FAILURE },
-    Row { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", ..TEST_FAILURE },
-    Row {
+    CategoryRow { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", is_settled: true, ..TEST_FAILURE },
+    CategoryRow { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", is_settled: true, ..TEST_FAILURE },
+    CategoryRow {
         code: CategoryCode::MaxWarnings,
         tests_ran: true,
         debt: Ok((DebtCategory::Refactor, Severity::Medium)),
         title: "Too Many Warnings",
         agent: AgentWord::FixCode,
         message: "All tests pass with more warnings than the run allows. Mend what warns.",
+        is_settled: true,
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Interrupted,
         error_type: Some("INTERRUPTED"),
         title: "Test Run Interrupted",
         causes: &["A test or plugin raised KeyboardInterrupt or ended the session", "Something outside interrupted the run"],
         recoverable: Some("Run the command by hand and see what interrupts it"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::InternalError,
         error_type: Some("INTERNAL_ERROR"),
         title: "Tool Failed Inside Itself",
         causes: &["A plugin is broken or does not fit the tool's version", "The tool has a defect"],
         recoverable: Some("Look at the traceback in the log; try without plugins"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::UsageError,
         error_type: Some("USAGE_ERROR"),
         debt: Err("This is an error in the command or its configuration, not in the code"),
@@ -174,9 +229,10 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixSpecification,
         message: "The tool refused its command line or configuration. Correct the command, then request a retest.",
         recoverable: Some("Correct the option, path or configuration the reason names"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ToolNotFound,
         error_type: Some("TOOL_NOT_FOUND"),
         title: "Tool Not Found",
@@ -187,7 +243,7 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Install the program, or name it by its path"),
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NotStarted,
         error_type: Some("NOT_STARTED"),
         title: "Command Could Not Be Started",
@@ -196,11 +252,11 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Check permissions, interpreter and working directory"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::ReportMissing, error_type: Some("REPORT_MISSING"), ..UNPROVEN },
-    Row { code: CategoryCode::ReportUnreadable, error_type: Some("REPORT_UNREADABLE"), ..UNPROVEN },
-    Row { code: CategoryCode::ReportIncomplete, error_type: Some("REPORT_INCOMPLETE"), ..UNPROVEN },
-    Row { code: CategoryCode::Inconsistent, error_type: Some("INCONSISTENT"), title: "Contradictory Result", ..UNPROVEN },
-    Row {
+    CategoryRow { code: CategoryCode::ReportMissing, error_type: Some("REPORT_MISSING"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::ReportUnreadable, error_type: Some("REPORT_UNREADABLE"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::ReportIncomplete, error_type: Some("REPORT_INCOMPLETE"), ..UNPROVEN },
+    CategoryRow { code: CategoryCode::Inconsistent, error_type: Some("INCONSISTENT"), title: "Contradictory Result", ..UNPROVEN },
+    CategoryRow {
         code: CategoryCode::FailedOutsideTests,
         tests_ran: true,
         error_type: Some("FAILED_OUTSIDE_TESTS"),
@@ -208,23 +264,27 @@ const ROWS: [Row; 46] = [
         agent: AgentWord::FixCode,
         message: "No test failed and the run did. Mend the hook, plugin or session option that failed it.",
         causes: &["A hook of a plugin or conftest.py raised", "A session limit was reached"],
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::UnknownExit,
         error_type: Some("UNKNOWN_EXIT"),
         title: "Unknown Exit Code",
         causes: &["A plugin or a test ended the process with a code of its own", "A wrapper replaced the tool's code"],
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Signalled,
         error_type: Some("SIGNALLED"),
         title: "Ended by a Signal",
         causes: &["Native code crashed", "The system ran out of memory", "Something outside ended it"],
+        summary: SummaryWords::SignalName,
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::TimedOut,
         result: ResultType::Timeout,
         work: ToolWork::Unknown,
@@ -233,9 +293,11 @@ const ROWS: [Row; 46] = [
         fix: "Optimize operation or increase timeout value",
         agent: AgentWord::OptimizeOrRaiseTimeout,
         message: "The action hit its limit and was stopped. Make it faster or allow it more time.",
+        summary: SummaryWords::Limit,
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Stopped,
         work: ToolWork::Unknown,
         error_type: Some("STOPPED"),
@@ -245,7 +307,7 @@ const ROWS: [Row; 46] = [
         message: "The run was stopped; the next one will tell.",
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::StatusLost,
         work: ToolWork::Unknown,
         error_type: Some("STATUS_LOST"),
@@ -253,27 +315,32 @@ const ROWS: [Row; 46] = [
         message: "How the command ended could not be learnt. Request a retest; ask a person if it happens again.",
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::Findings,
         result: ResultType::ValidationFailure,
         debt: Ok((DebtCategory::ValidationMissing, Severity::High)),
         title: "Validation Issues",
         agent: AgentWord::FixCode,
         message: "The tool found issues. Mend them, then request a retest.",
+        shows_output: true,
+        is_settled: true,
         ..SUCCESS
     },
-    Row { code: CategoryCode::Clean, ..SUCCESS },
-    Row { code: CategoryCode::ExpectedExit, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_settled: true, ..SUCCESS },
+    CategoryRow { code: CategoryCode::ExpectedExit, summary: SummaryWords::Fixed("done"), is_settled: true, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::UnexpectedExit,
         error_type: Some("UNEXPECTED_EXIT"),
         title: "Unexpected Exit Code",
         agent: AgentWord::FixCode,
         message: "The command failed. Its output in the log says why.",
         recoverable: Some("Read the command's output in the log"),
+        summary: SummaryWords::ExitCode { before: "exit", without: "failed" },
+        shows_output: true,
+        is_settled: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::OutputTooLarge,
         error_type: Some("OUTPUT_TOO_LARGE"),
         title: "Output Too Large",
@@ -281,7 +348,7 @@ const ROWS: [Row; 46] = [
         recoverable: Some("Narrow the command to fewer files, or fix the findings in parts"),
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::SurvivorsLeft,
         error_type: Some("SURVIVORS_LEFT"),
         title: "Processes Left Behind",
@@ -290,8 +357,8 @@ const ROWS: [Row; 46] = [
         causes: &["A server or worker was started and not stopped"],
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::Served, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::Served, summary: SummaryWords::Fixed(READY), ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::ServiceEnded,
         error_type: Some("SERVICE_ENDED"),
         title: "Service Ended Early",
@@ -299,9 +366,11 @@ const ROWS: [Row; 46] = [
         message: "A service the checks need ended by itself. Its log says why.",
         causes: &["It crashed", "Its port is held by another process", "Its command starts something in the background and ends"],
         recoverable: Some("Read the service's log"),
+        summary: SummaryWords::ExitCode { before: "ended with exit", without: "ended" },
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ServiceNotReady,
         result: ResultType::Timeout,
         debt: Ok((DebtCategory::PerformanceIssue, Severity::Medium)),
@@ -310,9 +379,11 @@ const ROWS: [Row; 46] = [
         message: "A service the checks need was not ready in time. Its log and the reason say how far it came.",
         causes: &["It needs longer to start", "It listens elsewhere than `ready` looks", "It waits for something"],
         recoverable: Some("Read the service's log; correct `ready` or raise its `timeout`"),
+        summary: SummaryWords::Fixed("not ready in time"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::PortHeld,
         error_type: Some("PORT_HELD"),
         title: "Port Held by Another Process",
@@ -321,56 +392,67 @@ const ROWS: [Row; 46] = [
         recoverable: Some("End the process the reason names, or let the service use another port"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::FileValid, ..SUCCESS },
-    Row { code: CategoryCode::FileMissing, title: "File Missing", message: "The file is not there. Make it.", ..FILE_FAILURE },
-    Row {
+    CategoryRow { code: CategoryCode::FileValid, summary: SummaryWords::Fixed("as it must be"), ..SUCCESS },
+    CategoryRow {
+        code: CategoryCode::FileMissing,
+        title: "File Missing",
+        message: "The file is not there. Make it.",
+        ..FILE_FAILURE
+    },
+    CategoryRow {
         code: CategoryCode::FileInvalid,
         title: "File Not as Expected",
         message: "The file is not what it must be. The reason says in what.",
         ..FILE_FAILURE
     },
-    Row { code: CategoryCode::AnswerValid, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::AnswerValid, summary: SummaryWords::AnswerStatus, ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::AnswerInvalid,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Answer",
         message: "The server answered, and not as it must. Change the implementation, then request a retest.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::EndpointMissing,
         debt: Ok((DebtCategory::ApiEndpointMissing, Severity::Critical)),
         title: "API Endpoint Missing",
         message: "The server answers with 404. Implement the endpoint, then request a retest.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::ServerError,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::Critical)),
         title: "Server Error",
         message: "The server failed to answer the request properly. Its log says why.",
+        summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NoAnswer,
         error_type: Some("NO_ANSWER"),
         title: "No Answer",
         agent: AgentWord::StartServer,
         message: "The server did not answer. See that it runs and listens where the request goes.",
         recoverable: Some("Verify that the server runs"),
+        summary: SummaryWords::ErrorType("no answer"),
         ..EXECUTION_ERROR
     },
-    Row { code: CategoryCode::ReviewApproved, ..SUCCESS },
-    Row {
+    CategoryRow { code: CategoryCode::ReviewApproved, summary: SummaryWords::Fixed("approved"), ..SUCCESS },
+    CategoryRow {
         code: CategoryCode::ReviewRejected,
         result: ResultType::ValidationFailure,
         debt: Err("What a review names is in its text, and no debt is made of free text"),
         title: "Review Rejected",
         agent: AgentWord::FixCode,
         message: "The review rejects. Mend what it names, then ask for a new review.",
+        summary: SummaryWords::Fixed("rejected"),
+        shows_output: true,
         ..SUCCESS
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::NoVerdict,
         error_type: Some("NO_VERDICT"),
         debt: Err("A review without a verdict says nothing about the code"),
@@ -378,16 +460,18 @@ const ROWS: [Row; 46] = [
         message: "The review has no verdict. A person should read both outputs; mend nothing on the strength of them.",
         causes: &["Review agent may not be following template - check code-reviewer skill"],
         recoverable: Some("Look at the reviewer's output and run the review again by hand"),
+        summary: SummaryWords::Fixed("no verdict"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::TestsMissing,
         title: "Tests Are Missing",
         message: "Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.",
         recoverable: Some("Bring back the tests the reason names"),
         ..TEST_FAILURE
     },
-    Row {
+    CategoryRow {
         code: CategoryCode::SpecificationInvalid,
         result: ResultType::SpecificationError,
         work: ToolWork::Unknown,

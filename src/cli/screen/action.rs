@@ -4,6 +4,7 @@ use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::style::{Style, Tone};
 use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
+use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
 /// How many of the last lines of a failed command's output are shown, and how much of each.
 const SHOWN_OUTPUT_LINES: usize = 5;
@@ -12,9 +13,6 @@ const SHOWN_OUTPUT_WIDTH: usize = 160;
 /// How wide the columns for name and summary are at least.
 const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
-
-/// What is said of a service that does what it is there for.
-const READY: &str = "ready";
 
 /// Returns the lines of an action that is over: the line itself, then what it found.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
@@ -147,65 +145,30 @@ fn summary(result: &ActionResultV2) -> String {
 
 fn code_words(result: &ActionResultV2) -> String {
     let Some(classification) = &result.classification else { return String::new() };
-    let exit = result.result.as_ref().and_then(|outcome| outcome.exit_code);
-    match classification.code {
-        CategoryCode::ExpectedExit => "done".to_owned(),
-        CategoryCode::Served => READY.to_owned(),
-        CategoryCode::ServiceNotReady => "not ready in time".to_owned(),
-        CategoryCode::ServiceEnded => exit.map_or_else(|| "ended".to_owned(), |code| format!("ended with exit {code}")),
-        CategoryCode::Clean => "clean".to_owned(),
-        CategoryCode::FileValid => "as it must be".to_owned(),
-        CategoryCode::ReviewApproved => "approved".to_owned(),
-        CategoryCode::ReviewRejected => "rejected".to_owned(),
-        CategoryCode::NoVerdict => "no verdict".to_owned(),
-        CategoryCode::AnswerValid | CategoryCode::AnswerInvalid | CategoryCode::EndpointMissing | CategoryCode::ServerError => {
-            let status = result.result.as_ref().and_then(|outcome| outcome.status_code);
-            status.map_or_else(|| code_name(classification.code), |status| format!("status {status}"))
+    let outcome = result.result.as_ref();
+    let name = || code_name(classification.code);
+    match summary_words(classification.code) {
+        SummaryWords::CodeName => name(),
+        SummaryWords::Fixed(words) => words.to_owned(),
+        SummaryWords::ExitCode { before, without } => {
+            let exit = outcome.and_then(|outcome| outcome.exit_code);
+            exit.map_or_else(|| without.to_owned(), |code| format!("{before} {code}"))
         }
-        CategoryCode::NoAnswer => {
+        SummaryWords::AnswerStatus => {
+            let status = outcome.and_then(|outcome| outcome.status_code);
+            status.map_or_else(name, |status| format!("status {status}"))
+        }
+        SummaryWords::ErrorType(words) => {
             let error = classification.error_type.as_deref().map(|error| format!(" ({error})")).unwrap_or_default();
-            format!("no answer{error}")
+            format!("{words}{error}")
         }
-        CategoryCode::UnexpectedExit => exit.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}")),
-        CategoryCode::Signalled => {
-            let signal = result.result.as_ref().and_then(|outcome| outcome.signal.clone());
-            signal.unwrap_or_else(|| code_name(classification.code))
-        }
-        CategoryCode::TimedOut => match (classification.limit, classification.timeout_value, classification.output_limit) {
+        SummaryWords::SignalName => outcome.and_then(|outcome| outcome.signal.clone()).unwrap_or_else(name),
+        SummaryWords::Limit => match (classification.limit, classification.timeout_value, classification.output_limit) {
             (Some(LimitKind::Idle), Some(limit), _) => format!("no output for {}", seconds(limit)),
             (_, Some(limit), _) => format!("timed out after {}", seconds(limit)),
             (_, None, Some(limit)) => format!("printed over {limit}"),
             (_, None, None) => "timed out".to_owned(),
         },
-        CategoryCode::TestsPassed
-        | CategoryCode::TestsFailed
-        | CategoryCode::CollectionError
-        | CategoryCode::ConftestError
-        | CategoryCode::CoverageBelowTarget
-        | CategoryCode::NoTestsCollected
-        | CategoryCode::NoTestsExecuted
-        | CategoryCode::MaxWarnings
-        | CategoryCode::Interrupted
-        | CategoryCode::InternalError
-        | CategoryCode::UsageError
-        | CategoryCode::TestsMissing
-        | CategoryCode::SpecificationInvalid
-        | CategoryCode::ToolNotFound
-        | CategoryCode::NotStarted
-        | CategoryCode::ReportMissing
-        | CategoryCode::ReportUnreadable
-        | CategoryCode::ReportIncomplete
-        | CategoryCode::Inconsistent
-        | CategoryCode::FailedOutsideTests
-        | CategoryCode::UnknownExit
-        | CategoryCode::Stopped
-        | CategoryCode::StatusLost
-        | CategoryCode::Findings
-        | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft
-        | CategoryCode::FileMissing
-        | CategoryCode::FileInvalid
-        | CategoryCode::PortHeld => code_name(classification.code),
     }
 }
 
@@ -243,7 +206,7 @@ fn findings(result: &ActionResultV2) -> Vec<String> {
 
 fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
-    let output = if explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
+    let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
     let mut lines = Vec::new();
     // The summary says the exit code already; where there is output, it says more than the reason would.
     if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
@@ -265,58 +228,6 @@ fn last_output(result: &ActionResultV2) -> Vec<String> {
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(SHOWN_OUTPUT_LINES)..];
     last.iter().map(|line| line.chars().take(SHOWN_OUTPUT_WIDTH).collect()).collect()
-}
-
-/// Says whether the reader wants to see what the command printed, because the reason alone does not tell what to mend.
-fn explained_by_output(code: CategoryCode) -> bool {
-    match code {
-        CategoryCode::UnexpectedExit
-        | CategoryCode::TimedOut
-        | CategoryCode::CollectionError
-        | CategoryCode::ConftestError
-        | CategoryCode::Interrupted
-        | CategoryCode::InternalError
-        | CategoryCode::UsageError
-        | CategoryCode::ReportMissing
-        | CategoryCode::ReportUnreadable
-        | CategoryCode::ReportIncomplete
-        | CategoryCode::Inconsistent
-        | CategoryCode::FailedOutsideTests
-        | CategoryCode::UnknownExit
-        | CategoryCode::Signalled
-        | CategoryCode::ServiceEnded
-        | CategoryCode::ServiceNotReady
-        | CategoryCode::ReviewRejected
-        | CategoryCode::NoVerdict
-        | CategoryCode::Findings => true,
-        CategoryCode::ExpectedExit
-        | CategoryCode::Clean
-        | CategoryCode::TestsPassed
-        | CategoryCode::TestsFailed
-        | CategoryCode::CoverageBelowTarget
-        | CategoryCode::NoTestsCollected
-        | CategoryCode::NoTestsExecuted
-        | CategoryCode::TestsMissing
-        | CategoryCode::SpecificationInvalid
-        | CategoryCode::MaxWarnings
-        | CategoryCode::ToolNotFound
-        | CategoryCode::NotStarted
-        | CategoryCode::Stopped
-        | CategoryCode::StatusLost
-        | CategoryCode::OutputTooLarge
-        | CategoryCode::SurvivorsLeft
-        | CategoryCode::Served
-        | CategoryCode::FileValid
-        | CategoryCode::FileMissing
-        | CategoryCode::FileInvalid
-        | CategoryCode::AnswerValid
-        | CategoryCode::AnswerInvalid
-        | CategoryCode::EndpointMissing
-        | CategoryCode::ServerError
-        | CategoryCode::NoAnswer
-        | CategoryCode::ReviewApproved
-        | CategoryCode::PortHeld => false,
-    }
 }
 
 fn warnings(result: &ActionResultV2) -> Vec<String> {

@@ -35,7 +35,7 @@ fn survivor() -> Survivor {
 }
 
 fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> Event {
-    Event::Ended { number: NUMBER, status, usage: Usage::default(), survivors, group: None }
+    Event::Ended { number: NUMBER, leader: EndedChild { status, usage: Usage::default() }, survivors, group: None }
 }
 
 fn exited(code: i32) -> Event {
@@ -50,7 +50,7 @@ fn an_exit_with_closed_pipes_is_finished_at_once() {
     progress.note_event(at(base, 5), Event::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() });
     progress.note_event(at(base, 9), exited(3));
     assert_eq!(progress.next_step(at(base, 9), false), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 3 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 3 });
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
     let mut progress = Progress::begin(base, &limits);
     progress.note_event(at(base, 11), exited(0));
     assert_eq!(progress.next_step(at(base, 11), false), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
     progress.note_event(at(base, 61), exited(0));
     assert_eq!(progress.next_step(at(base, 61), false), Step::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: Some(0), signal: None };
-    assert_eq!(progress.conclude().end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -86,10 +86,9 @@ fn the_ladder_goes_on_while_members_outlive_the_leader() {
     assert_eq!(progress.next_step(at(base, 110), true), Step::Wait(Some(at(base, 2110))));
     progress.note_event(at(base, 111), Event::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 111), false), Step::Finish);
-    let conclusion = progress.conclude();
-    assert_eq!(conclusion.survivors, [survivor()]);
+    assert_eq!(progress.survivors(), [survivor()]);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: Some(15) };
-    assert_eq!(conclusion.end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -102,8 +101,7 @@ fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
     progress.note_event(at(base, 6), Event::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 6), true), Step::Wait(Some(at(base, 206))));
     assert_eq!(progress.next_step(at(base, 206), true), Step::Finish);
-    let conclusion = progress.conclude();
-    assert_eq!((conclusion.end, conclusion.survivors), (ActionEnd::Exited { code: 0 }, vec![survivor()]));
+    assert_eq!((progress.end(), progress.survivors()), (ActionEnd::Exited { code: 0 }, &[survivor()][..]));
 }
 
 #[test]
@@ -131,7 +129,7 @@ fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
     progress.note_event(at(base, 4), ended(LeaderStatus::Signalled { signal: 9 }, Vec::new()));
     assert_eq!(progress.next_step(at(base, 4), false), Step::Finish);
     let end = ActionEnd::Stopped { reason: StopReason::Terminated, stage: StopStage::Sigkill };
-    assert_eq!(progress.conclude().end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -143,7 +141,7 @@ fn one_request_during_a_time_out_leaves_the_ladder_and_the_result_alone() {
     assert_eq!(progress.next_step(at(base, 11), true), Step::Wait(Some(at(base, 110))));
     progress.note_request(at(base, 12), StopReason::Interrupted);
     assert_eq!(progress.next_step(at(base, 12), true), Step::Signal(StopStage::Sigkill));
-    assert!(matches!(progress.conclude().end, ActionEnd::TimedOut { .. }));
+    assert!(matches!(progress.end(), ActionEnd::TimedOut { .. }));
 }
 
 #[test]
@@ -152,7 +150,7 @@ fn a_request_after_a_natural_end_changes_nothing() {
     let mut progress = Progress::begin(base, &limits);
     progress.note_event(base, exited(0));
     progress.note_request(at(base, 1), StopReason::Interrupted);
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
 #[test]
@@ -164,7 +162,7 @@ fn what_sigkill_does_not_end_is_given_up_after_the_patience() {
     assert!(matches!(progress.next_step(at(base, 2010), true), Step::Wait(_)), "the pipes are drained first");
     assert_eq!(progress.next_step(at(base, 2210), true), Step::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: None };
-    assert_eq!(progress.conclude().end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -173,7 +171,7 @@ fn a_lost_launcher_is_never_a_success() {
     let mut progress = Progress::begin(base, &limits);
     progress.note_lost(at(base, 5), "gone".to_owned(), vec![survivor()]);
     assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::Lost { why: "gone".to_owned() });
+    assert_eq!(progress.end(), ActionEnd::Lost { why: "gone".to_owned() });
 }
 
 #[test]
@@ -183,7 +181,7 @@ fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
     progress.note_event(base, ended(LeaderStatus::Exited { code: 1 }, vec![survivor()]));
     progress.note_lost(at(base, 5), "gone".to_owned(), Vec::new());
     assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 1 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 1 });
 }
 
 #[test]
@@ -193,7 +191,7 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
     let failure = SpawnFailure::NotExecutable { program: "/etc/passwd".to_owned() };
     progress.note_event(base, Event::NotStarted { number: NUMBER, failure: failure.clone() });
     assert_eq!(progress.next_step(base, true), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::NotStarted(failure));
+    assert_eq!(progress.end(), ActionEnd::NotStarted(failure));
 }
 
 #[test]
@@ -213,7 +211,7 @@ fn silence_is_counted_from_the_start_and_from_the_last_byte() {
     progress.note_event(at(base, 90), exited(0));
     assert_eq!(progress.next_step(at(base, 90), false), Step::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Idle, stage: StopStage::Sigint, code: Some(0), signal: None };
-    assert_eq!(progress.conclude().end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -224,7 +222,7 @@ fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
         // Late, when both are over.
         assert_eq!(progress.next_step(at(base, 50), true), Step::Signal(StopStage::Sigint));
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
-        assert_eq!(progress.conclude().end, end);
+        assert_eq!(progress.end(), end);
     }
 }
 
@@ -235,7 +233,7 @@ fn an_action_that_has_ended_may_be_silent() {
     progress.note_event(at(base, 29), exited(0));
     assert_eq!(progress.next_step(at(base, 31), true), Step::Wait(Some(at(base, 229))));
     assert_eq!(progress.next_step(at(base, 229), true), Step::Finish);
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
 #[test]
@@ -253,7 +251,7 @@ fn the_first_byte_beyond_the_limit_of_output_begins_the_ladder_and_exit_0_change
     progress.note_event(at(base, 53), exited(0));
     assert_eq!(progress.next_step(at(base, 53), false), Step::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Output, stage: StopStage::Sigterm, code: Some(0), signal: None };
-    assert_eq!(progress.conclude().end, end);
+    assert_eq!(progress.end(), end);
 }
 
 #[test]
@@ -263,7 +261,7 @@ fn what_is_printed_after_the_end_is_no_limit_of_the_action() {
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     progress.note_output(at(base, 1), 101);
     assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigkill));
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -341,7 +339,7 @@ proptest! {
             }
         }
         prop_assert!(now <= bound);
-        let end = progress.conclude().end;
+        let end = progress.end();
         if is_stopped {
             prop_assert_eq!(end.exit_code(), None);
         }
@@ -360,16 +358,15 @@ fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_
     };
     for (group, limit) in [(exceeded(true, false), LimitKind::Memory), (exceeded(false, true), LimitKind::Pids)] {
         let mut progress = Progress::begin(base, &limits);
-        let (status, usage) = (LeaderStatus::Signalled { signal: 9 }, Usage::default());
-        let event = Event::Ended { number: NUMBER, status, usage, survivors: Vec::new(), group: Some(group) };
+        let leader = EndedChild { status: LeaderStatus::Signalled { signal: 9 }, usage: Usage::default() };
+        let event = Event::Ended { number: NUMBER, leader, survivors: Vec::new(), group: Some(group) };
         progress.note_event(base, event);
-        let conclusion = progress.conclude();
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code: None, signal: Some(9) };
-        assert_eq!(conclusion.end, end);
-        assert_eq!(conclusion.usage.map(|usage| (usage.user, usage.peak_memory_kib)), Some((DurationMs(7), 3072)));
+        assert_eq!(progress.end(), end);
+        assert_eq!(progress.usage().map(|usage| (usage.user, usage.peak_memory_kib)), Some((DurationMs(7), 3072)));
     }
     let mut progress = Progress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     progress.note_event(at(base, 1), Event::Emptied { number: NUMBER, group: Some(exceeded(false, false)) });
-    assert_eq!(progress.conclude().end, ActionEnd::Exited { code: 0 });
+    assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }

@@ -18,21 +18,12 @@ use nix::libc;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::model::Usage;
-use crate::process::protocol::LeaderStatus;
+use crate::process::protocol::{EndedChild, LeaderStatus};
 
 pub(super) use namespaces::{
     Extent, MountAttribute, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
-
-/// What `waitid(2)` says of a child that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EndedChild {
-    /// Its status.
-    pub(super) status: LeaderStatus,
-    /// What it and the descendants it waited for have used.
-    pub(super) usage: Usage,
-}
 
 /// Whether a child that has ended stays a zombie after it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

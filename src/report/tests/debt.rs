@@ -18,7 +18,7 @@ use crate::report::samples::{
 use crate::report::tests::judged::judged_run;
 use crate::report::tests::seed_keys::collect_paths;
 use crate::report::{
-    ActionFacts, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, UNFILLED_DEBT_KEYS, build, build_debt,
+    ActionResult, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, UNFILLED_DEBT_KEYS, build, build_debt,
     parse_debt, seal_debt_hash, to_bytes, with_debt,
 };
 
@@ -61,18 +61,18 @@ fn debt_with(facts: &RunFacts, settings: &DebtSettings, previous: Option<&Techni
     build_debt(&build(facts), settings, previous).expect("the run is a verdict")
 }
 
-fn debt_of(actions: Vec<ActionFacts>) -> TechnicalDebtV1 {
+fn debt_of(actions: Vec<ActionResult>) -> TechnicalDebtV1 {
     debt_with(&run_of(actions), &DebtSettings::default(), None)
 }
 
 /// An action that is due debt: a command that failed for a reason of its own.
-fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Blocking, reason: &str) -> ActionFacts {
+fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Blocking, reason: &str) -> ActionResult {
     let mut facts = succeeded(ActionPhase::Step, number);
     facts.action.name = reason.to_owned();
     edit(&mut facts, |executed| {
-        executed.classification = Classification::plain(ResultType::TestFailure, CategoryCode::UnexpectedExit, reason);
-        executed.blocking = blocking;
-        executed.debt = DebtGeneration {
+        executed.judgement.classification = Classification::plain(ResultType::TestFailure, CategoryCode::UnexpectedExit, reason);
+        executed.judgement.blocking = blocking;
+        executed.judgement.debt = DebtGeneration {
             should_generate: true,
             category: Some(category),
             severity: Some(severity),
@@ -84,17 +84,17 @@ fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Bloc
     facts
 }
 
-fn simple(number: usize, severity: Severity, blocking: Blocking) -> ActionFacts {
+fn simple(number: usize, severity: Severity, blocking: Blocking) -> ActionResult {
     due(number, DebtCategory::BusinessLogicError, severity, blocking, &format!("cause {}", char::from(b'a' + number as u8)))
 }
 
 /// The sample with debt due as `severity`.
-fn with_debt_due(mut facts: ActionFacts, category: DebtCategory, severity: Severity, status: ResultType) -> ActionFacts {
+fn with_debt_due(mut facts: ActionResult, category: DebtCategory, severity: Severity, status: ResultType) -> ActionResult {
     edit(&mut facts, |executed| {
-        executed.classification.category = status;
-        executed.debt.should_generate = true;
-        executed.debt.category = Some(category);
-        executed.debt.severity = Some(severity);
+        executed.judgement.classification.category = status;
+        executed.judgement.debt.should_generate = true;
+        executed.judgement.debt.category = Some(category);
+        executed.judgement.debt.severity = Some(severity);
     });
     facts
 }
@@ -223,7 +223,7 @@ fn c48_commands_that_fail_alike_have_causes_of_their_own() {
     let mut other = simple(2, Severity::High, Blocking::Blocks);
     for (facts, name) in [(&mut one, "lint"), (&mut other, "package")] {
         facts.action.name = name.to_owned();
-        edit(facts, |executed| executed.classification.reason = "it ended with 1".to_owned());
+        edit(facts, |executed| executed.judgement.classification.reason = "it ended with 1".to_owned());
     }
     assert_eq!(debt_of(vec![one, other]).debt_items.len(), 2);
 }
@@ -353,7 +353,7 @@ fn an_item_keeps_its_id_while_others_come_and_go_and_has_it_again_when_it_comes_
     let one = || simple(1, Severity::High, Blocking::Blocks);
     let two = || simple(2, Severity::High, Blocking::Blocks);
     let worse = || simple(3, Severity::Critical, Blocking::Blocks);
-    let after = |actions: Vec<ActionFacts>, previous: &TechnicalDebtV1| {
+    let after = |actions: Vec<ActionResult>, previous: &TechnicalDebtV1| {
         debt_with(&run_of(actions), &DebtSettings::default(), Some(previous))
     };
     let names = |debt: &TechnicalDebtV1| debt.debt_items.iter().map(|item| item.debt_id.to_string()).collect::<Vec<_>>();
@@ -381,7 +381,7 @@ fn an_id_names_its_task_and_its_number() {
     }
 }
 
-fn actions() -> impl Strategy<Value = Vec<ActionFacts>> {
+fn actions() -> impl Strategy<Value = Vec<ActionResult>> {
     let severities = select(Severity::ALL.to_vec());
     let blocking = prop_oneof![Just(Blocking::Blocks), Just(Blocking::Allowed)];
     let one = (severities, blocking, 0_u8..6).prop_map(|(severity, blocking, cause)| (severity, blocking, cause));

@@ -13,7 +13,7 @@ use crate::report::samples::{
 };
 use crate::report::tests::debt::report_with_debt;
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionRecordFacts, AttemptFacts, ExecutedFacts, ProgramFacts, RUN_SCHEMA, RecoveryFacts,
+    ActionDisposition, ActionRecordFacts, ActionResult, AttemptV2, ExecutedAction, ProgramFacts, RUN_SCHEMA, RecoveryFacts,
     ReportError, RunFacts, RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse,
     parse_run_start, report_hash, run_start_details, seal_hash, test_results_record, to_bytes,
 };
@@ -25,7 +25,7 @@ fn value(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).expect("we wrote JSON")
 }
 
-fn executed(facts: &ActionFacts) -> &ExecutedFacts {
+fn executed(facts: &ActionResult) -> &ExecutedAction {
     match &facts.disposition {
         ActionDisposition::Executed(executed) => executed,
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => panic!("the sample was carried out"),
@@ -182,8 +182,9 @@ fn a_failed_prerequisite_says_what_it_kept_from_running() {
 fn findings_beyond_the_list_are_named_and_not_lost() {
     let mut facts = mixed_run();
     let ActionDisposition::Executed(lint) = &mut facts.actions[4].disposition else { panic!("eslint was carried out") };
-    lint.diagnostics = vec![lint.diagnostics[0].clone(); 501];
-    lint.summary = Some(DiagnosticSummary::of(&lint.diagnostics));
+    let judgement = &mut lint.judgement;
+    judgement.diagnostics = vec![judgement.diagnostics[0].clone(); 501];
+    judgement.summary = Some(DiagnosticSummary::of(&judgement.diagnostics));
     let report = build(&facts);
     let result = report.step_execution.results[2].result.as_ref().expect("it was carried out");
     assert_eq!((result.diagnostics.findings().len(), result.summary.map(|summary| summary.warnings)), (500, Some(501)));
@@ -236,8 +237,8 @@ fn the_records_of_tests_and_diagnostics_hold_every_finding() {
 
     let lint = warned_lint();
     let of_lint = executed(&lint);
-    let summary = of_lint.summary.expect("it looked");
-    let record = diagnostics_record(&run_id, &lint.action, &of_lint.ended, &of_lint.diagnostics, summary);
+    let summary = of_lint.judgement.summary.expect("it looked");
+    let record = diagnostics_record(&run_id, &lint.action, &of_lint.ended, &of_lint.judgement.diagnostics, summary);
     let record = value(&to_bytes(&record));
     assert_eq!(record["summary"], json!({"errors": 0, "warnings": 1, "fixable": 0, "totalFiles": 1}));
     assert_eq!(record["diagnostics"][0]["ruleId"], "no-console");
@@ -335,12 +336,13 @@ fn attempts_before_the_last_are_named_with_their_files_and_a_success_after_them_
     };
     let (first, last) = (file("STEP.1-file-validation.json"), file("STEP.1-attempt-2-file-validation.json"));
     let ActionDisposition::Executed(executed) = &mut facts.disposition else { panic!("it was carried out") };
-    executed.classification = Classification::plain(ResultType::Success, CategoryCode::FileValid, "it is there");
-    executed.earlier = vec![AttemptFacts {
+    executed.judgement.classification = Classification::plain(ResultType::Success, CategoryCode::FileValid, "it is there");
+    executed.earlier = vec![AttemptV2 {
+        attempt: 1,
         status: ResultType::ValidationFailure,
         reason: "it was not there".to_owned(),
         duration: DurationMs(3),
-        files: vec![first.clone()],
+        evidence_files: vec![first.name.clone()],
     }];
     let run = RunFacts { evidence_files: vec![first, last], ..run_of(vec![facts]) };
     let entry = value(&to_bytes(&build(&run)))["stepExecution"]["results"][0].clone();

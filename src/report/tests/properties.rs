@@ -13,7 +13,7 @@ use crate::report::samples::{
     warned_lint,
 };
 use crate::report::{
-    ActionDisposition, ActionFacts, ExecutionReportV2, RunFacts, SkipReason, build, parse, report_hash, seal_hash, to_bytes,
+    ActionDisposition, ActionResult, ExecutionReportV2, RunFacts, SkipReason, build, parse, report_hash, seal_hash, to_bytes,
 };
 
 fn ends() -> impl Strategy<Value = ActionEnd> {
@@ -32,7 +32,7 @@ fn ends() -> impl Strategy<Value = ActionEnd> {
     ]
 }
 
-fn actions() -> impl Strategy<Value = Vec<ActionFacts>> {
+fn actions() -> impl Strategy<Value = Vec<ActionResult>> {
     let one = prop_oneof![
         Just(succeeded(ActionPhase::Step, 1)),
         Just(succeeded(ActionPhase::Cleanup, 1)),
@@ -61,7 +61,7 @@ fn actions() -> impl Strategy<Value = Vec<ActionFacts>> {
             executed.ended.captured.stdout.tail = Vec::new();
             executed.ended.end = end;
             executed.interpretation.reason = text;
-            executed.classification.category = ResultType::ALL[status];
+            executed.judgement.classification.category = ResultType::ALL[status];
             executed.interpretation.test_results = (count % 2 == 0).then(|| TestResults {
                 counts: Counts { passed: u64::from(count), failed: u64::from(count % 7), skipped: 1 },
                 total: u64::from(count) + u64::from(count % 7) + 1,

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::model::{ActionId, ActionPhase, ExchangeOutcome, Observed, ReadyCheck, ResultType, Service};
 use crate::report::samples::{edit, failed_prerequisite, refused_request, run_of, succeeded};
-use crate::report::{ActionFacts, build};
+use crate::report::{ActionResult, build};
 
 /// A service that was to listen on this port and did not come up.
-fn failed_service(port: u16) -> ActionFacts {
+fn failed_service(port: u16) -> ActionResult {
     let mut facts = failed_prerequisite();
     let ready = ReadyCheck::Port(port);
     let second = Duration::from_secs(1);
@@ -16,7 +16,7 @@ fn failed_service(port: u16) -> ActionFacts {
 }
 
 /// Returns the root cause of a run's last step, as the report names it.
-fn cause(actions: Vec<ActionFacts>) -> Option<String> {
+fn cause(actions: Vec<ActionResult>) -> Option<String> {
     let report = build(&run_of(actions));
     report.step_execution.results.last().expect("there is a step").root_cause.as_ref().map(ToString::to_string)
 }
@@ -27,7 +27,7 @@ fn c09_a_request_without_an_answer_names_the_service_that_was_to_give_it() {
     let mut health = refused_request();
     health.action.phase = ActionPhase::Prerequisite;
     health.action.id = ActionId::numbered("PREREQ", 2);
-    edit(&mut health, |executed| executed.classification.category = ResultType::PrerequisiteFailure);
+    edit(&mut health, |executed| executed.judgement.classification.category = ResultType::PrerequisiteFailure);
     assert_eq!(cause(vec![health, refused_request()]).as_deref(), Some("PREREQ.2"), "a request that looked whether it is there");
 }
 

@@ -94,7 +94,7 @@ fn our_paths() -> BTreeSet<String> {
     for mut facts in [mixed_run(), aborted_run(), judged_run(), run_of(vec![seen_file(), refused_request()])] {
         for action in &mut facts.actions {
             if let ActionDisposition::Executed(executed) = &mut action.disposition {
-                executed.diagnostics.iter_mut().for_each(|it| it.code = Some("TS2345".to_owned()));
+                executed.judgement.diagnostics.iter_mut().for_each(|it| it.code = Some("TS2345".to_owned()));
             }
         }
         let report = serde_json::to_value(seal_hash(report_with_debt(&facts))).expect("the wire types have text keys");

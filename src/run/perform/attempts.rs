@@ -1,20 +1,20 @@
 //! Attempts: an action that does not succeed is carried out again, as often as its plan says, and every attempt is kept.
 
-use crate::model::{Action, Blocking, CategoryCode, Ended, EvidenceFile, Interpretation, Observed, SpawnFailure};
+use crate::model::{Action, Blocking, CategoryCode, Ended, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
 use crate::project::Progress;
 use crate::project::RunError;
-use crate::report::{ActionDisposition, AttemptFacts, ExecutedFacts};
+use crate::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
+use crate::run::perform::Performer;
 use crate::run::perform::reviewing::ReviewUnderWay;
-use crate::run::perform::{Performed, Performer};
 
 /// The attempts of an action that is not over.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     /// Those that are over. None of them succeeded.
-    earlier: Vec<AttemptFacts>,
+    earlier: Vec<AttemptV2>,
     /// What was kept of them.
-    before: Vec<Performed>,
+    before: Vec<ActionResult>,
     /// Set where the action is a review.
     review: Option<ReviewUnderWay>,
 }
@@ -48,7 +48,7 @@ impl Attempts {
     }
 
     /// Returns the attempts that are over: the one whose facts they become is the last.
-    pub(super) fn take(&mut self) -> Vec<AttemptFacts> {
+    pub(super) fn take(&mut self) -> Vec<AttemptV2> {
         std::mem::take(&mut self.earlier)
     }
 }
@@ -60,7 +60,7 @@ impl Performer<'_, '_> {
     }
 
     /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<Performed, RunError> {
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, RunError> {
         let mut attempts = self.begin_attempts(action);
         loop {
             let one = self.perform_once(action, &mut attempts)?;
@@ -71,60 +71,48 @@ impl Performer<'_, '_> {
     }
 
     /// Notes that an attempt is over. Returns what became of the action, which is told; none: it is carried out once more.
-    pub(crate) fn note_attempt(&mut self, action: &Action, attempts: &mut Attempts, mut one: Performed) -> Option<Performed> {
+    pub(crate) fn note_attempt(
+        &mut self,
+        action: &Action,
+        attempts: &mut Attempts,
+        mut one: ActionResult,
+    ) -> Option<ActionResult> {
         let number = attempts.number();
         let retries = attempts.retries(action);
         let is_last = number > retries || !self.is_worth_another(action, &one);
-        if !is_last && let ActionDisposition::Executed(executed) = &mut one.facts.disposition {
-            let reason = executed.classification.reason.clone();
+        if !is_last && let ActionDisposition::Executed(executed) = &mut one.disposition {
+            let reason = executed.judgement.classification.reason.clone();
             let note = match &attempts.review {
                 Some(_) => format!("{}: {reason}", action.name),
                 None => format!("{}: attempt {number} of {} did not succeed: {reason}", action.name, retries + 1),
             };
             (self.show)(Progress::Note(note));
             attempts.earlier = std::mem::take(&mut executed.earlier);
-            attempts.earlier.push(facts_of(executed, &one.files));
+            attempts.earlier.push(earlier_attempt(number, executed, &one.files));
             attempts.before.push(one);
             return None;
         }
         let one = merge(std::mem::take(&mut attempts.before), one);
-        self.tell(&one.facts);
+        self.tell(&one);
         Some(one)
     }
 
     /// Returns whether an attempt may be followed by another: its result blocks, and neither it nor the run was stopped.
-    fn is_worth_another(&self, action: &Action, one: &Performed) -> bool {
-        let Some(outcome) = &one.outcome else { return false };
-        let was_stopped = outcome.classification.code == CategoryCode::Stopped;
+    fn is_worth_another(&self, action: &Action, one: &ActionResult) -> bool {
+        let Some(judgement) = one.judgement() else { return false };
+        let was_stopped = judgement.classification.code == CategoryCode::Stopped;
         let is_stopped = self.stop_of(action).is_some();
-        outcome.blocking == Blocking::Blocks && !was_stopped && !is_stopped && !self.clock.is_over(clock::monotonic())
-    }
-}
-
-fn facts_of(executed: &ExecutedFacts, files: &[EvidenceFile]) -> AttemptFacts {
-    AttemptFacts {
-        status: executed.classification.category,
-        reason: executed.classification.reason.clone(),
-        duration: executed.ended.duration,
-        files: files.to_vec(),
+        judgement.blocking == Blocking::Blocks && !was_stopped && !is_stopped && !self.clock.is_over(clock::monotonic())
     }
 }
 
 /// Returns what became of an action as a whole: its last attempt's result, everybody's files, waits and notes.
-fn merge(before: Vec<Performed>, last: Performed) -> Performed {
+fn merge(before: Vec<ActionResult>, last: ActionResult) -> ActionResult {
     before.into_iter().rev().fold(last, |last, mut one| {
         one.files.extend(last.files);
         one.environment_names.extend(last.environment_names);
         let waited =
             [one.waited, last.waited].into_iter().flatten().reduce(|one, other| crate::model::DurationMs(one.0 + other.0));
-        Performed {
-            facts: last.facts,
-            outcome: last.outcome,
-            files: one.files,
-            environment_names: one.environment_names,
-            notes: last.notes,
-            waited,
-            met: last.met,
-        }
+        ActionResult { files: one.files, environment_names: one.environment_names, waited, ..last }
     })
 }

@@ -1,6 +1,6 @@
 //! Actions that start no process: a look at a file, a request. Done here in thin code, judged in `tools/`.
 
-use std::collections::BTreeSet;
+use crate::project::RunError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,12 +11,14 @@ use crate::model::{
 };
 use crate::process::clock::{self, Monotonic};
 use crate::project::Progress;
-use crate::project::RunError;
-use crate::report::{LookFacts, LookFiles, NamedFile, exchange_record, file_record, redact_to_bytes};
+use crate::report::{
+    ActionDisposition, ActionResult, ExecutedAction, LookFacts, LookFiles, NamedFile, exchange_record, file_record,
+    redact_to_bytes,
+};
 use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
 use crate::run::http_client::{Patience, send};
-use crate::run::perform::{Attempts, Judged, Performed, Performer, not_a_process, skipped};
+use crate::run::perform::{Attempts, Performer, not_a_process, skipped};
 use crate::tools::{interpret_exchange, interpret_file};
 
 /// The content of a file that is looked through is read up to this size; a digest is computed of any.
@@ -24,7 +26,7 @@ const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
     /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
-    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<Performed, RunError> {
+    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
         if self.stop_of(action).is_some() {
             return Ok(skipped(action, skip_reason(self.course.request.control)));
         }
@@ -38,15 +40,14 @@ impl Performer<'_, '_> {
             }
         };
         let ended = ended(&interpretation, self.stop_of(action), started, begun);
-        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
+        let judgement = self.classify(action, &ended, &interpretation, allowed);
         let files = self.keep_look(action, attempts.number(), &ended, &interpretation, &observed)?;
         self.directory.begin_sync();
         let observed = without_bytes(action, observed);
-        let judged = Judged { observed, interpretation, earlier: attempts.take(), ready_after: None };
-        let facts = self.over(action, ended, judged, &mut outcome);
-        let environment_names = BTreeSet::new();
-        let notes = Vec::new();
-        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
+        let earlier = attempts.take();
+        let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
+        let disposition = ActionDisposition::Executed(Box::new(executed));
+        Ok(ActionResult { files, ..ActionResult::new(action.clone(), disposition) })
     }
 
     fn validate_file(&self, action: &Action, validation: &FileValidation, timeout: Duration) -> (Observed, Interpretation) {

@@ -1,5 +1,7 @@
 //! One attempt of an action that starts a process, from its preparation to its judgement.
 
+use crate::project::RunError;
+use crate::sandbox::ChildEnvironment;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,14 +13,12 @@ use crate::model::{
 };
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
-use crate::project::RunError;
-use crate::report::ActionFiles;
+use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::carry_out::heeded;
 use crate::run::old_report::PutAside;
 use crate::run::perform::control::{Controlled, with_control};
 use crate::run::perform::reports::{own_report, take_project_report, take_report};
-use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
-use crate::sandbox::ChildEnvironment;
+use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
 use crate::tools::{self, ReportRequest};
 
 /// What takes no longer than this is followed before its files are on the disk.
@@ -63,7 +63,7 @@ impl Performer<'_, '_> {
         slot: Option<Slot>,
         action: &Action,
         attempts: &mut Attempts,
-    ) -> Result<Performed, RunError> {
+    ) -> Result<ActionResult, RunError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
@@ -169,7 +169,7 @@ impl Performer<'_, '_> {
         prepared: Prepared,
         mut ended: Ended,
         attempts: &mut Attempts,
-    ) -> Result<Performed, RunError> {
+    ) -> Result<ActionResult, RunError> {
         let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
         let root = &self.course.request.scope.root;
         let channel = report.channel();
@@ -189,14 +189,21 @@ impl Performer<'_, '_> {
         });
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
-        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
+        let judgement = self.classify(action, &ended, &interpretation, allowed);
         shorten(&mut ended.captured);
         let mut files = control.map(|control| control.files).unwrap_or_default();
         files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         let program = launch.request.as_ref().ok().map(|request| request.program.as_path());
-        files.extend(self.keep_records(action, &ended, &interpretation, &outcome, (&environment, program), (&names, attempt))?);
+        files.extend(self.keep_records(
+            action,
+            &ended,
+            &interpretation,
+            &judgement,
+            (&environment, program),
+            (&names, attempt),
+        )?);
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
         let is_followed = launch.request.as_ref().is_ok_and(|request| request.another_follows);
         if is_followed && Duration::from(ended.duration) < SHORT {
@@ -207,16 +214,17 @@ impl Performer<'_, '_> {
         if is_nobody_left(&ended) {
             self.spare_output = Some(output);
         }
-        let notes = if outcome.classification.category == ResultType::Success {
+        let notes = if judgement.classification.category == ResultType::Success {
             Vec::new()
         } else {
             let sandbox = launch.request.ok().and_then(|request| request.isolation.sandbox);
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
-        let judged = Judged { observed, interpretation, earlier: attempts.take(), ready_after: None };
-        let facts = self.over(action, ended, judged, &mut outcome);
+        let earlier = attempts.take();
+        let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
+        let disposition = ActionDisposition::Executed(Box::new(executed));
         let environment_names = environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: None, met: None })
+        Ok(ActionResult { files, environment_names, notes, ..ActionResult::new(action.clone(), disposition) })
     }
 
     /// Returns what the launcher is asked for; a program that is not there is a value.

@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::model::Action;
 use crate::project::RunError;
 use crate::project::{Certainty, Survey, pinned};
-use crate::report::{ActionDisposition, ActionFacts, ReusedFacts};
-use crate::run::perform::{Performed, Performer};
-use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, outcome_of, relevant_tree};
+use crate::report::{ActionDisposition, ActionResult, ReusedAction};
+use crate::run::perform::Performer;
+use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, relevant_tree};
 use crate::spec::check_digest;
 use crate::tree::Index;
 
@@ -39,7 +39,7 @@ impl Performer<'_, '_> {
     }
 
     /// Returns the earlier verdict that stands for a check in this run; none: it has to be carried out.
-    pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedFacts> {
+    pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedAction> {
         let known = known?;
         let request = self.course.request;
         if !is_occasion(check.reuse, Occasion::of(request, self.course.tdd.started)) {
@@ -49,10 +49,9 @@ impl Performer<'_, '_> {
     }
 
     /// Reports a check from an earlier verdict, visibly.
-    pub(crate) fn reuse(&mut self, check: &Action, verdict: ReusedFacts) -> Performed {
-        let outcome = outcome_of(&verdict.entry);
-        let facts = ActionFacts { action: check.clone(), disposition: ActionDisposition::Reused(Box::new(verdict)) };
-        self.tell(&facts);
-        Performed { outcome, ..Performed::untouched(facts) }
+    pub(crate) fn reuse(&mut self, check: &Action, verdict: ReusedAction) -> ActionResult {
+        let reused = ActionResult::new(check.clone(), ActionDisposition::Reused(Box::new(verdict)));
+        self.tell(&reused);
+        reused
     }
 }

@@ -30,13 +30,6 @@ pub(super) struct ReviewUnderWay {
     attempts: Vec<ReviewAttempt>,
 }
 
-/// What is said of an attempt.
-struct Judgement {
-    category: CategoryCode,
-    verdict: ReviewVerdict,
-    reason: String,
-}
-
 impl ReviewUnderWay {
     /// Begins a review where the action is one: its prompt is read here, once.
     pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
@@ -61,25 +54,23 @@ impl ReviewUnderWay {
 
     /// Takes an attempt that is over, with what the tools say of its end, and says what it amounts to.
     pub(super) fn note(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
-        let judged = match (fault(ended), self.gate.take()) {
+        let (category, verdict, reason) = match (fault(ended), self.gate.take()) {
             (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
             // It was not started, or we stopped it: nobody has said anything.
-            (None, _) | (_, None) => {
-                Judgement { category: said.category, verdict: ReviewVerdict::Indeterminate, reason: said.reason.clone() }
-            }
+            (None, _) | (_, None) => (said.category, ReviewVerdict::Indeterminate, said.reason.clone()),
         };
-        let Judgement { category, verdict, reason } = judged;
         let seen = ReviewSeen { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
         (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
     }
 
+    /// Returns the category of an attempt, what the reviewer decided, and why.
     fn judge(
         &mut self,
         action: &Action,
         ended: &Ended,
         fault: Option<ReviewerFault>,
         (gate, log): (ReviewGate, &str),
-    ) -> Judgement {
+    ) -> (CategoryCode, ReviewVerdict, String) {
         let stdout = &ended.captured.stdout;
         let bytes = [&stdout.head[..], &stdout.tail].concat();
         let read = if stdout.is_complete() { &bytes[..] } else { &bytes[..bytes.len().min(OUTPUT_CAP)] };
@@ -102,7 +93,7 @@ impl ReviewUnderWay {
         match gate.next_step(reading, digest) {
             ReviewStep::Retry { why, gate } => {
                 self.gate = Some(gate);
-                Judgement { category: CategoryCode::NoVerdict, verdict: ReviewVerdict::Indeterminate, reason: retry_warning(why) }
+                (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate, retry_warning(why))
             }
             ReviewStep::Decided(decision) => decided(&decision, action, ended.survivors.len()),
         }
@@ -132,20 +123,20 @@ impl Performer<'_, '_> {
     }
 }
 
-fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> Judgement {
+fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (CategoryCode, ReviewVerdict, String) {
     let reason = announcement(decision);
     let (category, verdict) = match decision {
         ReviewDecision::Approved(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
             let reason = format!(
                 "{survivors} process(es) were still running when the reviewer had ended, and `on_survivors = \"fail\"`: its approval does not count"
             );
-            return Judgement { category: CategoryCode::SurvivorsLeft, verdict: ReviewVerdict::Indeterminate, reason };
+            return (CategoryCode::SurvivorsLeft, ReviewVerdict::Indeterminate, reason);
         }
         ReviewDecision::Approved(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
         ReviewDecision::Rejected(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
         ReviewDecision::Indeterminate(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
     };
-    Judgement { category, verdict, reason }
+    (category, verdict, reason)
 }
 
 /// Returns what went wrong beside the text; none where the reviewer was not started or was stopped by us.

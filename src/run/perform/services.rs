@@ -4,6 +4,7 @@
 //! actions that end. It ends when the checks are over, before the clean-up, so that every end that was not asked for is one that
 //! came too early: it is told to the run's control, which stops the check under way.
 
+use crate::project::RunError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
@@ -16,12 +17,11 @@ use crate::model::{
 use crate::process::clock::{self, Monotonic};
 use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
 use crate::project::Progress;
-use crate::project::RunError;
-use crate::report::ActionFiles;
+use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::carry_out::{heeded, skip_reason};
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
-use crate::run::perform::{Allowed, Attempts, Judged, Performed, Performer, limits_of, not_started};
+use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
@@ -36,7 +36,7 @@ pub(crate) enum Started {
     /// It is ready and goes on.
     Ready(Box<RunningService>),
     /// It is over, or was not started.
-    Over(Box<Performed>),
+    Over(Box<ActionResult>),
 }
 
 impl Performer<'_, '_> {
@@ -46,7 +46,7 @@ impl Performer<'_, '_> {
         let _slot = match turn {
             Turn::Given(slot) => slot,
             Turn::Stopped => {
-                return Ok(over(Performed { waited, ..self.skip(action, skip_reason(self.course.request.control)) }));
+                return Ok(over(ActionResult { waited, ..self.skip(action, skip_reason(self.course.request.control)) }));
             }
         };
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
@@ -84,22 +84,22 @@ impl Performer<'_, '_> {
 
     /// Stops services that were ready, the last one first, and returns them in the order of their start. All are stopped, also when
     /// one of them cannot be: the first fault is returned at the end.
-    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<Performed>, RunError> {
+    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, RunError> {
         let mut running = running;
         running.iter_mut().for_each(RunningService::take_last_look);
         let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
         ended.into_iter().rev().collect()
     }
 
-    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<Performed, RunError> {
+    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, RunError> {
         let ended = running.stop(self.course.request.control)?;
         let (notes, sandbox) = (std::mem::take(&mut running.notes), running.sandbox.take());
         let ready_after = running.ready_after;
         self.judge_service(&running.scene, ended, life, ready_after, sandbox.as_ref())
-            .map(|performed| Performed { notes: [notes, performed.notes].concat(), ..performed })
+            .map(|performed| ActionResult { notes: [notes, performed.notes].concat(), ..performed })
     }
 
-    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<Performed, RunError> {
+    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, RunError> {
         self.judge_service(&scene, ended, life, None, None)
     }
 
@@ -194,7 +194,7 @@ impl Performer<'_, '_> {
         life: &ServiceLife,
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<Performed, RunError> {
+    ) -> Result<ActionResult, RunError> {
         let Scene { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
@@ -217,29 +217,32 @@ impl Performer<'_, '_> {
             held: holders.as_ref().map(|(port, holders)| (*port, &holders[..])),
         });
         let allowed = Allowed { timeout: action.timeout, of_the_run: None };
-        let mut outcome = self.classify(action, &ended, &interpretation, allowed);
+        let judgement = self.classify(action, &ended, &interpretation, allowed);
         let mut files = self.keep_streams(action, &ended, names)?;
         files.extend(self.keep_records(
             action,
             &ended,
             &interpretation,
-            &outcome,
+            &judgement,
             (environment, program.as_deref()),
             (names, 1),
         )?);
         self.directory.begin_sync();
-        let has_served = outcome.classification.category == ResultType::Success;
+        let has_served = judgement.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
         let observed = if has_served { Observed::Nothing } else { observed(service, life, &ended, port) };
-        let judged = Judged { observed, interpretation, earlier: Vec::new(), ready_after };
-        let facts = self.over(action, ended, judged, &mut outcome);
-        // That it was ready was told when it was.
-        if outcome.classification.code != CategoryCode::Served {
-            self.tell(&facts);
-        }
+        let code = judgement.classification.code;
+        let executed = ExecutedAction { observed, ready_after, ..ExecutedAction::new(ended, interpretation, judgement) };
         let environment_names: BTreeSet<_> =
             environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        Ok(Performed { facts, outcome: Some(outcome), files, environment_names, notes, waited: *waited, met: None })
+        let disposition = ActionDisposition::Executed(Box::new(executed));
+        let over =
+            ActionResult { files, environment_names, notes, waited: *waited, ..ActionResult::new(action.clone(), disposition) };
+        // That it was ready was told when it was.
+        if code != CategoryCode::Served {
+            self.tell(&over);
+        }
+        Ok(over)
     }
 }
 
@@ -275,7 +278,7 @@ fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u
     Observed::Service(ServiceSeen { timeout: service.timeout, duration: ended.duration, health, port })
 }
 
-fn over(performed: Performed) -> Started {
+fn over(performed: ActionResult) -> Started {
     Started::Over(Box::new(performed))
 }
 

@@ -4,9 +4,9 @@ use crate::evidence;
 use crate::model::{Action, Digest, EvidenceFile};
 use crate::project::RunRequest;
 use crate::project::Workspace;
-use crate::report::{ReusedFacts, parse_with_hash};
+use crate::report::{ReusedAction, parse_with_hash};
 use crate::run::reuse::inputs::RelevantTree;
-use crate::run::reuse::{Wanted, entry_to_reuse};
+use crate::run::reuse::{Wanted, entry_to_reuse, judgement_of};
 use crate::store::IndexedRun;
 
 impl Workspace {
@@ -17,7 +17,7 @@ impl Workspace {
         action: &Action,
         (inputs, tree): (Digest, RelevantTree),
         environment: Digest,
-    ) -> Option<ReusedFacts> {
+    ) -> Option<ReusedAction> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let run = match self.index.run_on_inputs(project, task, &action.name, inputs) {
             Ok(run) => run?,
@@ -38,7 +38,7 @@ impl Workspace {
         found.ok()
     }
 
-    fn intact_verdict(&self, request: &RunRequest<'_>, run: &IndexedRun, wanted: &Wanted<'_>) -> Result<ReusedFacts, String> {
+    fn intact_verdict(&self, request: &RunRequest<'_>, run: &IndexedRun, wanted: &Wanted<'_>) -> Result<ReusedAction, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let bytes = evidence::read_report(&self.store, project, task, &run.run_id).map_err(|error| error.to_string())?;
         let (report, report_hash) = parse_with_hash(&bytes).map_err(|error| error.to_string())?;
@@ -49,6 +49,7 @@ impl Workspace {
             return Err("its report is another run's".to_owned());
         }
         let entry = entry_to_reuse(&report, wanted).map_err(|refusal| refusal.to_string())?;
+        let judgement = judgement_of(entry).ok_or("its entry does not say what the check was judged to be")?;
         let own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
         let files: Vec<_> = report.evidence_files.iter().filter(own).cloned().collect();
         let is_changed = |file: &&EvidenceFile| !evidence::is_intact(&self.store, project, task, &run.run_id, file);
@@ -56,6 +57,6 @@ impl Workspace {
             return Err(format!("`{}` is not what it was", changed.name));
         }
         let isolation_level = report.isolation.as_ref().map(|isolation| isolation.level);
-        Ok(ReusedFacts { run_id: run.run_id.clone(), report_hash, isolation_level, entry: entry.clone(), files })
+        Ok(ReusedAction { run_id: run.run_id.clone(), report_hash, isolation_level, entry: entry.clone(), judgement, files })
     }
 }

@@ -1,8 +1,8 @@
 //! When an earlier verdict stands for a check, row by row.
 
 use super::*;
-use crate::model::{AgentAction, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
-use crate::report::ActionOutcomeV2;
+use crate::model::{AgentAction, CategoryCode, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
+use crate::report::{ActionDisposition, ActionOutcomeV2, ActionResult, SkipReason, action_result};
 
 const CHECK: (&str, &str) = ("STEP.1", "check");
 
@@ -20,10 +20,7 @@ fn tree() -> TreeDigest {
 /// An entry as a run writes it that has carried the check out.
 fn carried_out() -> ActionResultV2 {
     let action = crate::project::testing::action(crate::model::ActionPhase::Step);
-    let skipped = crate::report::action_result(&crate::report::ActionFacts {
-        action,
-        disposition: crate::report::ActionDisposition::Skipped(crate::report::SkipReason::Stopped),
-    });
+    let skipped = action_result(&ActionResult::new(action, ActionDisposition::Skipped(SkipReason::Stopped)));
     ActionResultV2 {
         skip_reason: None,
         disposition: DispositionV2::Executed,
@@ -96,12 +93,12 @@ fn an_earlier_verdict_stands_for_the_check_whatever_it_says() {
     assert_eq!(refusal(|_| {}), None);
     let report = report();
     let entry = entry_to_reuse(&report, &wanted()).expect("nothing speaks against it");
-    let outcome = outcome_of(entry).expect("it has one");
+    let outcome = judgement_of(entry).expect("it has one");
     assert_eq!((outcome.classification.category, outcome.blocking), (ResultType::ExecutionError, Blocking::Blocks));
     let mut passed = self::report();
     passed.step_execution.results[0].blocking = Some(false);
     let entry = entry_to_reuse(&passed, &wanted()).expect("nothing speaks against it");
-    assert_eq!(outcome_of(entry).map(|outcome| outcome.blocking), Some(Blocking::Allowed));
+    assert_eq!(judgement_of(entry).map(|outcome| outcome.blocking), Some(Blocking::Allowed));
 }
 
 #[test]

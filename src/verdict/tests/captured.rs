@@ -4,26 +4,26 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    Action, ActionEnd, ActionPhase, Blocking, CategoryCode, DebtCategory, Interpretation, ResultType, RunId, Severity,
-    SpawnFailure, Tool, ToolClass,
+    Action, ActionEnd, ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtCategory, Interpretation, ResultType, RunId,
+    Severity, SpawnFailure, Tool, ToolClass,
 };
 use crate::tools::captured;
 use crate::verdict::tests::{action, exited, judge, judge_after, plain, policy};
-use crate::verdict::{Outcome, TestHistory, VanishedTests};
+use crate::verdict::{TestHistory, VanishedTests};
 
 /// Judges a captured output under the default policy of its tool.
-fn outcome(path: &str) -> Outcome {
+fn outcome(path: &str) -> ActionJudgement {
     let (tool, code, interpretation) = captured(path);
     of(tool, &exited(code), &interpretation)
 }
 
 /// The same, with runs before it.
-fn outcome_after(history: &TestHistory, path: &str) -> Outcome {
+fn outcome_after(history: &TestHistory, path: &str) -> ActionJudgement {
     let (tool, code, interpretation) = captured(path);
     judge_after(history, &step(tool), &exited(code), &interpretation)
 }
 
-fn of(tool: Tool, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
+fn of(tool: Tool, end: &ActionEnd, interpretation: &Interpretation) -> ActionJudgement {
     judge(&step(tool), end, interpretation)
 }
 
@@ -32,7 +32,7 @@ fn step(tool: Tool) -> Action {
 }
 
 /// Returns what a table of this file compares: type, code, and category of the debt.
-fn seen(outcome: &Outcome) -> (ResultType, CategoryCode, Option<DebtCategory>) {
+fn seen(outcome: &ActionJudgement) -> (ResultType, CategoryCode, Option<DebtCategory>) {
     (outcome.classification.category, outcome.classification.code, outcome.debt.category)
 }
 

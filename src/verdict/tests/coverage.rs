@@ -1,10 +1,9 @@
 //! Seed 004's last table, "Error Handling Coverage": classification, debt and agent's action of each of its rows.
 
-use crate::model::{ActionKind, ActionPhase, BlockOn, CategoryCode, HttpRequest, Phase, ResultType, Tool};
-use crate::verdict::Outcome;
+use crate::model::{ActionJudgement, ActionKind, ActionPhase, BlockOn, CategoryCode, HttpRequest, Phase, ResultType, Tool};
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, timed_out, with_policy};
 
-fn server_down() -> Outcome {
+fn server_down() -> ActionJudgement {
     let mut request = action(Tool::Generic, ActionPhase::Prerequisite);
     request.kind = ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost:3000/")));
     judge(&request, &exited(1), &plain(CategoryCode::NoAnswer))

@@ -2,11 +2,12 @@
 //! are not believed (E3).
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FileCheck,
-    FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase, ResultType, SpawnFailure, Tool,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,
+    DiagnosticSummary, FileCheck, FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase, ResultType,
+    SpawnFailure, Tool,
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, stopped, tests, timed_out, with_policy};
-use crate::verdict::{Disposition, Outcome, RunFlow, RunResult, judge_run};
+use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
 fn not_found() -> ActionEnd {
     ActionEnd::NotStarted(SpawnFailure::ProgramNotFound { program: "eslint".to_owned(), searched: Vec::new() })
@@ -16,7 +17,7 @@ fn lost() -> ActionEnd {
     ActionEnd::Lost { why: "the launcher died".to_owned() }
 }
 
-fn seen(outcome: &Outcome) -> (ResultType, CategoryCode, Blocking, Option<DebtCategory>) {
+fn seen(outcome: &ActionJudgement) -> (ResultType, CategoryCode, Blocking, Option<DebtCategory>) {
     let told = &outcome.classification;
     (told.category, told.code, outcome.blocking, outcome.debt.category)
 }
@@ -37,7 +38,7 @@ const NO_POLICY: Option<&str> = None;
 
 /// Fails unless an outcome is what its row of the matrix says.
 #[track_caller]
-fn assert_row(outcome: &Outcome, expected: &Cells) {
+fn assert_row(outcome: &ActionJudgement, expected: &Cells) {
     let told = &outcome.classification;
     assert_eq!((told.category, outcome.blocking), (expected.result, expected.blocking), "{}", told.reason);
     assert_eq!(told.policy_applied.as_ref().map(|applied| applied.strategy.as_str()), expected.policy, "{}", told.reason);
@@ -49,7 +50,7 @@ fn assert_row(outcome: &Outcome, expected: &Cells) {
     );
 }
 
-fn prerequisite(code: CategoryCode, kind: ActionKind) -> Outcome {
+fn prerequisite(code: CategoryCode, kind: ActionKind) -> ActionJudgement {
     judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
 }
 
@@ -162,7 +163,7 @@ fn matrix_missing_file() {
 /// C10, C62: nothing is run; what is wrong is counted apart, and the run is a SPECIFICATION_ERROR without debt.
 #[test]
 fn matrix_invalid_parameters() {
-    let verdict = judge_run(&[RunResult { phase: ActionPhase::Step, disposition: Disposition::Invalid }], &RunFlow::Finished);
+    let verdict = judge_run(&[(ActionPhase::Step, Some(&judge_invalid(Vec::new())))], &RunFlow::Finished);
     assert_eq!(verdict.overall_status, OverallStatus::SpecificationError);
     assert_eq!((verdict.results[&ResultType::SpecificationError], verdict.actions.executed), (1, 0));
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "it blocks");

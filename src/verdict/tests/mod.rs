@@ -20,11 +20,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs,
-    EvidenceCapture, FindingLevel, Interpretation, LimitKind, OnSurvivors, Phase, PolicySource, ReadyCheck, Reuse, Service,
-    StopReason, StopStage, TestFailure, TestResults, Tool, ToolPolicy,
+    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts,
+    Diagnostic, DurationMs, EvidenceCapture, FindingLevel, Interpretation, LimitKind, OnSurvivors, Phase, PolicySource,
+    ReadyCheck, Reuse, Service, StopReason, StopStage, TestFailure, TestResults, Tool, ToolPolicy,
 };
-use crate::verdict::{ActionFacts, Outcome, TestHistory, classify};
+use crate::verdict::{ActionFacts, TestHistory, classify};
 
 fn action(tool: Tool, phase: ActionPhase) -> Action {
     Action {
@@ -90,16 +90,22 @@ fn stopped() -> ActionEnd {
     ActionEnd::Stopped { reason: StopReason::Superseded, stage: StopStage::Sigint }
 }
 
-fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
+fn judge(action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> ActionJudgement {
     judge_in(action, end, interpretation, Phase::Green, false)
 }
 
-fn judge_in(action: &Action, end: &ActionEnd, interpretation: &Interpretation, phase: Phase, cycle_started: bool) -> Outcome {
+fn judge_in(
+    action: &Action,
+    end: &ActionEnd,
+    interpretation: &Interpretation,
+    phase: Phase,
+    cycle_started: bool,
+) -> ActionJudgement {
     judge_with(&TestHistory::default(), action, end, interpretation, (phase, cycle_started))
 }
 
 /// Judges an action of which earlier runs show something.
-fn judge_after(history: &TestHistory, action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> Outcome {
+fn judge_after(history: &TestHistory, action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> ActionJudgement {
     judge_with(history, action, end, interpretation, (Phase::Green, false))
 }
 
@@ -109,7 +115,7 @@ fn judge_with(
     end: &ActionEnd,
     interpretation: &Interpretation,
     (phase, cycle_started): (Phase, bool),
-) -> Outcome {
+) -> ActionJudgement {
     let duration = DurationMs(10_050);
     let (run_timeout, expected_failure) = (None, None);
     let facts =

@@ -1,13 +1,12 @@
 //! Table R3 and the order of C24.
 
 use crate::model::{
-    ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FindingLevel, Fix, Interpretation,
-    PolicySource, ResultType, Severity, Tool, ToolPolicy, UnlistedCount,
+    ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FindingLevel, Fix,
+    Interpretation, PolicySource, ResultType, Severity, Tool, ToolPolicy, UnlistedCount,
 };
-use crate::verdict::Outcome;
 use crate::verdict::tests::{action, exited, findings, judge, policy, with_policy};
 
-fn under(policy: ToolPolicy, errors: usize, warnings: usize) -> Outcome {
+fn under(policy: ToolPolicy, errors: usize, warnings: usize) -> ActionJudgement {
     let exit = i32::from(errors > 0);
     judge(&with_policy(Tool::Eslint, policy), &exited(exit), &findings(errors, warnings))
 }

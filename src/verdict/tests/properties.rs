@@ -6,11 +6,11 @@ use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_a
 use proptest::sample::select;
 
 use crate::model::{
-    ActionEnd, ActionPhase, BlockOn, Blocking, CategoryCode, Interpretation, OverallResult, Phase, PolicySource, ResultType,
-    Tool, ToolPolicy,
+    ActionEnd, ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, Interpretation, OverallResult, Phase, PolicySource,
+    ResultType, Tool, ToolPolicy,
 };
 use crate::verdict::tests::{action, exited, findings, judge_in, plain, stopped, tests, timed_out};
-use crate::verdict::{Disposition, Outcome, RunFlow, RunResult, judge_run};
+use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
 const STRATEGIES: [BlockOn; 5] =
     [BlockOn::ErrorsAlways, BlockOn::ErrorsOnly, BlockOn::ErrorsAndWarnings, BlockOn::WarnOnly, BlockOn::Never];
@@ -71,7 +71,7 @@ fn tools() -> impl Strategy<Value = Tool> {
     select(&Tool::ALL[..])
 }
 
-fn outcomes() -> impl Strategy<Value = (ActionPhase, Outcome)> {
+fn outcomes() -> impl Strategy<Value = (ActionPhase, ActionJudgement)> {
     (tools(), action_phases(), ends(), interpretations(), policies(), any::<bool>()).prop_map(
         |(tool, phase, end, interpretation, policy, in_red)| {
             let mut action = action(tool, phase);
@@ -130,17 +130,15 @@ proptest! {
     #[test]
     fn c61_c62_the_counts_of_a_run_add_up(
         outcomes in vec(outcomes(), 0..12),
-        others in vec((action_phases(), 0..3_u8), 0..6),
+        others in vec((action_phases(), any::<bool>()), 0..6),
         finished in any::<bool>(),
     ) {
         let mut results: Vec<_> = outcomes
             .iter()
-            .map(|(phase, outcome)| RunResult { phase: *phase, disposition: Disposition::Executed(outcome) })
+            .map(|(phase, outcome)| (*phase, Some(outcome)))
             .collect();
-        results.extend(others.into_iter().map(|(phase, which)| RunResult {
-            phase,
-            disposition: [Disposition::Unchanged, Disposition::Skipped, Disposition::Invalid][usize::from(which)],
-        }));
+        let invalid = judge_invalid(Vec::new());
+        results.extend(others.into_iter().map(|(phase, is_invalid)| (phase, is_invalid.then_some(&invalid))));
         let flow = if finished { RunFlow::Finished } else { RunFlow::Interrupted };
         let verdict = judge_run(&results, &flow);
         let counts = verdict.actions;

@@ -1,15 +1,15 @@
 //! Declared failures (C06, R6): what counts as one, what does not, and what a run with one amounts to.
 
 use crate::model::{
-    ActionEnd, ActionPhase, ActionType, Blocking, CategoryCode, CommandExit, CompletionStatus, CriteriaEvaluation, DurationMs,
-    ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase, ResultType, RunId, TaskCondition,
-    TaskCriteria, TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
+    ActionEnd, ActionJudgement, ActionPhase, ActionType, Blocking, CategoryCode, CommandExit, CompletionStatus,
+    CriteriaEvaluation, DurationMs, ExpectedFailure, Interpretation, OverallResult, OverallStatus, PartialReason, Phase,
+    ResultType, RunId, TaskCondition, TaskCriteria, TaskStatus, TestCase, TestOutcome, Tool, ToolClass,
 };
 use crate::verdict::criteria::judge_failure;
 use crate::verdict::tests::{action, exited, plain, tests, timed_out};
 use crate::verdict::{
-    ActionFacts, CycleStanding, Disposition, Outcome, PassedBefore, RunFlow, RunResult, RunVerdict, SeenAction, TestHistory,
-    classify, command_exit, judge_criteria, judge_run,
+    ActionFacts, CycleStanding, PassedBefore, RunFlow, RunVerdict, SeenAction, TestHistory, classify, command_exit,
+    judge_criteria, judge_run,
 };
 
 /// The names that [`tests`] gives its failures.
@@ -22,7 +22,7 @@ fn run(
     expected: &ExpectedFailure,
     end: &ActionEnd,
     interpretation: &Interpretation,
-) -> (Outcome, RunVerdict, CriteriaEvaluation) {
+) -> (ActionJudgement, RunVerdict, CriteriaEvaluation) {
     run_after(&TestHistory::default(), expected, end, interpretation)
 }
 
@@ -32,7 +32,7 @@ fn run_after(
     expected: &ExpectedFailure,
     end: &ActionEnd,
     interpretation: &Interpretation,
-) -> (Outcome, RunVerdict, CriteriaEvaluation) {
+) -> (ActionJudgement, RunVerdict, CriteriaEvaluation) {
     let action = action(Tool::Pytest, ActionPhase::Step);
     let outcome = classify(&ActionFacts {
         action: &action,
@@ -45,7 +45,7 @@ fn run_after(
         expected_failure: Some(expected),
         history,
     });
-    let result = RunResult { phase: ActionPhase::Step, disposition: Disposition::Executed(&outcome) };
+    let result = (ActionPhase::Step, Some(&outcome));
     let mut verdict = judge_run(&[result], &RunFlow::Finished);
     let condition = |text: &str| TaskCondition { condition: text.to_owned(), description: "it holds".to_owned() };
     let criteria = TaskCriteria {

@@ -1,22 +1,21 @@
 //! Rows of the decisions on seed 004 that are about one judgement: C02, C05, C09, C15, C16, C25–C27, C31, C44 and C64.
 
 use crate::model::{
-    ActionEnd, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, CompletionStatus, DebtCategory, FileCheck,
-    FileValidation, HttpRequest, Interpretation, LimitKind, OverallResult, OverallStatus, Phase, ResultType, Severity, StopStage,
-    TaskStatus, Tool, ToolPolicy,
+    ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, CompletionStatus, DebtCategory,
+    FileCheck, FileValidation, HttpRequest, Interpretation, LimitKind, OverallResult, OverallStatus, Phase, ResultType, Severity,
+    StopStage, TaskStatus, Tool, ToolPolicy,
 };
-use crate::verdict::Outcome;
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
 
 /// Judges a look at a file.
-fn of_file(phase: ActionPhase, code: CategoryCode) -> Outcome {
+fn of_file(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     let mut look = action(Tool::Generic, phase);
     look.kind = ActionKind::FileValidation(FileValidation { path: "a.txt".to_owned(), check: FileCheck::Exists });
     judge(&look, &exited(i32::from(code != CategoryCode::FileValid)), &plain(code))
 }
 
 /// Judges a request.
-fn of_request(phase: ActionPhase, code: CategoryCode) -> Outcome {
+fn of_request(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     let mut request = action(Tool::Generic, phase);
     request.kind = ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost:3000/")));
     judge(&request, &exited(i32::from(code != CategoryCode::AnswerValid)), &plain(code))

@@ -1,44 +1,40 @@
 //! What a run and a command amount to.
 
 use crate::model::{
-    ActionPhase, BlockOn, Blocking, CategoryCode, CommandExit, CompletionStatus, ExitCodeSource, NextNode, OverallResult,
-    OverallStatus, PartialReason, PauseRecord, Phase, ResultType, RouteDestination, RouteEntry, RouteKind, RunId, TaskStatus,
-    TddState, Timestamp, Tool,
+    ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, CommandExit, CompletionStatus, ExitCodeSource, NextNode,
+    OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, ResultType, RouteDestination, RouteEntry, RouteKind, RunId,
+    TaskStatus, TddState, Timestamp, Tool,
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
-use crate::verdict::{CycleStanding, Disposition, Outcome, RunFlow, RunResult, RunVerdict, command_exit, judge_run};
+use crate::verdict::{CycleStanding, RunFlow, RunVerdict, command_exit, judge_invalid, judge_run};
 
-fn passed() -> Outcome {
+fn passed() -> ActionJudgement {
     judge(&action(Tool::Pytest, ActionPhase::Step), &exited(0), &tests(CategoryCode::TestsPassed, 3, 0))
 }
 
-fn failed() -> Outcome {
+fn failed() -> ActionJudgement {
     judge(&action(Tool::Pytest, ActionPhase::Step), &exited(1), &tests(CategoryCode::TestsFailed, 3, 1))
 }
 
-fn red() -> Outcome {
+fn red() -> ActionJudgement {
     let step = action(Tool::Pytest, ActionPhase::Step);
     judge_in(&step, &exited(1), &tests(CategoryCode::TestsFailed, 3, 1), Phase::Red, true)
 }
 
-fn uncollected() -> Outcome {
+fn uncollected() -> ActionJudgement {
     judge_in(&action(Tool::Pytest, ActionPhase::Step), &exited(2), &plain(CategoryCode::CollectionError), Phase::Red, true)
 }
 
-fn warned() -> Outcome {
+fn warned() -> ActionJudgement {
     judge(&with_policy(Tool::Eslint, policy(BlockOn::ErrorsOnly)), &exited(0), &findings(0, 1))
 }
 
-fn broken_prerequisite() -> Outcome {
+fn broken_prerequisite() -> ActionJudgement {
     judge(&action(Tool::Generic, ActionPhase::Prerequisite), &exited(1), &plain(CategoryCode::UnexpectedExit))
 }
 
-fn of(phase: ActionPhase, disposition: Disposition<'_>) -> RunResult<'_> {
-    RunResult { phase, disposition }
-}
-
-fn steps(outcomes: &[Outcome]) -> RunVerdict {
-    let results: Vec<_> = outcomes.iter().map(|outcome| of(ActionPhase::Step, Disposition::Executed(outcome))).collect();
+fn steps(outcomes: &[ActionJudgement]) -> RunVerdict {
+    let results: Vec<_> = outcomes.iter().map(|outcome| (ActionPhase::Step, Some(outcome))).collect();
     judge_run(&results, &RunFlow::Finished)
 }
 
@@ -96,11 +92,11 @@ fn a_failed_prerequisite_aborts_the_run() {
         judge(&action(Tool::Generic, ActionPhase::Cleanup), &exited(0), &plain(CategoryCode::ExpectedExit)),
     );
     let results = [
-        of(ActionPhase::Prerequisite, Disposition::Unchanged),
-        of(ActionPhase::Prerequisite, Disposition::Executed(&broken)),
-        of(ActionPhase::Step, Disposition::Skipped),
-        of(ActionPhase::Step, Disposition::Skipped),
-        of(ActionPhase::Cleanup, Disposition::Executed(&cleaned)),
+        (ActionPhase::Prerequisite, None),
+        (ActionPhase::Prerequisite, Some(&broken)),
+        (ActionPhase::Step, None),
+        (ActionPhase::Step, None),
+        (ActionPhase::Cleanup, Some(&cleaned)),
     ];
     let verdict = judge_run(&results, &RunFlow::Finished);
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::Failed, Some(OverallResult::Failed)));
@@ -116,8 +112,7 @@ fn a_failed_prerequisite_aborts_the_run() {
 #[test]
 fn a_failed_prerequisite_fails_a_run_whose_steps_went_on() {
     let (broken, passed) = (broken_prerequisite(), passed());
-    let results =
-        [of(ActionPhase::Prerequisite, Disposition::Executed(&broken)), of(ActionPhase::Step, Disposition::Executed(&passed))];
+    let results = [(ActionPhase::Prerequisite, Some(&broken)), (ActionPhase::Step, Some(&passed))];
     let verdict = judge_run(&results, &RunFlow::Finished);
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::Failed, Some(OverallResult::Failed)));
     assert_eq!(verdict.reason, "1 of 2 results blocks");
@@ -129,7 +124,7 @@ fn a_run_without_a_step_that_ran_is_never_passed() {
     assert_eq!((nothing.overall_result, nothing.pass_rate_tenths), (Some(OverallResult::Failed), None));
     assert_eq!(nothing.reason, "No step was run, so nothing is shown");
     let passed = passed();
-    let some = [of(ActionPhase::Step, Disposition::Executed(&passed)), of(ActionPhase::Step, Disposition::Skipped)];
+    let some = [(ActionPhase::Step, Some(&passed)), (ActionPhase::Step, None)];
     let verdict = judge_run(&some, &RunFlow::Finished);
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::PartialSuccess, Some(OverallResult::Failed)));
     assert_eq!(verdict.reason, "1 step was skipped");
@@ -143,7 +138,7 @@ fn a_run_that_was_not_let_finish_has_no_verdict() {
         (RunFlow::Moved, OverallStatus::Moved),
     ] {
         let passed = passed();
-        let verdict = judge_run(&[of(ActionPhase::Step, Disposition::Executed(&passed))], &flow);
+        let verdict = judge_run(&[(ActionPhase::Step, Some(&passed))], &flow);
         assert_eq!((verdict.overall_status, verdict.overall_result, verdict.task_status), (status, None, None));
         assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     }
@@ -156,7 +151,7 @@ fn a_wrong_specification_is_its_own_status() {
         (nothing.overall_status, nothing.overall_result),
         (OverallStatus::SpecificationError, Some(OverallResult::Failed))
     );
-    let invalid = judge_run(&[of(ActionPhase::Step, Disposition::Invalid)], &RunFlow::Finished);
+    let invalid = judge_run(&[(ActionPhase::Step, Some(&judge_invalid(Vec::new())))], &RunFlow::Finished);
     assert_eq!((invalid.overall_status, invalid.actions.invalid), (OverallStatus::SpecificationError, 1));
     assert_eq!((invalid.results[&ResultType::SpecificationError], invalid.blocking), (1, 1));
     assert_eq!(command_exit(&invalid, None, CycleStanding::Paused), CommandExit::SpecificationWrong);
@@ -219,8 +214,7 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
         true,
     );
     let (early, passed) = (early, passed());
-    let results =
-        [of(ActionPhase::Prerequisite, Disposition::Executed(&early)), of(ActionPhase::Step, Disposition::Executed(&passed))];
+    let results = [(ActionPhase::Prerequisite, Some(&early)), (ActionPhase::Step, Some(&passed))];
     let verdict = judge_run(&results, &RunFlow::Finished);
     assert_eq!(command_exit(&verdict, Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
 }

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use crate::model::{
-    ActionEnd, ActionPhase, BlockOn, Blocking, ByteSize, CategoryCode, Coverage, DebtCategory, Diagnostic, DurationMs,
-    Interpretation, LimitKind, Phase, ResultType, Severity, StopStage, TaskStatus, Tool, ToolPolicy,
+    ActionEnd, ActionJudgement, ActionPhase, BlockOn, Blocking, ByteSize, CategoryCode, Coverage, DebtCategory, Diagnostic,
+    DurationMs, Interpretation, LimitKind, Phase, ResultType, Severity, StopStage, TaskStatus, Tool, ToolPolicy,
 };
 use crate::verdict::tests::{action, exited, findings, judge, plain, policy, tests, timed_out, with_policy};
-use crate::verdict::{ActionFacts, Disposition, Outcome, RunFlow, RunResult, TestHistory, classify, judge_run};
+use crate::verdict::{ActionFacts, RunFlow, TestHistory, classify, judge_run};
 
-fn task_status(outcome: &Outcome) -> TaskStatus {
-    let results = [RunResult { phase: ActionPhase::Step, disposition: Disposition::Executed(outcome) }];
+fn task_status(outcome: &ActionJudgement) -> TaskStatus {
+    let results = [(ActionPhase::Step, Some(outcome))];
     judge_run(&results, &RunFlow::Finished).task_status.expect("a finished run has one")
 }
 
-fn assert_scenario(outcome: &Outcome, blocking: Blocking, severity: Severity, status: TaskStatus, debt: Severity) {
+fn assert_scenario(outcome: &ActionJudgement, blocking: Blocking, severity: Severity, status: TaskStatus, debt: Severity) {
     assert_eq!(outcome.classification.category, ResultType::ValidationFailure);
     assert_eq!(outcome.blocking, blocking);
     assert_eq!(outcome.classification.severity, Some(severity));

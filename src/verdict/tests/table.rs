@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 
-use crate::verdict::rows::{Row, every_row};
+use crate::verdict::rows::{CategoryRow, every_row};
 use crate::verdict::wording::words_for;
 
-fn told(row: &Row) -> String {
+fn told(row: &CategoryRow) -> String {
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned).unwrap_or_default();
     let debt = match row.debt {
         Ok((category, severity)) => format!("debt {category:?}, {severity:?}"),
