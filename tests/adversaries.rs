@@ -169,7 +169,7 @@ struct Field {
 /// The sample is odd so that it takes both endings.
 #[test]
 fn some_adversaries_of_each_user_leave_nobody() {
-    User::all().into_iter().for_each(|user| run_matrix(user, Extent::OneIn(7)));
+    User::all().into_iter().for_each(|user| run_matrix(user, Extent::OneIn(11)));
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn run_scenario(scenario: &Scenario, python: &Path) -> (String, Option<i64>, Str
 
 #[test]
 fn some_scenarios_come_to_their_category() {
-    scenarios_come_to_their_category(Extent::OneIn(5));
+    scenarios_come_to_their_category(Extent::OneIn(8));
 }
 
 #[test]

@@ -18,7 +18,7 @@ const OWN_FAULT: i32 = 70;
 /// How many operations fail in one project before a new project is used: each verification reads all earlier runs, so old projects are slow.
 const MISHAPS_OF_A_PROJECT: usize = 10;
 /// The operations that go wrong outside of the long tier.
-pub(super) const SAMPLE: Extent = Extent::OneIn(8);
+pub(super) const SAMPLE: Extent = Extent::OneIn(12);
 /// The beginning of the line that records a finished durable step.
 const DONE: &str = "done ";
 
