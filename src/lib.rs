@@ -60,6 +60,9 @@
 //!
 //! Everything that judges is a pure function of its inputs and of `now`; everything that touches the world only carries out.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("proctor needs Linux: its actions run in namespaces and cgroups, and inotify tells it of saves");
+
 pub mod api;
 pub mod cli;
 pub mod client;

@@ -21,6 +21,8 @@ const RESERVED: &[(&str, &str, &str)] = &[
     ("unsafe ", "src/process/", "one module isolates what the compiler cannot check"),
     ("#[allow(", "nowhere", "a lint is silenced by `#[expect(lint, reason = …)]`"),
 ];
+/// How the items begin that must have a doc comment where they are public. Their fields, variants and methods need none.
+const ITEMS: &[&str] = &["async fn ", "const ", "enum ", "fn ", "static ", "struct ", "trait ", "type ", "union ", "unsafe "];
 /// How long `main.rs` may be: argv to exit code, nothing decided.
 const MAIN_LINES: usize = 40;
 
@@ -68,6 +70,28 @@ fn main_decides_nothing() {
     let main = source_files("src/main.rs").pop().expect("the program has a main");
     let lines = main.text.lines().count();
     assert!(lines <= MAIN_LINES, "`src/main.rs` has {lines} lines, {MAIN_LINES} are enough for argv to exit code");
+}
+
+#[test]
+fn every_public_item_of_a_module_says_what_it_is() {
+    let missing: Vec<String> = source_files("src/").iter().flat_map(items_without_a_comment).collect();
+    assert!(missing.is_empty(), "{} public items have no doc comment:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn a_public_item_without_a_comment_is_found_and_one_behind_attributes_is_not() {
+    let file = |text: &str| SourceFile { path: "src/tree/mod.rs".to_owned(), text: text.to_owned() };
+    let described = "/// A digest.\n#[derive(\n    Debug,\n)]\npub struct Digest(u8);\n";
+    assert_eq!(items_without_a_comment(&file(described)), Vec::<String>::new());
+    for bare in [
+        "pub const fn f() {}\n",
+        "/// An index.\nstruct Index;\n\n#[derive(Debug)]\npub enum Other {\n    A,\n}\n",
+        "/// An index.\nstruct Index;\npub type Other = Index;\n",
+    ] {
+        assert_eq!(items_without_a_comment(&file(bare)).len(), 1, "{bare}");
+    }
+    let others = "pub(crate) struct Inner;\npub use crate::model::Digest;\n\nimpl Digest {\n    pub fn of() {}\n}\n";
+    assert_eq!(items_without_a_comment(&file(others)), Vec::<String>::new());
 }
 
 #[test]
@@ -358,4 +382,23 @@ fn a_type_that_owns_a_fact_of_an_outcome_is_found_and_one_that_borrows_it_is_not
         owned_facts(text).into_iter().map(|(name, facts)| (name, facts.into_iter().collect())).collect();
     let of = |name: &str, facts: &[&str]| (name.to_owned(), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>());
     assert_eq!(found, [of("Copy", &["ActionEnd"]), of("Said", &["Ended"]), of("View", &[]), of("Pair", &["ResultType"])]);
+}
+
+/// Returns the public items at the top level of a module that have no doc comment.
+fn items_without_a_comment(file: &SourceFile) -> Vec<String> {
+    if !file.path.ends_with(".rs") || file.is_test() {
+        return Vec::new();
+    }
+    let lines = production_lines(&file.text);
+    let is_public = |line: &str| line.strip_prefix("pub ").is_some_and(|rest| ITEMS.iter().any(|item| rest.starts_with(item)));
+    let items = lines.iter().enumerate().filter(|(_, (_, line))| is_public(line));
+    let bare = items.filter(|(place, _)| !is_described(lines[..*place].iter().map(|(_, line)| *line)));
+    bare.map(|(_, (number, line))| format!("{}:{number}: {}", file.path, line.trim_end())).collect()
+}
+
+/// Returns whether the lines before an item end with a doc comment, with or without attributes after it.
+fn is_described<'text>(before: impl DoubleEndedIterator<Item = &'text str>) -> bool {
+    // What is neither attribute nor comment ends the search: an empty line, or the end of another item.
+    let is_of_the_item = |line: &&str| line.starts_with("///") || !line.is_empty() && *line != "}" && !line.ends_with(';');
+    before.rev().take_while(is_of_the_item).any(|line| line.starts_with("///"))
 }

@@ -47,6 +47,7 @@ fn attacks_of_an_unprivileged_user_come_to_what_they_must() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
     if let Some(machine) = Machine::find() {
         machine.repeat(Owner::Root, "attacks::attacks_of_", 2, &LEVELS, &[]);

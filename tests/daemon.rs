@@ -18,12 +18,12 @@ use crate::common::{Project, Watch};
 /// How long something may take that nobody is meant to wait for.
 const LATE: Duration = Duration::from_secs(60);
 
-/// A project whose one check is a shell command; the tree is everything in it.
-fn project(command: &str) -> Project {
+/// Returns a project with one file whose only check is a shell command. Nothing is linked into it.
+pub(crate) fn project(command: &str) -> Project {
     Project::new().toml(&settings(command)).file("a.txt", "one\n")
 }
 
-fn settings(command: &str) -> String {
+pub(crate) fn settings(command: &str) -> String {
     format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n\n[evidence]\nlink = \"\"\n")
 }
 

@@ -7,18 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::{Project, poll, proctor};
+use crate::daemon::{project, settings};
 use crate::tree::digest_in_python;
 
 /// How long something may take that nobody is meant to wait for.
 const LATE: Duration = Duration::from_secs(60);
-/// A project whose one check is a shell command; the tree is everything in it.
-fn project(command: &str) -> Project {
-    Project::new().toml(&settings(command)).file("a.txt", "one\n")
-}
-
-fn settings(command: &str) -> String {
-    format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n\n[evidence]\nlink = \"\"\n")
-}
 
 /// Returns state, result and exit code of the configuration's task.
 #[track_caller]

@@ -1,8 +1,8 @@
 //! Real tools inside: what people run passes in the namespaces every action is put into, and by Landlock where there are none.
 //!
-//! Each project runs as this user and, where that is root, as an unprivileged one, at both levels. Nothing of what is tried here
-//! fails at the Landlock level. What that level cannot give is a `/tmp` of one's own and a writable copy of HOME (it only says no,
-//! it puts nothing in another place): that is tested by its name.
+//! Each project runs as this user in namespaces. In the long tier it runs at both levels, and where this user is root as an unprivileged
+//! one as well. Nothing of what is tried here fails at the Landlock level. What that level cannot give is a `/tmp` of one's own and a
+//! writable copy of HOME (it only says no, it puts nothing in another place): that is tested by its name.
 #![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees who was left out, and why")]
 
 mod settings;
@@ -13,13 +13,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
+use crate::common::{Extent, Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
 
 /// Packages are fetched within this.
 const FETCHING_BOUND: Duration = Duration::from_secs(300);
 
 /// The levels that a tool must pass at.
 const LEVELS: [&str; 2] = ["namespace", "landlock"];
+
+/// Outside of the long tier a project runs once: there are never more than two users.
+const ONE: Extent = Extent::OneIn(2 * LEVELS.len());
 
 /// What Python offers for parallel work, in one file for pytest.
 const PYTHON_TESTS: &str = r#"
@@ -124,19 +127,18 @@ fn run_as(user: User, level: &str, project: &Project, arguments: &[&str]) -> Out
     invocation.arguments(arguments).env("PROCTOR_TEST_ISOLATION", level).bound(FETCHING_BOUND).any_status()
 }
 
-/// Runs a project as everybody at every level: it must pass.
+/// Runs a project as everybody at every level, or as the first one at the first level: it must pass.
 #[track_caller]
-fn must_pass(program: &Path, make: impl Fn() -> Project) -> Vec<Value> {
+fn must_pass(extent: Extent, program: &Path, make: impl Fn() -> Project) -> Vec<Value> {
     let mut reports = Vec::new();
-    for user in users_who_reach(program) {
-        for level in LEVELS {
-            let project = make();
-            let output = run_as(user, level, &project, &["--json"]);
-            assert_eq!(output.status, 0, "{user}, {level}: {}", output.snapshot());
-            let report = output.json();
-            assert_eq!(report["isolation"]["level"], level, "{user}: {:#}", report["isolation"]);
-            reports.push(report);
-        }
+    let everybody = users_who_reach(program).into_iter().flat_map(|user| LEVELS.map(|level| (user, level)));
+    for (user, level) in extent.of(everybody) {
+        let project = make();
+        let output = run_as(user, level, &project, &["--json"]);
+        assert_eq!(output.status, 0, "{user}, {level}: {}", output.snapshot());
+        let report = output.json();
+        assert_eq!(report["isolation"]["level"], level, "{user}: {:#}", report["isolation"]);
+        reports.push(report);
     }
     reports
 }
@@ -149,9 +151,20 @@ fn check(name: &str, tool: &str, command: &str) -> String {
 
 #[test]
 fn pytest_passes_with_workers_coverage_processes_and_sockets() {
+    pytest_inside(ONE);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn pytest_passes_with_workers_coverage_processes_and_sockets_as_everybody_at_every_level() {
+    pytest_inside(Extent::All);
+}
+
+#[track_caller]
+fn pytest_inside(extent: Extent) {
     let python = python_parallel();
     let pytest = format!("{} -m pytest -p no:cacheprovider", python.display());
-    let reports = must_pass(&python, || {
+    let reports = must_pass(extent, &python, || {
         let checks = check("plain", "pytest", &pytest)
             + &check("workers", "pytest", &format!("{pytest} -n 2"))
             + &check("coverage", "pytest", &format!("{pytest} -n 2 --cov=. --cov-fail-under=90"));
@@ -166,9 +179,20 @@ fn pytest_passes_with_workers_coverage_processes_and_sockets() {
 
 #[test]
 fn tsc_eslint_and_vitest_pass_with_their_caches() {
+    javascript_inside(ONE);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn tsc_eslint_and_vitest_pass_with_their_caches_as_everybody_at_every_level() {
+    javascript_inside(Extent::All);
+}
+
+#[track_caller]
+fn javascript_inside(extent: Extent) {
     let (modules, vitest) = (node_modules(), vitest_modules());
     let bin = |modules: &Path, tool: &str| modules.join(".bin").join(tool).display().to_string();
-    must_pass(&modules.join(".bin/tsc"), || {
+    must_pass(extent, &modules.join(".bin/tsc"), || {
         let checks = check("tsc", "tsc", &bin(&modules, "tsc"))
             + &check("eslint", "eslint", &format!("{} --cache src", bin(&modules, "eslint")))
             + &check("vitest", "generic", &format!("{} run --globals", bin(&vitest, "vitest")));
@@ -188,6 +212,17 @@ fn tsc_eslint_and_vitest_pass_with_their_caches() {
 
 #[test]
 fn packages_are_installed_by_prerequisites_and_listed() {
+    packages_inside(ONE);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn packages_are_installed_by_prerequisites_and_listed_as_everybody_at_every_level() {
+    packages_inside(Extent::All);
+}
+
+#[track_caller]
+fn packages_inside(extent: Extent) {
     let lock = |name: &str| {
         let path = repository().join("fixtures/projects/quotes").join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read `{}`: {error}", path.display()))
@@ -198,7 +233,7 @@ fn packages_are_installed_by_prerequisites_and_listed() {
         .to_owned()
         + &check("imported", "generic", ".venv/bin/python -c 'import iniconfig'")
         + &check("listed", "generic", "npm ls");
-    must_pass(Path::new("/bin/sh"), || {
+    must_pass(extent, Path::new("/bin/sh"), || {
         let project = Project::new().with_package_index().toml(&toml);
         project.file("package.json", &manifest).file("package-lock.json", &lock).file(".gitignore", "node_modules\n.venv\n")
     });

@@ -8,10 +8,9 @@ use std::fs::{self, File};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Project, repository};
+use crate::common::{Project, poll, repository};
 
 /// Where the projects of a kept store lie: a store knows a project by its path, so that every test of one needs the same.
 const ROOT: &str = "/tmp/proctor-kept-store";
@@ -40,14 +39,7 @@ struct KeptStore {
 impl KeptStore {
     fn unpack(archive: &Path) -> Self {
         let name = SocketAddr::from_abstract_name(ROOT).expect("the name is short");
-        let since = Instant::now();
-        let alone = loop {
-            match UnixListener::bind_addr(&name) {
-                Ok(listener) => break listener,
-                Err(error) => assert!(since.elapsed() < BOUND, "somebody else uses `{ROOT}`: {error}"),
-            }
-            thread::sleep(Duration::from_millis(20));
-        };
+        let alone = poll(BOUND, &format!("`{ROOT}` to be used by nobody else"), || UnixListener::bind_addr(&name));
         // What a killed test left there.
         let _nothing_there = fs::remove_dir_all(ROOT);
         let (parent, name) =

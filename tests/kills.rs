@@ -4,7 +4,8 @@
 //! Inside a machine with a service manager this is repeated as an unprivileged user, with the level `cgroup` as well.
 //!
 //! `PROCTOR_KILLS` is the number of rounds (by default 50, and 30 inside the machine). `PROCTOR_KILLS_SEED` repeats the same kills. Both are
-//! printed. For 1,000 kills of the release build run `PROCTOR_KILLS=1000 cargo test --release --test integration kills:: -- --nocapture`.
+//! printed. For 1,000 kills of the release build run
+//! `PROCTOR_KILLS=1000 cargo test --release --test integration kills::whatever -- --include-ignored --nocapture`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,6 +24,8 @@ use crate::common::{
 
 /// The number of kills, unless `PROCTOR_KILLS` says otherwise.
 const KILLS: u32 = 50;
+/// The number of kills outside of the long tier.
+const KILLS_OF_THE_SAMPLE: u32 = 8;
 /// The number of kills inside a machine.
 const KILLS_INSIDE: u32 = 30;
 /// After so many kills a new project is used, so that the history does not grow too long.
@@ -84,10 +87,25 @@ struct Target {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_green() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let usual = if inside().is_some() { KILLS_INSIDE } else { KILLS };
-    let kills = number("PROCTOR_KILLS").map_or(usual, |kills| u32::try_from(kills).expect("a number of rounds"));
+    kill_at_random(number("PROCTOR_KILLS").map_or(usual, |kills| u32::try_from(kills).expect("a number of rounds")));
+}
+
+#[test]
+fn after_some_kills_nothing_lives_on_and_the_next_run_is_green() {
+    kill_at_random(KILLS_OF_THE_SAMPLE);
+}
+
+/// Returns the number that a variable of the environment holds, if it is set.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+/// Kills a run or a watch so often.
+#[track_caller]
+fn kill_at_random(kills: u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let seed = number("PROCTOR_KILLS_SEED").unwrap_or(u64::from(now.subsec_nanos()));
     println!("PROCTOR_KILLS={kills} PROCTOR_KILLS_SEED={seed}");
@@ -119,6 +137,7 @@ fn whatever_is_killed_at_whatever_moment_nothing_lives_on_and_the_next_run_is_gr
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_same_holds_of_an_unprivileged_user_and_of_delegated_cgroups() {
     if let Some(machine) = Machine::find() {
         let passed_on = ["PROCTOR_KILLS", "PROCTOR_KILLS_SEED"].map(|name| (name, std::env::var(name).ok()));

@@ -13,13 +13,15 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proctor::model::{ActionLimits, Ended, IsolationLevel, Sandbox, StopReason, StopStage};
 use proctor::process::{
     ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise,
 };
 use tempfile::TempDir;
+
+use crate::common::poll;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
 
@@ -143,11 +145,7 @@ impl Bench {
 /// Waits until `holds` is true. Panics with `what` after a while.
 #[track_caller]
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < BOUND, "{what}: not within {BOUND:?}");
-        thread::sleep(Duration::from_millis(2));
-    }
+    poll(BOUND, what, || holds().then_some(()));
 }
 
 /// Returns the processes with this word among their arguments, in any namespace.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::common::{Machine, Owner, Project, ignored, repository};
 
 #[test]
+#[ignore = "long tier"]
 fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_killed() {
     for level in ["namespace", "cgroup"] {
         let Some(said) = inside("inside.sh", Owner::Person, &[level]) else { return };
@@ -38,6 +39,7 @@ fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_kill
 
 /// Everything `proctor service install` is for, in one machine.
 #[test]
+#[ignore = "long tier"]
 fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace() {
     let Some(said) = inside("installed.sh", Owner::Person, &[]) else { return };
     let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();

@@ -1,16 +1,18 @@
 //! A watch that runs for long: its descriptors, threads, memory and watches do not grow with the runs.
 //!
-//! `PROCTOR_SOAK` is the number of runs (30). By hand, 2,000 runs of the release build:
-//! `PROCTOR_SOAK=2000 cargo test --release --test integration soak:: -- --nocapture`.
+//! The long tier goes on for two minutes, or for as many as `PROCTOR_SOAK_MINUTES` says. Half an hour of the release build:
+//! `PROCTOR_SOAK_MINUTES=30 cargo test --release --test integration soak:: -- --include-ignored --nocapture`.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{Project, Watch, family_of, poll, status_number};
 
 const LATE: Duration = Duration::from_secs(60);
-/// How many runs there are unless `PROCTOR_SOAK` says otherwise.
+/// How many runs there are outside of the long tier.
 const RUNS: u32 = 30;
+/// How many minutes the long tier goes on unless `PROCTOR_SOAK_MINUTES` says otherwise.
+const MINUTES: u64 = 2;
 /// After so many runs everything that is made once has been made: caches, threads, the allocator's arenas.
 const WARM_UP: u32 = 10;
 /// Memory may grow by this for every 500 runs begun. A leak of 2 KiB a run would be found; what stays below is the allocator's own
@@ -28,7 +30,20 @@ struct Holding {
 
 #[test]
 fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
-    let runs = std::env::var("PROCTOR_SOAK").map_or(RUNS, |text| text.parse().expect("a number of runs"));
+    soak(|runs| runs == RUNS);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn in_minutes_of_runs_nothing_grows() {
+    let minutes = std::env::var("PROCTOR_SOAK_MINUTES").map_or(MINUTES, |text| text.parse().expect("a number of minutes"));
+    let end = Instant::now() + Duration::from_secs(60 * minutes);
+    soak(|_| Instant::now() >= end);
+}
+
+/// Saves and waits for the verdict until `is_enough` of the number of runs, and compares what the processes hold before and after.
+#[track_caller]
+fn soak(is_enough: impl Fn(u32) -> bool) {
     let project = Project::new()
         .toml("[[check]]\nname = \"check\"\ncommand = [\"/bin/true\"]\n")
         .file("saved.txt", "0\n")
@@ -39,14 +54,15 @@ fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
         save_and_await(&project, &mut watch, number);
     }
     let family = settled_family(&watch);
-    let before: Vec<Holding> = family.iter().map(|id| holding(*id)).collect();
-    for number in 1..=runs {
-        save_and_await(&project, &mut watch, WARM_UP + number);
+    let before = at_rest(&watch);
+    let mut runs = 0;
+    while !is_enough(runs) {
+        runs += 1;
+        save_and_await(&project, &mut watch, WARM_UP + runs);
     }
-    let family_after = settled_family(&watch);
     // The third is the keeper that is parked for the next save, each time another one.
-    assert_eq!(family_after[..2], family[..2], "the same processes, and no more");
-    let after: Vec<Holding> = family_after.iter().map(|id| holding(*id)).collect();
+    assert_eq!(settled_family(&watch)[..2], family[..2], "the same processes, and no more");
+    let after = at_rest(&watch);
     let grown = KIB_OF_500_RUNS * u64::from(runs.div_ceil(500));
     for (name, (before, after)) in ["watch", "launcher", "parked keeper"].iter().zip(before.iter().zip(&after)) {
         let counts = |one: &Holding| (one.descriptors.len(), one.threads, one.watches, one.resident_kib);
@@ -59,12 +75,8 @@ fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
             after.descriptors
         );
         assert_eq!((before.threads, before.watches), (after.threads, after.watches), "{name}");
-        assert!(
-            after.resident_kib <= before.resident_kib + grown,
-            "{name}: {} → {} KiB",
-            before.resident_kib,
-            after.resident_kib
-        );
+        let (kib_before, kib_after) = (before.resident_kib, after.resident_kib);
+        assert!(kib_after <= kib_before + grown, "{name}: {kib_before} → {kib_after} KiB");
     }
     assert_eq!(watch.interrupt().status, 130);
 }
@@ -98,27 +110,31 @@ fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
     })
 }
 
-/// Returns what a process holds, once two looks in a row see the same.
+/// Returns what watch, launcher and parked keeper hold, once the last run has released the project's lock and two looks see the same.
+///
+/// `latest` leads to a run a moment before its lock is released: until then the watch holds one descriptor more.
 #[track_caller]
-fn holding(id: i32) -> Holding {
+fn at_rest(watch: &Watch<'_>) -> Vec<Holding> {
     let mut last = None;
-    poll(LATE, "a process at rest", || {
-        let now = look_at(id);
+    poll(LATE, "every process at rest, without the lock of a run", || {
+        let now: Vec<Holding> = settled_family(watch).into_iter().filter_map(look_at).collect();
+        let is_locked = now.iter().flat_map(|one| &one.descriptors).any(|path| path.contains("/locks/"));
         let is_same = last.as_ref() == Some(&now);
         last = Some(now.clone());
-        if is_same { Ok(now) } else { Err(format!("{now:?}")) }
+        if now.len() == 3 && is_same && !is_locked { Ok(now) } else { Err(format!("{now:#?}")) }
     })
 }
 
-fn look_at(id: i32) -> Holding {
-    let entries = fs::read_dir(format!("/proc/{id}/fd")).expect("it lives").flatten();
+/// Returns what a process holds; none if it has ended.
+fn look_at(id: i32) -> Option<Holding> {
+    let entries = fs::read_dir(format!("/proc/{id}/fd")).ok()?.flatten();
     let links = entries.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned()));
-    let details = fs::read_dir(format!("/proc/{id}/fdinfo")).expect("it lives").flatten();
+    let details = fs::read_dir(format!("/proc/{id}/fdinfo")).ok()?.flatten();
     let texts = details.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-    Holding {
+    Some(Holding {
         descriptors: links.collect(),
         threads: status_number(id, "Threads"),
         watches: texts.map(|text| text.lines().filter(|line| line.starts_with("inotify ")).count()).sum(),
         resident_kib: status_number(id, "VmRSS"),
-    }
+    })
 }

@@ -177,6 +177,7 @@ fn rules_on_every_level_mean_the_same_to_the_script() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_file_of_a_gibibyte_is_read_to_its_end() {
     let root = TempDir::new().expect("a temporary directory");
     let file = fs::File::create(root.path().join("large")).expect("a writable directory");

@@ -44,6 +44,8 @@ use proctor::model::{TreePath, WatchHint};
 use proctor::watch::{Pace, Watcher};
 use tempfile::TempDir;
 
+use crate::common::poll;
+
 /// The bound of every wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -142,13 +144,10 @@ impl Watched {
 
     #[track_caller]
     fn wait_for_watches(&self, expected: usize) {
-        for _ in 0..1_000 {
-            if self.watcher.watches() == expected {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("waited for {expected} watches, last seen {}", self.watcher.watches());
+        poll(PATIENCE, &format!("{expected} watches"), || {
+            let watches = self.watcher.watches();
+            if watches == expected { Ok(()) } else { Err(watches) }
+        });
     }
 }
 

@@ -73,7 +73,7 @@ mod verification_targets;
 mod workflow_lock;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use anchor::{
     Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, GitAnchorError, notes_reference, read_anchor, read_git_anchors,

@@ -16,6 +16,12 @@ pub(super) fn now() -> Timestamp {
     Timestamp::from_millis(1_772_616_600_120)
 }
 
+/// Returns an empty store, and the directory that it is removed with.
+pub(crate) fn new_store() -> (Store, TempDir) {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    (Store::open(&directory.path().join("proctor")).expect("a new store opens"), directory)
+}
+
 pub(super) struct TestStore {
     pub(super) store: Store,
     pub(super) project: ProjectId,
@@ -58,8 +64,7 @@ pub(super) fn report_interrupted(run: &InterruptedRun) -> SealInput {
 
 impl TestStore {
     pub(super) fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory can be made");
-        let store = Store::open(&directory.path().join("proctor")).expect("a new store opens");
+        let (store, directory) = new_store();
         let project = ProjectId::try_from("shop-00000001").expect("a project id");
         Self { store, project, task: TaskId::default_task(), _directory: directory }
     }

@@ -33,6 +33,8 @@ mod service;
 mod size;
 mod specification_change;
 mod task_list;
+#[cfg(test)]
+pub(crate) mod testing;
 mod time;
 mod tool;
 mod tree;

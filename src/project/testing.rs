@@ -1,46 +1,13 @@
 //! Values the tests of this folder share.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, Asker, CommandLine, Digest, EvidenceCapture, LEDGER_SCHEMA,
-    LedgerBody, LedgerLine, OnSurvivors, Plan, PlanOrigin, Reuse, Sequence, TaskId, Timestamp, Tool, ToolClass,
+    Action, ActionPhase, ApprovalTerms, Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Plan, PlanOrigin, Sequence, TaskId,
+    Timestamp, Tool, testing,
 };
 
 /// Returns a plain GENERIC action of a phase.
 pub(crate) fn action(phase: ActionPhase) -> Action {
-    Action {
-        id: ActionId::numbered(phase.prefix(), 1),
-        phase,
-        name: "check".into(),
-        description: "a check".into(),
-        tool: Tool::Generic,
-        class: ToolClass::Generic,
-        command_is_ours: false,
-        command: CommandLine { argv: vec!["true".into()], display: "true".into(), shell: false },
-        directory: PathBuf::new(),
-        environment: BTreeMap::new(),
-        timeout: Duration::from_secs(300),
-        idle_timeout: None,
-        max_output: None,
-        grace: Duration::from_secs(5),
-        paths: Vec::new(),
-        reuse: Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
-        coverage: None,
-        expected_exit_codes: vec![0],
-        on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: phase != ActionPhase::Prerequisite,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
-    }
+    testing::action(Tool::Generic, phase)
 }
 
 /// Returns a plan that does nothing.

@@ -1,18 +1,18 @@
 //! Facts that the tests of this folder build reports from.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::testing;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured,
     CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
-    Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource,
-    FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus,
-    Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType,
-    RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
-    TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
-    TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
+    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType, RouteDestination,
+    RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase,
+    TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind,
+    TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
@@ -43,36 +43,17 @@ pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
         }
         Tool::Generic => ("node packages", "npm ci --no-audit --no-fund"),
     };
+    let argv = display.split(' ').map(str::to_owned).collect();
     Action {
         id: ActionId::numbered(phase.prefix(), number),
-        phase,
         name: name.to_owned(),
         description: format!("runs `{display}`"),
-        tool,
-        class: tool.class(),
-        command_is_ours: false,
-        command: CommandLine { argv: display.split(' ').map(str::to_owned).collect(), display: display.to_owned(), shell: false },
-        directory: PathBuf::new(),
+        command: CommandLine { argv, display: display.to_owned(), shell: false },
         environment: BTreeMap::from([("QUOTES_MODE".to_owned(), "strict".to_owned())]),
         timeout: Duration::from_secs(120),
-        idle_timeout: None,
-        max_output: None,
-        grace: Duration::from_secs(5),
-        paths: Vec::new(),
-        reuse: crate::model::Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
         coverage: (tool.class() == ToolClass::Test)
             .then(|| CoverageTarget { minimum_basis_points: 8000, report: "coverage.json".to_owned() }),
-        expected_exit_codes: vec![0],
-        on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: phase != ActionPhase::Prerequisite,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
+        ..testing::action(tool, phase)
     }
 }
 

@@ -82,16 +82,12 @@ fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::testing::new_store;
     use std::time::Duration;
 
     const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
     /// Longer than any test: only a stop ends such a wait.
     const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
-
-    fn store() -> (Store, tempfile::TempDir) {
-        let directory = tempfile::tempdir().expect("a temporary directory can be made");
-        (Store::open(&directory.path().join("proctor")).expect("a new store opens"), directory)
-    }
 
     fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, RunError>, Vec<Progress>) {
         let mut shown = Vec::new();
@@ -101,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_given_at_once_waited_for_nobody_and_shows_nothing() {
-        let (store, _directory) = store();
+        let (store, _directory) = new_store();
         let (answer, shown) = take(&store, LONG, None);
         let answer = answer.unwrap();
         assert!(matches!(answer.turn, Turn::Given(Some(_))) && answer.waited.is_none() && shown.is_empty());
@@ -109,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_wait_which_was_shown_once() {
-        let (store, _directory) = store();
+        let (store, _directory) = new_store();
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let (answer, shown) = take(&store, LONG, Some(StopReason::Superseded));
         let answer = answer.unwrap();
@@ -119,7 +115,7 @@ mod tests {
 
     #[test]
     fn when_the_bound_is_reached_the_run_fails_and_says_how_many_were_before_it() {
-        let (store, _directory) = store();
+        let (store, _directory) = new_store();
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let (answer, shown) = take(&store, NO_WAIT, None);
         assert!(matches!(answer, Err(RunError::Queue { under_way: 1, .. })), "{answer:?}");
@@ -128,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_turn_at_once_is_had_or_not_and_leaves_nobody_in_line() {
-        let (store, _directory) = store();
+        let (store, _directory) = new_store();
         let two = QueueSettings { max_parallel: 2, ..NO_WAIT };
         let at_once = || turn_at_once(&store, &BTreeMap::new(), two).expect("the store can be asked");
         let held = (at_once(), at_once());
@@ -139,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_action_within_an_action_of_the_same_store_has_its_turn_and_one_of_another_store_waits() {
-        let (store, directory) = store();
+        let (store, directory) = new_store();
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let within = |output: &Path| {
             std::fs::create_dir_all(output).expect("directories can be made");

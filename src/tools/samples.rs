@@ -1,51 +1,17 @@
 //! Values for this folder's tests.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Interpretation, OnSurvivors, Reuse,
-    StreamExcerpt, Tool, ToolReport,
-};
+use crate::model::testing;
+use crate::model::{Action, ActionEnd, ActionPhase, CommandLine, Interpretation, StreamExcerpt, Tool, ToolReport};
 use crate::tools::interpret::{Input, interpret};
 
 /// Returns an action that runs `command` in `/project`.
 pub(super) fn action(tool: Tool, command: &str) -> Action {
-    Action {
-        id: ActionId::numbered("STEP", 1),
-        phase: ActionPhase::Step,
-        name: "sample".to_owned(),
-        description: String::new(),
-        tool,
-        class: tool.class(),
-        command_is_ours: false,
-        command: CommandLine {
-            argv: shlex::split(command).expect("a sample command is made of valid words"),
-            display: command.to_owned(),
-            shell: false,
-        },
-        directory: PathBuf::new(),
-        environment: BTreeMap::new(),
-        timeout: Duration::from_secs(60),
-        idle_timeout: None,
-        max_output: None,
-        grace: Duration::from_secs(5),
-        paths: Vec::new(),
-        reuse: Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
-        coverage: None,
-        expected_exit_codes: vec![0],
-        on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: true,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
-    }
+    let argv = shlex::split(command).expect("a sample command is made of valid words");
+    let command = CommandLine { argv, display: command.to_owned(), shell: false };
+    Action { name: "sample".to_owned(), command, timeout: Duration::from_secs(60), ..testing::action(tool, ActionPhase::Step) }
 }
 
 /// Returns the excerpt of a stream that held `bytes` and was not cut.

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proctor::model::{Access, Place, Sandbox};
 use tempfile::NamedTempFile;
@@ -130,13 +130,7 @@ impl Victim {
     pub(super) fn make_late_files(&self) -> JoinHandle<()> {
         let (home, project, user) = (self.supervised.path("home"), self.supervised.path("project"), self.user);
         thread::spawn(move || {
-            let begun = Instant::now();
-            while !project.join("started").exists() {
-                if begun.elapsed() > BOUND {
-                    return;
-                }
-                thread::sleep(Duration::from_millis(2));
-            }
+            poll(BOUND, "the attacks to begin", || project.join("started").exists().then_some(()));
             fs::create_dir(home.join("late")).expect("our own directory");
             fs::write(home.join("late/file"), "late").expect("our own directory");
             user.own(&home.join("late"));

@@ -90,7 +90,7 @@ impl Machine {
         let levels = levels.join(",");
         let variables: Vec<(&str, &str)> = [(INSIDE, levels.as_str()), (TOOLS, tools)].iter().chain(more).copied().collect();
         // One test at a time: they share the machine's sockets and cgroups.
-        let arguments = [name, "--nocapture", "--test-threads=1"].map(OsStr::new);
+        let arguments = [name, "--nocapture", "--test-threads=1", "--include-ignored"].map(OsStr::new);
         let command: Vec<&OsStr> = [tests.as_os_str()].into_iter().chain(arguments).collect();
         let output = self.run(owner, &variables, &command);
         let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

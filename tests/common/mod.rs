@@ -18,6 +18,7 @@ mod redact;
 mod sources;
 mod store;
 mod supervised;
+mod sweep;
 mod terminal;
 mod tools;
 mod watch;
@@ -36,6 +37,7 @@ pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, LEVELS, Living, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
+pub(crate) use sweep::Extent;
 pub(crate) use terminal::Terminal;
 pub(crate) use tools::{
     PYTEST_COV_VERSION, PYTEST_VERSION, jest_modules, node_modules, python_checkers, python_parallel, python_plain,

@@ -1,6 +1,6 @@
 //! Saves and waits, again and again: an answer always names the tree with the save that came before the question.
 //!
-//! `PROCTOR_STRESS_ROUNDS` says how many rounds; the suite makes a few, 1000 are made by hand.
+//! `PROCTOR_STRESS_ROUNDS` says how many rounds the long tier makes.
 
 use std::env;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,17 +10,31 @@ use super::{LATE, ask, project, project_id, settings, start_serving};
 use crate::common::{Project, poll};
 use crate::tree::digest_in_python;
 
+/// How many rounds there are outside of the long tier.
+const ROUNDS_OF_THE_SAMPLE: usize = 5;
+
 fn rounds() -> usize {
     env::var("PROCTOR_STRESS_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
 #[test]
+fn after_some_saves_no_answer_is_for_another_tree() {
+    save_and_ask(ROUNDS_OF_THE_SAMPLE);
+}
+
+#[test]
+#[ignore = "long tier"]
 fn no_answer_is_for_another_tree_than_the_one_with_the_last_save() {
+    save_and_ask(rounds());
+}
+
+#[track_caller]
+fn save_and_ask(rounds: usize) {
     let project = project("cat a.txt b/c.txt >/dev/null; sleep 0.0$(($(wc -c <a.txt) % 3))");
     project.save("b/c.txt", "start\n");
     let daemon = start_serving(&project);
     let id = project_id(&project);
-    for round in 0..rounds() {
+    for round in 0..rounds {
         // Same length every other time, so that only times and content tell.
         project.save("a.txt", &format!("{:03}\n{}", round % 7, "x".repeat(round % 5)));
         let is_restless = round % 3 == 0;
@@ -101,7 +115,18 @@ fn disturb(root: &Path, random: u64) {
 
 /// The check is triggered by nothing that is done here, so that questions meet a tree at rest that no run has just looked at.
 #[test]
+fn after_some_disturbances_a_status_names_the_tree_that_is_there() {
+    disturb_and_look(ROUNDS_OF_THE_SAMPLE);
+}
+
+#[test]
+#[ignore = "long tier"]
 fn a_status_names_the_tree_with_the_save_right_before_it() {
+    disturb_and_look(rounds());
+}
+
+#[track_caller]
+fn disturb_and_look(rounds: usize) {
     let toml = settings("cat a.txt >/dev/null").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
     let project = Project::new().toml(&toml).file("a.txt", "one\n").file("notes/0.txt", "0\n");
     let daemon = start_serving(&project);
@@ -109,7 +134,7 @@ fn a_status_names_the_tree_with_the_save_right_before_it() {
     ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
     let mut random = 20_260_101_u64;
     let (mut fresh, mut others) = (0, 0);
-    for round in 0..rounds() * 4 {
+    for round in 0..rounds * 4 {
         for _ in 0..=round % 3 {
             // Knuth's multiplier: the low bits repeat, the high ones do not.
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -15,48 +15,20 @@ mod scenarios;
 mod seen;
 mod table;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::testing;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts,
-    Diagnostic, DurationMs, EvidenceCapture, FindingLevel, Interpretation, LimitKind, OnSurvivors, Phase, PolicySource,
-    ReadyCheck, Reuse, Service, StopReason, StopStage, TestFailure, TestResults, Tool, ToolPolicy,
+    Action, ActionEnd, ActionJudgement, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs,
+    FindingLevel, Interpretation, LimitKind, Phase, PolicySource, ReadyCheck, Service, StopReason, StopStage, TestFailure,
+    TestResults, Tool, ToolPolicy,
 };
 use crate::verdict::{ActionFacts, TestHistory, classify};
 
 fn action(tool: Tool, phase: ActionPhase) -> Action {
-    Action {
-        id: ActionId::numbered(phase.prefix(), 1),
-        phase,
-        name: "check".to_owned(),
-        description: "run check".to_owned(),
-        tool,
-        class: tool.class(),
-        command_is_ours: true,
-        command: CommandLine { argv: vec!["check".to_owned()], display: "check".to_owned(), shell: false },
-        directory: PathBuf::new(),
-        environment: BTreeMap::new(),
-        timeout: Duration::from_secs(10),
-        idle_timeout: None,
-        max_output: None,
-        grace: Duration::from_secs(2),
-        paths: Vec::new(),
-        reuse: Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
-        coverage: None,
-        expected_exit_codes: vec![0],
-        on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: phase != ActionPhase::Prerequisite,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
-    }
+    let command = CommandLine { argv: vec!["check".to_owned()], display: "check".to_owned(), shell: false };
+    let grace = Duration::from_secs(2);
+    Action { command_is_ours: true, command, timeout: Duration::from_secs(10), grace, ..testing::action(tool, phase) }
 }
 
 /// A prerequisite that goes on while the checks run.

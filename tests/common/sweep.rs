@@ -1,0 +1,23 @@
+//! How much of a sweep a test carries out: a sample in the tests that everybody runs, all of it in the long tier.
+//!
+//! A test of the long tier is marked `#[ignore = "long tier"]`. `cargo test --locked -- --ignored` runs the long tier alone.
+
+/// The part of a sweep that a test carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// One of this many cases, beginning with the first.
+    OneIn(usize),
+    /// Every case.
+    All,
+}
+
+impl Extent {
+    /// Returns the cases of the sweep that are to be tried, in their order.
+    pub(crate) fn of<T>(self, cases: impl IntoIterator<Item = T>) -> Vec<T> {
+        let step = match self {
+            Self::OneIn(step) => step,
+            Self::All => 1,
+        };
+        cases.into_iter().step_by(step).collect()
+    }
+}
