@@ -17,7 +17,7 @@ pub(super) fn read_approval(section: &Section<'_>, document: &mut Document<'_>) 
         if let Some(place) = require_signature.place {
             let wrong = Wrong::new("nobody could ever approve: there is no file of keys");
             let hint = "name one beside it, for example `allowed_signers = \"allowed_signers\"`";
-            document.report_at(place, &section.key_path("require_signature"), "true", wrong.hint(hint.to_owned()));
+            document.report_at(place, &section.key_path("require_signature"), wrong.hint(hint.to_owned()));
         }
         require_signature.value = false;
     }

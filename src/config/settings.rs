@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::config::problem::Placed;
+use crate::config::placed::Placed;
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnProtectedChange, OnSurvivors, Once, PolicyCategory,
     RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,

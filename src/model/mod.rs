@@ -23,6 +23,7 @@ mod outcome;
 mod path;
 mod plan;
 mod policy;
+mod problem;
 mod process;
 mod protection;
 mod retention;
@@ -83,6 +84,7 @@ pub use plan::{
     PlanOrigin, Reuse, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
+pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,

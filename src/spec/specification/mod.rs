@@ -6,7 +6,6 @@
 //! anything; what a specification amounts to as a plan is made next door.
 
 mod change;
-mod fault;
 mod invalid;
 mod line_index;
 mod lint;
@@ -21,7 +20,6 @@ mod tests;
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
-pub use fault::{Gravity, SpecificationFault};
 pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
 pub use raw::{
