@@ -89,7 +89,7 @@ pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,
 };
-pub use protection::{AllowedSigner, ApprovalTerms, OnProtectedChange, ProtectedChange, ProtectedChangeKind, ProtectedFiles};
+pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

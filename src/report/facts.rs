@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     Action, ActionId, ActionPhase, ActionType, AgentAction, Blocking, Classification, CompletionStatus, CriteriaEvaluation,
-    DebtGeneration, Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel,
-    KilledBy, NextNode, Observed, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
-    ResultType, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    DebtGeneration, Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, Kept,
+    NextNode, Observed, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId, ResultType,
+    RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
-    ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SkipReason, SpecificationErrorV2,
-    TestsModifiedV2,
+    ActionResultV2, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, ProgramV1, RunStartV1, SkipReason,
+    SpecificationErrorV2, TestsModifiedV2,
 };
 
 /// Everything the report of one run is made of.
@@ -239,12 +239,8 @@ pub struct TreeFacts {
 /// How the run was kept apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolationFacts {
-    /// The level that was reached.
-    pub level: IsolationLevel,
-    /// By what means whatever was left of an action was ended.
-    pub killed_by: Option<KilledBy>,
-    /// Why no stronger level was reached.
-    pub obstacles: Vec<String>,
+    /// The weakest of what its actions reached.
+    pub kept: Kept,
     /// The channels by which a command could reach outside the run.
     pub open_channels: Vec<String>,
 }
@@ -336,20 +332,9 @@ pub struct ActionRecordFacts<'a> {
     /// Where it ran, absolute.
     pub working_directory: String,
     /// The program that was found for it.
-    pub program: Option<ProgramFacts>,
+    pub program: Option<ProgramV1>,
     /// All variables it was given.
     pub environment: &'a BTreeMap<String, String>,
-}
-
-/// The program file that was executed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgramFacts {
-    /// Its path, links resolved.
-    pub path: String,
-    /// Its SHA-256; none where it may not be read.
-    pub sha256: Option<Digest>,
-    /// The version of the tool that it starts, as the tool's installed package says; none where that is not known.
-    pub version: Option<String>,
 }
 
 impl ExecutedFacts {

@@ -7,21 +7,21 @@ use std::time::Duration;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured, CategoryCode,
     Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
-    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus, Phase, Plan,
-    PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType,
-    RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
-    TaskStatus, TestCase, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest,
-    TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceCapture, EvidenceFile, EvidenceKind, ExitCodeSource, FileChangeKind,
+    FindingLevel, Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OnSurvivors, OverallResult, OverallStatus,
+    Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination,
+    RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase,
+    TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind,
+    TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
     HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
-    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
-    EnvironmentComponentV2, EnvironmentFacts, ExecutedFacts, IsolationFacts, ReusedFacts, RouteFacts, RunFacts, SkipReason,
-    TddFacts, TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
+    ActionDisposition, ActionFacts, ActionFiles, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
+    EnvironmentFacts, ExecutedFacts, IsolationFacts, ReusedFacts, RouteFacts, RunFacts, SkipReason, TddFacts, TestCountsChangeV2,
+    TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
@@ -383,9 +383,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             }],
         },
         isolation: Some(IsolationFacts {
-            level: IsolationLevel::Namespace,
-            killed_by: Some(KilledBy::PidNamespace),
-            obstacles: Vec::new(),
+            kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
             open_channels: vec!["the network".to_owned()],
         }),
         environment: EnvironmentFacts {
@@ -395,7 +393,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
         },
         configuration_changed: vec![ConfigurationChangeV2 {
             path: "pyproject.toml".to_owned(),
-            change: ConfigurationChangeKind::Modified,
+            change: FileChangeKind::Modified,
         }],
         tests_modified: Some(TestsModifiedV2 {
             modified: true,
@@ -403,7 +401,7 @@ pub(super) fn run_of(actions: Vec<ActionFacts>) -> RunFacts {
             approved: Digest::of(b"approved"),
             now: Digest::of(b"now"),
             files: 3,
-            changes: vec![ProtectedChange { path: "tests/test_quotes.py".to_owned(), change: ProtectedChangeKind::Modified }],
+            changes: vec![ProtectedChange { path: "tests/test_quotes.py".to_owned(), change: FileChangeKind::Modified }],
             changed_count: 1,
             tests: Some(TestCountsChangeV2 {
                 since: RunId::new(at(0), 41),

@@ -13,7 +13,7 @@ use crate::model::{
     TreePath,
 };
 use crate::process::{LauncherHandle, clock};
-use crate::report::ProgramFacts;
+use crate::report::ProgramV1;
 use crate::run::environment::search_path;
 use crate::run::error::RunError;
 use crate::run::interrupted;
@@ -357,7 +357,7 @@ impl Workspace {
         action: &Action,
         (root, directory): (&Path, &Path),
         program: &Path,
-    ) -> Option<ProgramFacts> {
+    ) -> Option<ProgramV1> {
         let file = program_file(program)?;
         let known = self.digests.get(&file).copied();
         let sha256 = known.or_else(|| {
@@ -370,7 +370,7 @@ impl Workspace {
         });
         let place = ToolPlace { program, directory, root, home: home(&self.ambient) };
         let version = read_tool_version(action.tool, &place);
-        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256, version })
+        Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
     }
 
     fn load_digests(&self) -> Result<KnownDigests, RunError> {
