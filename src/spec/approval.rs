@@ -11,12 +11,7 @@ use crate::spec::signers::parse_signers;
 /// When the file of keys cannot be read, is none, or has no key that could approve.
 pub fn approval_terms(configuration: &Configuration, files: &dyn ProjectFiles) -> Result<ApprovalTerms, Box<Problem>> {
     let settings = &configuration.approval;
-    let terms = ApprovalTerms {
-        protect: settings.protect.clone(),
-        on_protected_change: settings.on_protected_change,
-        require_signature: settings.require_signature,
-        signers: Vec::new(),
-    };
+    let terms = settings.terms.clone();
     let Some(file) = &settings.allowed_signers else { return Ok(terms) };
     let wrong = |message: String| {
         let hint = "a line of it is `NAME ssh-ed25519 AAAA…`: what stands in `~/.ssh/id_ed25519.pub` behind a name";
