@@ -47,8 +47,6 @@ const STILL_ALIKE: &[(&str, &str)] = &[
     ("ActionKind", "ActionType"),
     ("AgentAnswerV1", "AgentRequestV1"),
     ("Answer", "SeenAnswer"),
-    ("ApprovalSettings", "ApprovalTerms"),
-    ("Approved", "HeldApproval"),
     ("AttemptFacts", "AttemptV2"),
     ("Carried", "RunOutcomeV1"),
     ("Checks", "Selection"),

@@ -133,7 +133,7 @@ pub struct RawCapacityThresholds {
     pub sprint_tasks_max_critical: Option<u32>,
 }
 
-/// How bad something is, or how urgent.
+/// A severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
