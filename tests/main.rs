@@ -18,6 +18,7 @@ mod attacks;
 mod bad_input;
 mod cheats;
 mod common;
+mod counters;
 mod crash;
 mod daemon;
 mod docs;

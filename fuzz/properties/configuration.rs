@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use proctor::config::{Problem, read};
+use proctor::config::read;
+use proctor::model::Problem;
 use proctor::spec::{check_digest, plan, plan_digest};
 use proctor::tools::prepare;
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
@@ -88,7 +89,7 @@ pub(crate) struct RunOptions {
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_enum, ignore_case = true)]
-    pub(crate) phase: Option<PhaseArgument>,
+    pub(crate) phase: Option<Phase>,
     /// Print the report, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -196,13 +197,13 @@ pub(crate) enum TddVerb {
         task: String,
         /// The phase to begin in
         #[arg(long, value_enum, ignore_case = true, default_value = "RED")]
-        phase: PhaseArgument,
+        phase: Phase,
     },
     /// Set the phase of a started cycle
     Phase {
         /// The phase
         #[arg(value_enum, ignore_case = true)]
-        phase: PhaseArgument,
+        phase: Phase,
         /// The task
         #[arg(default_value = "default", value_name = "TASK")]
         task: String,
@@ -229,7 +230,7 @@ pub(crate) enum TddVerb {
         task: String,
         /// The node to go to
         #[arg(long, value_enum, ignore_case = true)]
-        to: NodeArgument,
+        to: NextNode,
         /// Why, in your words; it is kept in the ledger
         #[arg(long)]
         reason: String,
@@ -307,21 +308,35 @@ pub(crate) struct WhyOptions {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "UPPER")]
-pub(crate) enum PhaseArgument {
-    Red,
-    Green,
-    Refactor,
+impl ValueEnum for Phase {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Red, Self::Green, Self::Refactor]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            Self::Red => "RED",
+            Self::Green => "GREEN",
+            Self::Refactor => "REFACTOR",
+        }))
+    }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum NodeArgument {
-    N2,
-    N3,
-    N4,
-    NextPhase,
+/// Where a person may send a task; to a person is where it is already.
+impl ValueEnum for NextNode {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::N2, Self::N3, Self::N4, Self::NextPhase]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::N2 => Some(PossibleValue::new("N2")),
+            Self::N3 => Some(PossibleValue::new("N3")),
+            Self::N4 => Some(PossibleValue::new("N4")),
+            Self::NextPhase => Some(PossibleValue::new("NEXT_PHASE")),
+            Self::HumanReview => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -396,27 +411,6 @@ impl Arguments {
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let matches = group_commands(Self::command()).try_get_matches()?;
         Self::from_arg_matches(&matches)
-    }
-}
-
-impl From<PhaseArgument> for Phase {
-    fn from(argument: PhaseArgument) -> Self {
-        match argument {
-            PhaseArgument::Red => Self::Red,
-            PhaseArgument::Green => Self::Green,
-            PhaseArgument::Refactor => Self::Refactor,
-        }
-    }
-}
-
-impl From<NodeArgument> for NextNode {
-    fn from(argument: NodeArgument) -> Self {
-        match argument {
-            NodeArgument::N2 => Self::N2,
-            NodeArgument::N3 => Self::N3,
-            NodeArgument::N4 => Self::N4,
-            NodeArgument::NextPhase => Self::NextPhase,
-        }
     }
 }
 

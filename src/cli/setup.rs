@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::config::{self, Configuration, Problem};
-use crate::model::{CommandExit, Plan};
+use crate::config::{self, Configuration};
+use crate::model::{CommandExit, Plan, Problem};
 use crate::spec::{self, DiskFiles};
 
 /// The name of a project's configuration.
@@ -93,8 +93,8 @@ pub(crate) fn directory_name(root: &Path) -> String {
 pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
     const MORE: &str = "`proctor init --print` shows every setting with its default";
     // Something that is absent altogether has no place in the file, and often there is no file.
-    if let [Problem { line: 0, message, key_path, hint: Some(hint), .. }] = problems
-        && !key_path.is_empty()
+    if let [Problem { position: None, message, pointer, hint: Some(hint), .. }] = problems
+        && !pointer.is_empty()
     {
         return CommandError::new(CommandExit::SpecificationWrong, message).hint(hint).hint(MORE);
     }

@@ -6,13 +6,11 @@
 use std::path::Path;
 
 use crate::evidence;
-use crate::model::{SpecificationChange, TaskId};
+use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
 use crate::project::RunError;
 use crate::project::Settings;
-use crate::spec::specification::{
-    Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, compare_specifications, read_specification,
-};
+use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, compare_specifications, read_specification};
 use crate::spec::{DiskFiles, hold_to_project};
 use crate::tree::Index;
 
@@ -111,6 +109,6 @@ fn wrong(problem: String) -> RunError {
     RunError::Specification { problem }
 }
 
-fn errors(faults: &[SpecificationFault]) -> Vec<String> {
+fn errors(faults: &[Problem]) -> Vec<String> {
     faults.iter().filter(|fault| fault.is_hard()).map(ToString::to_string).collect()
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_path};
+use crate::config::placed::Placed;
 use crate::config::policy::read_override;
-use crate::config::problem::Placed;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite, RunSettings};
@@ -106,7 +106,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
         let wrong = Wrong::new(format!("`{name}` is the name of `{}` in line {line} already", first.key_path));
         if let Some(place) = action.name.place {
             let hint = "give each action a name of its own";
-            document.report_at(place, &format!("{}.name", action.key_path), name, wrong.hint(hint));
+            document.report_at(place, &format!("{}.name", action.key_path), wrong.hint(hint));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::config::paths::glob;
 use crate::config::section::{Document, Section};
 use crate::config::settings::ApprovalSettings;
 use crate::config::values::{Wrong, boolean, choice, list, text};
-use crate::model::OnProtectedChange;
+use crate::model::{ApprovalTerms, OnProtectedChange};
 
 const ON_PROTECTED_CHANGE: &[(&str, OnProtectedChange)] =
     &[("show", OnProtectedChange::Show), ("human-review", OnProtectedChange::HumanReview)];
@@ -17,14 +17,15 @@ pub(super) fn read_approval(section: &Section<'_>, document: &mut Document<'_>) 
         if let Some(place) = require_signature.place {
             let wrong = Wrong::new("nobody could ever approve: there is no file of keys");
             let hint = "name one beside it, for example `allowed_signers = \"allowed_signers\"`";
-            document.report_at(place, &section.key_path("require_signature"), "true", wrong.hint(hint.to_owned()));
+            document.report_at(place, &section.key_path("require_signature"), wrong.hint(hint.to_owned()));
         }
         require_signature.value = false;
     }
-    ApprovalSettings {
+    let terms = ApprovalTerms {
         protect: section.setting(document, "protect", list(glob, "[\"tests/**\", \"conftest.py\"]")).value,
         on_protected_change: section.setting(document, "on_protected_change", choice(ON_PROTECTED_CHANGE)).value,
         require_signature: require_signature.value,
-        allowed_signers: Some(allowed_signers).filter(|file| !file.value.is_empty()),
-    }
+        signers: Vec::new(),
+    };
+    ApprovalSettings { terms, allowed_signers: Some(allowed_signers).filter(|file| !file.value.is_empty()) }
 }

@@ -11,8 +11,8 @@ mod govern;
 mod keys;
 mod nearest;
 mod paths;
+mod placed;
 mod policy;
-mod problem;
 mod read;
 mod sandbox;
 mod section;
@@ -26,8 +26,8 @@ mod values;
 pub use command::script_of;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
+pub use placed::Placed;
 pub use policy::strategy_word;
-pub use problem::{Place, Placed, Problem};
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings,

@@ -93,7 +93,7 @@ mod tests {
             assert!(normalised(bad).is_err(), "{bad}");
         }
         for (written, plain) in [("web/", "web"), ("./web", "web"), (".", ""), ("a//b", "a/b")] {
-            assert_eq!(normalised(written).map_err(|wrong| wrong.message), Ok(plain.to_owned()));
+            assert_eq!(normalised(written).map_err(|wrong| wrong.problem.message), Ok(plain.to_owned()));
         }
     }
 }

@@ -11,14 +11,13 @@ use crate::config::duration::duration_text;
 use crate::config::govern::read_govern;
 use crate::config::paths::{ignore_pattern, link_name, task_list};
 use crate::config::policy::read_policy;
-use crate::config::problem::Problem;
 use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
-use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, RetentionLimits, RoutingSettings, TaskId};
+use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
 /// The file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
 pub const DEFAULT_TEXT: &str = include_str!("default.toml");
@@ -47,7 +46,7 @@ const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
 /// Every problem of the text, in the order of the file; never an empty list.
 pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> {
     if text.len() > LONGEST_TEXT {
-        let problem = Problem::new(file_name, None, "", format!("the file is longer than {LONGEST_TEXT} bytes"));
+        let problem = Problem::new("", format!("the file is longer than {LONGEST_TEXT} bytes")).within(file_name, None);
         return Err(vec![problem.hint("a configuration of this size is none; see whether it is the right file")]);
     }
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -129,9 +128,8 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
         // Whoever asks only for a longer quiet time means the burst to last at least as long.
         if let Some(place) = longest_burst.place {
             let wrong = Wrong::new("a burst cannot be cut off before it has been quiet once");
-            let offending = duration_text(longest_burst.value);
             let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));
-            document.report_at(place, &section.key_path("longest_burst"), &offending, wrong.hint(hint));
+            document.report_at(place, &section.key_path("longest_burst"), wrong.hint(hint));
         }
         longest_burst.value = quiet.value;
     }
@@ -210,15 +208,16 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
 
 /// Drops what only follows from a syntax error in the same line, and what is more than a person reads.
 fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
-    let mut broken: Vec<usize> = Vec::new();
+    let line = |problem: &Problem| problem.position.map(|position| position.line);
+    let mut broken: Vec<Option<usize>> = Vec::new();
     problems.retain(|problem| {
-        let is_first = !broken.contains(&problem.line);
-        if problem.key_path.is_empty() {
-            broken.push(problem.line);
+        let is_first = !broken.contains(&line(problem));
+        if problem.pointer.is_empty() {
+            broken.push(line(problem));
         }
-        is_first || !problem.key_path.is_empty()
+        is_first || !problem.pointer.is_empty()
     });
-    problems.retain(|problem| problem.key_path.is_empty() || !broken.contains(&problem.line));
+    problems.retain(|problem| problem.pointer.is_empty() || !broken.contains(&line(problem)));
     problems.truncate(MOST_PROBLEMS);
     problems
 }

@@ -9,8 +9,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::keys::{self, STRANGERS};
 use crate::config::nearest::nearest;
-use crate::config::problem::{Place, Placed, Problem};
+use crate::config::placed::Placed;
 use crate::config::values::Wrong;
+use crate::model::{Problem, TextPosition};
 
 /// The text that is read and what was found wrong with it.
 pub(super) struct Document<'t> {
@@ -49,33 +50,29 @@ impl<'t> Document<'t> {
 
     /// Returns the problems in the order of the file.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|problem| (problem.line, problem.column));
+        self.problems.sort_by_key(|problem| problem.position);
         self.problems.dedup();
         self.problems
     }
 
     /// Returns the place of a byte offset.
-    pub(super) fn place(&self, offset: usize) -> Place {
-        Place::of(self.text, offset)
+    pub(super) fn place(&self, offset: usize) -> TextPosition {
+        TextPosition::of(self.text, offset)
     }
 
     /// Reports a problem with a range of the text.
     pub(super) fn report(&mut self, key_path: &str, span: &Range<usize>, wrong: Wrong) {
         let span = wrong.element.as_ref().map_or(span, |(_, span)| span).clone();
-        let offending = self.text.get(span.clone()).unwrap_or_default();
-        self.report_at(self.place(span.start), key_path, offending, wrong);
+        self.report_at(self.place(span.start), key_path, wrong);
     }
 
     /// Reports a problem at a place that is known already.
-    pub(super) fn report_at(&mut self, place: Place, key_path: &str, offending: &str, wrong: Wrong) {
-        let key_path = match wrong.element {
+    pub(super) fn report_at(&mut self, place: TextPosition, key_path: &str, wrong: Wrong) {
+        let pointer = match wrong.element {
             Some((element, _)) => format!("{key_path}[{element}]"),
             None => key_path.to_owned(),
         };
-        let mut problem = Problem::new(self.file, Some(place), &key_path, wrong.message).offending(offending);
-        problem.nearest = wrong.nearest.map(str::to_owned);
-        problem.hint = wrong.hint;
-        self.problems.push(problem);
+        self.problems.push(Problem { pointer, ..wrong.problem }.within(self.file, Some(place)));
     }
 
     /// Reports that something is absent; said only of a whole text, since a broken one may have lost it.
@@ -123,19 +120,16 @@ impl<'d> Section<'d> {
     fn unknown(&self, name: &str, known: &[&'static str]) -> Wrong {
         let plain = Wrong::new(format!("unknown key `{name}`"));
         if let Some(stranger) = STRANGERS.iter().find(|row| row.table == self.table && row.key == name) {
-            return Wrong {
-                message: stranger.message.map_or(plain.message, |message| format!("`{name}` {message}")),
-                nearest: stranger.nearest,
-                hint: stranger.hint.map(str::to_owned),
-                ..Wrong::default()
-            };
+            let wrong = stranger.message.map_or(plain, |message| Wrong::new(format!("`{name}` {message}")));
+            let wrong = wrong.nearest(stranger.nearest);
+            return stranger.hint.into_iter().fold(wrong, Wrong::hint);
         }
         let homes = keys::homes_of(name);
         if !homes.is_empty() {
             return plain.hint(format!("`{name}` belongs under {}", homes.join(" or ")));
         }
         if let Some(nearest) = nearest(name, known.iter().copied()) {
-            return Wrong { nearest: Some(nearest), ..plain };
+            return plain.nearest(Some(nearest));
         }
         let here = if self.table.is_empty() { "at the top".to_owned() } else { format!("in {}", keys::header(&self.table)) };
         plain.hint(format!("the keys {here} are: {}", known.join(", ")))

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::config::problem::Placed;
+use crate::config::placed::Placed;
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnProtectedChange, OnSurvivors, Once, PolicyCategory,
+    ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory,
     RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
@@ -51,12 +51,8 @@ pub struct Configuration {
 /// `[approval]`: how it is approved that less is asked for, and which files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// Globs of the protected files.
-    pub protect: Vec<String>,
-    /// What a change of one of them does.
-    pub on_protected_change: OnProtectedChange,
-    /// Whether only a signature approves; there is a file of keys then.
-    pub require_signature: bool,
+    /// The signers are not read yet. Where only a signature approves there is a file of keys.
+    pub terms: ApprovalTerms,
     /// The file of the keys whose owners may approve, relative to the project or absolute; none: there is none.
     pub allowed_signers: Option<Placed<String>>,
 }

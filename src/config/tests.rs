@@ -261,8 +261,8 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
     assert_eq!(defaults.routing, RoutingSettings::default());
     let approval = &defaults.approval;
-    assert_eq!((approval.protect.len(), approval.on_protected_change), (0, OnProtectedChange::Show));
-    assert_eq!((approval.require_signature, &approval.allowed_signers), (false, &None));
+    assert_eq!((approval.terms.protect.len(), approval.terms.on_protected_change), (0, OnProtectedChange::Show));
+    assert_eq!((approval.terms.require_signature, &approval.allowed_signers), (false, &None));
     for tool in Tool::ALL {
         let stated = defaults.policy.of(tool).and_then(|said| said.block_on.clone());
         assert_eq!(stated, tool.default_strategy().map(Placed::unwritten), "{tool:?}");
@@ -404,9 +404,9 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
     assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
-    assert_eq!(read.approval.protect, ["tests/**", "conftest.py"]);
-    assert_eq!(read.approval.on_protected_change, OnProtectedChange::HumanReview);
-    assert!(read.approval.require_signature);
+    assert_eq!(read.approval.terms.protect, ["tests/**", "conftest.py"]);
+    assert_eq!(read.approval.terms.on_protected_change, OnProtectedChange::HumanReview);
+    assert!(read.approval.terms.require_signature);
     assert_eq!(read.approval.allowed_signers.as_ref().map(|file| file.value.as_str()), Some("keys/allowed"));
 }
 
@@ -504,7 +504,8 @@ proptest! {
         if let Err(problems) = read(&text, "proctor.toml") {
             assert!(!problems.is_empty());
             for problem in problems {
-                assert!(problem.line >= 1 && problem.line <= lines.len() + 1, "{problem}");
+                let line = problem.position.map_or(0, |position| position.line);
+                assert!(line >= 1 && line <= lines.len() + 1, "{problem}");
                 assert!(!problem.to_string().contains('\0'));
             }
         }

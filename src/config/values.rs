@@ -9,17 +9,12 @@ use toml::de::DeValue;
 
 use crate::config::duration::{duration_text, parse_duration};
 use crate::config::nearest::nearest;
-use crate::model::ByteSize;
+use crate::model::{ByteSize, Problem};
 
 /// What is wrong with a value, before it is known where it stands.
 #[derive(Debug, Default)]
 pub(super) struct Wrong {
-    /// What is wrong.
-    pub(super) message: String,
-    /// The nearest right word.
-    pub(super) nearest: Option<&'static str>,
-    /// What to do.
-    pub(super) hint: Option<String>,
+    pub(super) problem: Problem,
     /// An example of a right value, to be shown behind the key.
     pub(super) example: Option<&'static str>,
     /// The element of a list it is about, by its position from 1 or its key, and where that stands.
@@ -31,7 +26,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 impl Wrong {
     /// Returns what is wrong, and nothing more.
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..Self::default() }
+        Self { problem: Problem::new("", message), ..Self::default() }
     }
 
     /// Returns that a value is of another kind than expected.
@@ -46,7 +41,12 @@ impl Wrong {
 
     /// Adds what to do.
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self { problem: self.problem.hint(hint), ..self }
+    }
+
+    /// Adds the nearest right word, where there is one.
+    pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
+        Self { problem: self.problem.nearest(nearest), ..self }
     }
 
     /// Adds an example.
@@ -57,9 +57,9 @@ impl Wrong {
     /// Turns an example into a hint, now that the key is known.
     pub(super) fn with_key(mut self, key: &str) -> Self {
         if let Some(example) = self.example
-            && self.hint.is_none()
+            && self.problem.hint.is_none()
         {
-            self.hint = Some(format!("for example `{key} = {example}`"));
+            self.problem.hint = Some(format!("for example `{key} = {example}`"));
         }
         self
     }
@@ -154,7 +154,10 @@ pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl F
         if value.get_ref().as_str() == Some("off") {
             return Ok(None);
         }
-        read(value).map(Some).map_err(|wrong| Wrong { message: format!("{}; \"off\" means no limit", wrong.message), ..wrong })
+        read(value).map(Some).map_err(|mut wrong| {
+            wrong.problem.message.push_str("; \"off\" means no limit");
+            wrong
+        })
     }
 }
 
@@ -168,7 +171,7 @@ pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&V
             return Ok(*chosen);
         }
         let nearest = nearest(text, words.iter().map(|(word, _)| *word));
-        Err(Wrong { nearest, ..Wrong::new(format!("expected one of {}", all())) })
+        Err(Wrong::new(format!("expected one of {}", all())).nearest(nearest))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::evidence::names::{START_RECORD_NAME, check_new_name};
 use crate::evidence::signing::Signer;
 use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError, FileOperation, OpenRun, ProjectLock};
 use crate::model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
+use crate::report::RunStartV1;
 
 /// The name and version of the format of `run.json`.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
@@ -45,16 +46,6 @@ enum StartRecord {
     None,
     Written(PathBuf),
     Syncing(SyncHandle),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StartRecordFile<'a, T: Serialize> {
-    schema: &'static str,
-    run_id: &'a RunId,
-    task: &'a TaskId,
-    #[serde(flatten)]
-    details: &'a T,
 }
 
 impl RunDirectory {
@@ -110,7 +101,8 @@ impl RunDirectory {
     /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. To be called before the first
     /// process of the run is started.
     pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
-        let record = StartRecordFile { schema: RUN_SCHEMA, run_id: &self.run_id, task: &self.task, details };
+        let (run_id, task) = (self.run_id.clone(), self.task.clone());
+        let record = RunStartV1 { schema: RUN_SCHEMA.to_owned(), run_id, task, details };
         let bytes = to_json(START_RECORD_NAME, &record)?;
         let path = self.path.join(START_RECORD_NAME);
         let mut file = self.lock.create_file(&path)?;

@@ -81,6 +81,7 @@ pub enum FileCheck {
 
 /// The methods of specification 2.0.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
     /// GET.

@@ -7,6 +7,7 @@ use crate::model::{DebtCategory, Severity};
 
 /// What decides between the sprint and the inventory (facts, 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtRouting {
     /// CRITICAL and blocking items go to the sprint, HIGH ones while it has room.

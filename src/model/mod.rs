@@ -23,6 +23,7 @@ mod outcome;
 mod path;
 mod plan;
 mod policy;
+mod problem;
 mod process;
 mod protection;
 mod retention;
@@ -85,11 +86,12 @@ pub use plan::{
     PlanOrigin, Reuse, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
+pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
     ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
     StreamExcerpt, Survivor, Usage,
 };
-pub use protection::{AllowedSigner, ApprovalTerms, OnProtectedChange, ProtectedChange, ProtectedChangeKind, ProtectedFiles};
+pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

@@ -50,6 +50,7 @@ pub enum Blocking {
 
 /// The debt categories: the eight of specification 2.0.0 and REFACTOR (C41).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtCategory {
     /// An endpoint answers 404.

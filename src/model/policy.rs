@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// When a validation tool's findings block the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "When the findings of one linter block."))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BlockOn {
     /// Any error blocks, as CRITICAL; warnings do not.

@@ -61,13 +61,13 @@ pub struct ProtectedChange {
     /// The file, relative to the project.
     pub path: String,
     /// How it differs.
-    pub change: ProtectedChangeKind,
+    pub change: FileChangeKind,
 }
 
-/// How a protected file differs.
+/// How a file that decides what the checks mean differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum ProtectedChangeKind {
+pub enum FileChangeKind {
     /// It is new.
     Added,
     /// It is gone.
@@ -108,9 +108,9 @@ impl ProtectedFiles {
         let paths: BTreeSet<&String> = self.files.keys().chain(now.files.keys()).collect();
         let changes = paths.into_iter().filter_map(|path| {
             let change = match (self.files.get(path), now.files.get(path)) {
-                (None, Some(_)) => ProtectedChangeKind::Added,
-                (Some(_), None) => ProtectedChangeKind::Removed,
-                (Some(before), Some(now)) if before != now => ProtectedChangeKind::Modified,
+                (None, Some(_)) => FileChangeKind::Added,
+                (Some(_), None) => FileChangeKind::Removed,
+                (Some(before), Some(now)) if before != now => FileChangeKind::Modified,
                 (Some(_), Some(_)) | (None, None) => return None,
             };
             Some(ProtectedChange { path: path.clone(), change })
@@ -122,9 +122,9 @@ impl ProtectedFiles {
 impl fmt::Display for ProtectedChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.change {
-            ProtectedChangeKind::Added => "is new",
-            ProtectedChangeKind::Removed => "is gone",
-            ProtectedChangeKind::Modified => "is another",
+            FileChangeKind::Added => "is new",
+            FileChangeKind::Removed => "is gone",
+            FileChangeKind::Modified => "is another",
         };
         write!(formatter, "{} {word}", self.path)
     }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::evidence::{BackgroundJob, BackgroundThread};
-use crate::model::{Digest, Plan, Tool};
+use crate::model::{Digest, FileChangeKind, Plan, Tool};
 use crate::process::resolve_program;
-use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
+use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::Index;
 
@@ -316,9 +316,9 @@ pub(crate) fn changed_between(before: &BTreeMap<String, Digest>, now: &BTreeMap<
     let paths: BTreeSet<_> = before.keys().chain(now.keys()).collect();
     let changes = paths.into_iter().filter_map(|path| {
         let change = match (before.get(path), now.get(path)) {
-            (None, Some(_)) => ConfigurationChangeKind::Added,
-            (Some(_), None) => ConfigurationChangeKind::Removed,
-            (Some(old), Some(new)) if old != new => ConfigurationChangeKind::Modified,
+            (None, Some(_)) => FileChangeKind::Added,
+            (Some(_), None) => FileChangeKind::Removed,
+            (Some(old), Some(new)) if old != new => FileChangeKind::Modified,
             (Some(_), Some(_)) | (None, None) => return None,
         };
         Some(ConfigurationChangeV2 { path: path.clone(), change })
@@ -383,9 +383,9 @@ mod tests {
         let now = digests(&[("a", "1"), ("b", "2"), ("d", "1")]);
         let changes: Vec<_> = changed_between(&before, &now).into_iter().map(|change| (change.path, change.change)).collect();
         let expected = [
-            ("b".to_owned(), ConfigurationChangeKind::Modified),
-            ("c".to_owned(), ConfigurationChangeKind::Removed),
-            ("d".to_owned(), ConfigurationChangeKind::Added),
+            ("b".to_owned(), FileChangeKind::Modified),
+            ("c".to_owned(), FileChangeKind::Removed),
+            ("d".to_owned(), FileChangeKind::Added),
         ];
         assert_eq!(changes, expected);
     }

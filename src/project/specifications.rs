@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 
 use crate::config::{Configuration, nearest};
-use crate::model::{CommandExit, Digest, Plan, TaskId};
-use crate::spec::specification::{
-    InvalidAction, Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification,
-};
+use crate::model::{CommandExit, Digest, Plan, Problem, TaskId};
+use crate::spec::specification::{InvalidAction, Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
 use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
 use crate::tree::Index;
 
@@ -49,7 +47,7 @@ pub enum TaskError {
         /// The file.
         file: String,
         /// The errors, each with its place; none where it cannot be read.
-        faults: Vec<SpecificationFault>,
+        faults: Vec<Problem>,
         /// The actions of the task that they stand in, as far as these can be read.
         invalid: Vec<InvalidAction>,
     },

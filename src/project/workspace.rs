@@ -1,5 +1,6 @@
 //! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
 
+use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,7 @@ use crate::project::request::{RunRequest, Scope, Settings};
 use crate::project::selection::Checks;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::tool_version::{ToolPlace, read_tool_version};
-use crate::report::{
-    ProgramFacts, RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes,
-};
+use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 use crate::sandbox::home;
 use crate::sandbox::search_path;
 use crate::store;
@@ -358,7 +357,7 @@ impl Workspace {
         action: &Action,
         (root, directory): (&Path, &Path),
         program: &Path,
-    ) -> Option<ProgramFacts> {
+    ) -> Option<ProgramV1> {
         let file = program_file(program)?;
         let known = self.digests.get(&file).copied();
         let sha256 = known.or_else(|| {
@@ -371,7 +370,7 @@ impl Workspace {
         });
         let place = ToolPlace { program, directory, root, home: home(&self.ambient) };
         let version = read_tool_version(action.tool, &place);
-        Some(ProgramFacts { path: file.real_path.display().to_string(), sha256, version })
+        Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
     }
 
     fn load_digests(&self) -> Result<KnownDigests, RunError> {

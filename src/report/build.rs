@@ -210,10 +210,10 @@ fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => Vec::new(),
     });
     IsolationV2 {
-        level: isolation.level,
-        killed_by: isolation.killed_by,
+        level: isolation.kept.level,
+        killed_by: isolation.kept.killed_by,
         survivors: survivors.collect(),
-        obstacles: isolation.obstacles.clone(),
+        obstacles: isolation.kept.obstacles.clone(),
         open_channels: isolation.open_channels.clone(),
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Plain data. Whoever fills it has judged already: nothing here is classified, routed or counted again, except the sums.
 
+use crate::model::Kept;
+use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use crate::model::{
     Action, ActionId, ActionJudgement, ActionPhase, ActionType, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended,
-    EvidenceFile, IsolationLevel, KilledBy, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan,
-    PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
+    RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
     ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SpecificationErrorV2, TestsModifiedV2,
@@ -151,12 +153,8 @@ pub struct TreeFacts {
 /// How the run was kept apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolationFacts {
-    /// The level that was reached.
-    pub level: IsolationLevel,
-    /// By what means whatever was left of an action was ended.
-    pub killed_by: Option<KilledBy>,
-    /// Why no stronger level was reached.
-    pub obstacles: Vec<String>,
+    /// The weakest of what its actions reached.
+    pub kept: Kept,
     /// The channels by which a command could reach outside the run.
     pub open_channels: Vec<String>,
 }
@@ -248,7 +246,7 @@ pub struct ActionRecordFacts<'a> {
     /// Where it ran, absolute.
     pub working_directory: String,
     /// The program that was found for it.
-    pub program: Option<ProgramFacts>,
+    pub program: Option<ProgramV1>,
     /// All variables it was given.
     pub environment: &'a BTreeMap<String, String>,
 }

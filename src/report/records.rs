@@ -7,7 +7,7 @@ use crate::report::build::{GENERATED_BY, test_specification};
 use crate::report::build_action::finite;
 use crate::report::ending::execution;
 use crate::report::{
-    ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, OutputV1, ProgramV1, ProjectV2, RecordAuthenticityV1,
+    ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, OutputV1, ProjectV2, RecordAuthenticityV1,
     RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, environment_record, excerpt,
 };
 
@@ -46,7 +46,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
         argv: action.command.argv.clone(),
         shell: action.command.shell,
         working_directory: facts.working_directory,
-        program: facts.program.map(|program| ProgramV1 { path: program.path, sha256: program.sha256, version: program.version }),
+        program: facts.program,
         execution: execution(facts.ended),
         output: output(action, facts.attempt, facts.ended),
         environment: environment_record(facts.environment, &action.environment),

@@ -1,5 +1,6 @@
 //! Facts that the tests of this folder build reports from.
 
+use crate::model::FileChangeKind;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,19 +10,19 @@ use crate::model::{
     CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
     Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
     Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ProtectedChangeKind, ResultType, RouteDestination,
-    RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase,
-    TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind,
-    TreePath, Trigger, TriggerKind, Usage,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind,
+    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
+    TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
+    TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
     HttpRequest, Observed, PortSeen,
 };
 use crate::report::{
-    ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2,
-    EnvironmentComponentV2, EnvironmentFacts, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason,
-    TddFacts, TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
+    ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
+    EnvironmentFacts, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddFacts,
+    TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
@@ -361,9 +362,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             }],
         },
         isolation: Some(IsolationFacts {
-            level: IsolationLevel::Namespace,
-            killed_by: Some(KilledBy::PidNamespace),
-            obstacles: Vec::new(),
+            kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
             open_channels: vec!["the network".to_owned()],
         }),
         environment: EnvironmentFacts {
@@ -373,7 +372,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         },
         configuration_changed: vec![ConfigurationChangeV2 {
             path: "pyproject.toml".to_owned(),
-            change: ConfigurationChangeKind::Modified,
+            change: FileChangeKind::Modified,
         }],
         tests_modified: Some(TestsModifiedV2 {
             modified: true,
@@ -381,7 +380,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             approved: Digest::of(b"approved"),
             now: Digest::of(b"now"),
             files: 3,
-            changes: vec![ProtectedChange { path: "tests/test_quotes.py".to_owned(), change: ProtectedChangeKind::Modified }],
+            changes: vec![ProtectedChange { path: "tests/test_quotes.py".to_owned(), change: FileChangeKind::Modified }],
             changed_count: 1,
             tests: Some(TestCountsChangeV2 {
                 since: RunId::new(at(0), 41),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::model::{Action, ActionJudgement, Ended, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
-    ActionRecordFacts, ProgramFacts, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
+    ActionRecordFacts, ProgramV1, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
     redact_to_bytes, run_start_details, test_results_record,
 };
 use crate::run::carry_out::Course;
@@ -32,7 +32,7 @@ pub(crate) fn action(
     action: &Action,
     ended: &Ended,
     directory: &Path,
-    program: Option<ProgramFacts>,
+    program: Option<ProgramV1>,
     environment: &ChildEnvironment,
 ) -> Vec<u8> {
     let variables = environment.as_text();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::config::Configuration;
 use crate::evidence::{DurableStep, RunDirectory, SealInput};
-use crate::model::{CommandExit, OverallStatus, RunId, RunRecord, TaskId, Trigger};
+use crate::model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
 use crate::project::Progress;
 use crate::project::RunError;
@@ -15,7 +15,7 @@ use crate::report::{
     CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, SpecificationErrorV2, attested, refused_report,
     refused_start, seal_hash, to_bytes,
 };
-use crate::spec::specification::{InvalidAction, SpecificationFault};
+use crate::spec::specification::InvalidAction;
 use crate::tree::Hints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
@@ -53,7 +53,7 @@ impl Workspace {
             project_id: scope.project.clone(),
             task: (*task).clone(),
             file,
-            errors: faults.iter().map(to_wire).collect(),
+            errors: faults.iter().map(SpecificationErrorV2::of).collect(),
             invalid: invalid.into_iter().map(|action| invalid_facts(action, &faults)).collect(),
             tree,
             issues,
@@ -101,26 +101,10 @@ impl Workspace {
     }
 }
 
-fn invalid_facts(action: InvalidAction, faults: &[SpecificationFault]) -> InvalidFacts {
-    let errors = faults.iter().filter(|fault| action.has(&fault.instance_path)).map(to_wire);
+fn invalid_facts(action: InvalidAction, faults: &[Problem]) -> InvalidFacts {
+    let errors = faults.iter().filter(|fault| action.has(&fault.pointer)).map(SpecificationErrorV2::of);
     let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
     let judgement = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
     let InvalidAction { phase, id, action_type, description, subject, .. } = action;
     InvalidFacts { phase, id, action_type, description, subject, errors, judgement }
-}
-
-fn to_wire(fault: &SpecificationFault) -> SpecificationErrorV2 {
-    SpecificationErrorV2 {
-        code: fault.code.clone(),
-        file: fault.file.clone(),
-        line: fault.line as u64,
-        column: fault.column as u64,
-        instance_path: fault.instance_path.clone(),
-        schema_path: fault.schema_path.clone(),
-        keyword: fault.keyword.clone(),
-        params: fault.params.clone(),
-        message: fault.message.clone(),
-        nearest: fault.nearest.clone(),
-        hint: fault.hint.clone(),
-    }
 }

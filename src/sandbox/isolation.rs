@@ -68,9 +68,7 @@ pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &Sandbox
     }
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.level);
     Some(IsolationFacts {
-        level,
-        killed_by: killed_by.and_then(|kept| kept.killed_by),
-        obstacles,
+        kept: Kept { level, killed_by: killed_by.and_then(|kept| kept.killed_by), obstacles },
         open_channels: open_channels(level, settings),
     })
 }
@@ -110,8 +108,8 @@ mod tests {
             kept(IsolationLevel::Landlock, false, "no namespaces"),
         ];
         let facts = facts(actions.iter(), &settings()).expect("something ran");
-        assert_eq!((facts.level, facts.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
-        assert_eq!(facts.obstacles, ["no namespaces"]);
+        assert_eq!((facts.kept.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
+        assert_eq!(facts.kept.obstacles, ["no namespaces"]);
         assert!(super::facts([].iter(), &settings()).is_none());
     }
 

@@ -1,7 +1,7 @@
 //! What `[approval]` comes to for a project: its settings, and the keys of the file they name.
 
-use crate::config::{Configuration, Problem};
-use crate::model::ApprovalTerms;
+use crate::config::Configuration;
+use crate::model::{ApprovalTerms, Problem};
 use crate::spec::files::ProjectFiles;
 use crate::spec::signers::parse_signers;
 
@@ -11,17 +11,12 @@ use crate::spec::signers::parse_signers;
 /// When the file of keys cannot be read, is none, or has no key that could approve.
 pub fn approval_terms(configuration: &Configuration, files: &dyn ProjectFiles) -> Result<ApprovalTerms, Box<Problem>> {
     let settings = &configuration.approval;
-    let terms = ApprovalTerms {
-        protect: settings.protect.clone(),
-        on_protected_change: settings.on_protected_change,
-        require_signature: settings.require_signature,
-        signers: Vec::new(),
-    };
+    let terms = settings.terms.clone();
     let Some(file) = &settings.allowed_signers else { return Ok(terms) };
     let wrong = |message: String| {
         let hint = "a line of it is `NAME ssh-ed25519 AAAA…`: what stands in `~/.ssh/id_ed25519.pub` behind a name";
-        let problem = Problem::new(&configuration.file, file.place, "approval.allowed_signers", message);
-        Box::new(problem.offending(&file.value).hint(hint))
+        let problem = Problem::new("approval.allowed_signers", message).within(&configuration.file, file.place);
+        Box::new(problem.hint(hint))
     };
     let name = &file.value;
     let text = files.read(name).and_then(|bytes| String::from_utf8(bytes).ok());

@@ -4,10 +4,10 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Placed, Prerequisite, Problem};
+use crate::config::{Check, Configuration, Placed, Prerequisite};
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId, Tool,
-    ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Problem, Reuse, TaskId,
+    Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
@@ -88,7 +88,7 @@ pub fn plan_command(
 ) -> Result<Plan, Vec<Problem>> {
     const PLACE: &str = "command line";
     if argv.first().is_none_or(String::is_empty) {
-        let problem = Problem::new(PLACE, None, "", "the command is empty".to_owned());
+        let problem = Problem::new("", "the command is empty").within(PLACE, None);
         return Err(vec![problem.hint("write it behind `--`, for example `proctor watch . -- pytest -q`")]);
     }
     let mut resolver = Resolver::new(configuration, files);
@@ -118,9 +118,8 @@ impl<'c> Resolver<'c> {
     }
 
     fn problem(&mut self, check: &Check, key: &str, message: String, hint: &str) {
-        let path = format!("{}.{key}", check.action.key_path);
-        let problem = Problem::new(&self.configuration.file, check.action.name.place, &path, message);
-        self.problems.push(problem.offending(&check.action.name.value).hint(hint));
+        let problem = Problem::new(format!("{}.{key}", check.action.key_path), message).hint(hint);
+        self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
     }
 
     fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = Findings>) -> Option<Action> {
@@ -284,7 +283,7 @@ impl<'c> Resolver<'c> {
             ApprovalTerms::default()
         });
         if !self.problems.is_empty() {
-            self.problems.sort_by_key(|problem| (problem.line, problem.column));
+            self.problems.sort_by_key(|problem| problem.position);
             return Err(self.problems);
         }
         let command = |command: &Option<Placed<CommandLine>>| {
@@ -339,12 +338,7 @@ fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
 
 fn without_checks(configuration: &Configuration, notes: &[PlanNote]) -> Problem {
     let missing: String = notes.iter().map(|note| format!("\n  {}: {}", note.subject, note.message)).collect();
-    let problem = Problem::new(
-        &configuration.file,
-        None,
-        "check",
-        "the project has no checks, and none were found in its files".to_owned(),
-    );
+    let problem = Problem::new("check", "the project has no checks, and none were found in its files");
     let hint = "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
-    problem.hint(format!("{hint}{missing}"))
+    problem.within(&configuration.file, None).hint(format!("{hint}{missing}"))
 }

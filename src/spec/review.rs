@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{Configuration, Problem};
+use crate::config::Configuration;
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, Plan, PlanOrigin, Prompt, Review, TaskId, Tool,
+    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, Plan, PlanOrigin, Problem, Prompt, Review, TaskId,
+    Tool,
 };
 use crate::spec::action::plain_action;
 use crate::spec::discover::command_text;
@@ -24,7 +25,7 @@ pub fn plan_review(
     project_name: &str,
 ) -> Result<Plan, Vec<Problem>> {
     if argv.first().is_none_or(String::is_empty) {
-        let problem = Problem::new("command line", None, "", "the reviewer's command is empty".to_owned());
+        let problem = Problem::new("", "the reviewer's command is empty").within("command line", None);
         return Err(vec![problem.hint("write it behind `--command`, for example `proctor review --command ./reviewer`")]);
     }
     let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence, Serving,
-    SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
+    Digest, HeldApproval, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence,
+    Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
@@ -82,7 +82,8 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
             write_prerequisites(connection, project, &BTreeMap::new(), sequence)?;
             if let Some(terms) = &record.terms {
                 let task = &TaskId::default_task();
-                let approved = Approved { task, plan_digest: record.plan_digest, terms, protected: None };
+                let (plan_digest, terms) = (record.plan_digest, (**terms).clone());
+                let approved = Approved { task, approval: HeldApproval { sequence, plan_digest, terms, protected: None } };
                 write_approval(connection, project, line, &approved, judge)?;
             }
             write_project(connection, project, record, sequence)
@@ -115,14 +116,9 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
-            let (task, terms, protected) = (&record.task, &record.terms, record.protected.as_ref());
-            write_approval(
-                connection,
-                project,
-                line,
-                &Approved { task, plan_digest: record.plan_digest, terms, protected },
-                judge,
-            )
+            let (plan_digest, terms, protected) = (record.plan_digest, record.terms.clone(), record.protected.clone());
+            let approval = HeldApproval { sequence, plan_digest, terms, protected };
+            write_approval(connection, project, line, &Approved { task: &record.task, approval }, judge)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::model::{Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, ProtectedFiles, Sequence, TaskId};
+use crate::model::{HeldApproval, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json};
@@ -12,14 +12,8 @@ pub type ApprovalJudge = fn(&ProjectId, &HeldApproval, &LedgerBody) -> bool;
 
 /// What a line approves.
 pub(super) struct Approved<'a> {
-    /// The task.
     pub(super) task: &'a TaskId,
-    /// Digest of its plan.
-    pub(super) plan_digest: Digest,
-    /// What that asks for.
-    pub(super) terms: &'a PlanTerms,
-    /// The protected files.
-    pub(super) protected: Option<&'a ProtectedFiles>,
+    pub(super) approval: HeldApproval,
 }
 
 /// A row as it is kept: digest, terms, protected files, sequence.
@@ -53,11 +47,11 @@ pub(super) fn write_approval(
     }
     let statement = "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence, protected) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let Approved { task, plan_digest, terms, protected } = approved;
+    let Approved { task, approval } = approved;
     // A line that nobody looked at the files for leaves them approved as they were.
-    let protected = protected.or_else(|| held.as_ref()?.protected.as_ref());
-    let (digest, terms, protected) = (plan_digest.hex(), to_json(terms), protected.map(to_json));
-    let sequence = to_integer(line.sequence.0);
+    let protected = approval.protected.as_ref().or_else(|| held.as_ref()?.protected.as_ref());
+    let (digest, terms, protected) = (approval.plan_digest.hex(), to_json(&approval.terms), protected.map(to_json));
+    let sequence = to_integer(approval.sequence.0);
     connection.execute(statement, params![project.as_str(), task.as_str(), digest, terms, sequence, protected]).map(|_| ())
 }
 

@@ -1,5 +1,8 @@
 //! `proctor check`: everything that is wrong with a project's specifications and its configuration. Nothing is run or recorded.
 
+use crate::model::Gravity;
+use crate::model::Problem;
+use crate::report::SpecificationErrorV2;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -11,10 +14,10 @@ use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
 use crate::cli::specification_files::{self, unreadable};
-use crate::config::{self, Configuration, Problem};
+use crate::config::{self, Configuration};
 use crate::model::CommandExit;
 use crate::project::read_text;
-use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification};
+use crate::spec::specification::{SPECIFICATION_SUFFIX, Surroundings, read_specification};
 use crate::spec::{self, DiskFiles, hold_to_project};
 
 /// The document of `--json`.
@@ -38,9 +41,19 @@ struct FileV1 {
     /// The ids of its tasks; empty where it has an error.
     tasks: Vec<String>,
     /// Of a specification.
-    faults: Vec<SpecificationFault>,
+    faults: Vec<SpecificationProblemV1>,
     /// Of a configuration.
     problems: Vec<ProblemV1>,
+}
+
+/// A problem of a specification.
+#[derive(Debug, Serialize)]
+struct SpecificationProblemV1 {
+    gravity: Gravity,
+    #[serde(flatten)]
+    error: SpecificationErrorV2,
+    #[serde(skip)]
+    text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -120,7 +133,7 @@ fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
         kind: FileKind::Specification,
         valid: reading.specification.is_some(),
         tasks: tasks.collect(),
-        faults: reading.faults,
+        faults: reading.faults.iter().map(SpecificationProblemV1::of).collect(),
         problems: Vec::new(),
     }
 }
@@ -138,16 +151,22 @@ fn check_configuration(root: &Path, name: &str, text: &str) -> FileV1 {
 
 impl FileV1 {
     fn errors(&self) -> usize {
-        self.problems.len() + self.faults.iter().filter(|fault| fault.is_hard()).count()
+        self.problems.len() + self.faults.iter().filter(|fault| fault.gravity == Gravity::Hard).count()
+    }
+}
+
+impl SpecificationProblemV1 {
+    fn of(problem: &Problem) -> Self {
+        Self { gravity: problem.gravity, error: SpecificationErrorV2::of(problem), text: problem.to_string() }
     }
 }
 
 impl ProblemV1 {
     fn of(problem: &Problem) -> Self {
         Self {
-            line: problem.line,
-            column: problem.column,
-            key_path: problem.key_path.clone(),
+            line: problem.position.map_or(0, |position| position.line),
+            column: problem.position.map_or(0, |position| position.column),
+            key_path: problem.pointer.clone(),
             message: problem.message.clone(),
             nearest: problem.nearest.clone(),
             hint: problem.hint.clone(),
@@ -161,7 +180,7 @@ impl CheckV1 {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {
-            lines.extend(file.faults.iter().map(ToString::to_string));
+            lines.extend(file.faults.iter().map(|fault| fault.text.clone()));
             lines.extend(file.problems.iter().map(|problem| problem.text.clone()));
         }
         for file in &self.files {

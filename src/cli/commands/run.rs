@@ -43,7 +43,7 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
         settings: &settings,
         scope: &scope,
         checks: selection(loaded, &options.checks),
-        phase: options.phase.map(Into::into),
+        phase: options.phase,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
         hints: Hints::Everything,

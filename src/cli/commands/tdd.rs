@@ -23,10 +23,10 @@ use crate::project::{Attendance, CycleChange, RunError};
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (task, change) = match &options.verb {
         TddVerb::Show { task, json } => return show(options, environment, task, *json),
-        TddVerb::Start { task, phase } => (task, CycleChange::Start((*phase).into())),
-        TddVerb::Phase { phase, task } => (task, CycleChange::SetPhase((*phase).into())),
+        TddVerb::Start { task, phase } => (task, CycleChange::Start(*phase)),
+        TddVerb::Phase { phase, task } => (task, CycleChange::SetPhase(*phase)),
         TddVerb::Reset { task } => (task, CycleChange::Reset),
-        TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: (*to).into(), reason: reason.clone() }),
+        TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: *to, reason: reason.clone() }),
     };
     let task = read_task(task)?;
     let attendance = if terminal::is_input_terminal() { Attendance::Person } else { Attendance::Nobody };

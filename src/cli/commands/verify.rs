@@ -27,15 +27,9 @@ use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
 #[derive(Debug, Default)]
 struct Total {
     projects: Vec<ProjectId>,
-    runs: u64,
-    files: u64,
-    bytes: u64,
+    /// Of all projects together; its ledger lines are only counted.
+    sum: VerificationResult,
     lines: u64,
-    unsigned: Vec<RunId>,
-    archived: u64,
-    pruned: u64,
-    unfinished: Vec<UnfinishedWork>,
-    faults: Vec<EvidenceFault>,
     /// The ledgers as logs, where they are compared with anchors.
     logs: Vec<LedgerLog>,
     held: Vec<HeldV1>,
@@ -54,7 +48,7 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     } else {
         lines(&total).iter().for_each(|line| render::line(line));
     }
-    Ok(if total.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
+    Ok(if total.sum.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
 }
 
 /// Returns whether a path is a run or an export of one: a directory, or one file.
@@ -76,7 +70,7 @@ fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Enviro
         None => own_key(directory, environment)?,
     };
     let mut total = Total::default();
-    let anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let checked = verify_copy(directory, &key, &anchors).map_err(|error| of_evidence(&error))?;
     total.add(checked);
     total.hold(&anchors);
@@ -92,13 +86,13 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
     };
     let key = read_key(&environment.absolute(file))?;
     let mut total = Total::default();
-    let anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let bytes = std::fs::read(path).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error)
             .hint("name a file that `proctor checkpoint --since` wrote")
     })?;
     let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
-    total.faults.extend(check_consistency_proof(shown, &bytes, &key, &anchors));
+    total.sum.faults.extend(check_consistency_proof(shown, &bytes, &key, &anchors));
     total.hold(&anchors);
     Ok(total)
 }
@@ -127,7 +121,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     let mut total = Total::default();
     let (keys, faults) = verify_keys(&store).map_err(|error| of_evidence(&error))?;
-    total.faults.extend(faults);
+    total.sum.faults.extend(faults);
     // Before any ledger is read: what it knows then must be in them.
     let index = total.look_at_index(&store);
     total.projects = if options.all {
@@ -136,10 +130,10 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         vec![project(&store, index.as_ref(), options, environment)?]
     };
     let key = options.key.as_deref().map(|file| read_key(&environment.absolute(file))).transpose()?;
-    let mut anchors = anchored::read_named(options, environment, &mut total.faults)?;
+    let mut anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     if let (Some(_), [project]) = (&options.git, total.projects.as_slice()) {
         let root = setup::project_root(environment, &options.project)?;
-        anchors.extend(anchored::read_notes(&root, project, options, &mut total.faults)?);
+        anchors.extend(anchored::read_notes(&root, project, options, &mut total.sum.faults)?);
     }
     let is_compared = !anchors.is_empty();
     let threads = environment::processors() as usize;
@@ -147,18 +141,18 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         let subject =
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
-        total.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
+        total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
         total.logs.extend(is_compared.then(|| LedgerLog::from_hashes(project.clone(), checked.line_hashes.clone())));
         total.add(checked);
         match differences {
-            Some(Ok(differences)) => total.faults.extend(differences.iter().map(of_difference)),
-            Some(Err(error)) => total.faults.push(of_index(&error)),
+            Some(Ok(differences)) => total.sum.faults.extend(differences.iter().map(of_difference)),
+            Some(Err(error)) => total.sum.faults.push(of_index(&error)),
             None => {}
         }
     }
     let notary = key.as_ref().map_or(CheckpointSigner::Ring(&keys), CheckpointSigner::Key);
-    total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.faults);
+    total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.sum.faults);
     Ok(total)
 }
 
@@ -231,20 +225,20 @@ fn of_index(error: &IndexError) -> EvidenceFault {
 
 impl Total {
     fn add(&mut self, checked: VerificationResult) {
-        self.runs += checked.runs;
-        self.files += checked.files;
-        self.bytes += checked.bytes;
         self.lines += checked.lines.len() as u64;
-        self.unsigned.extend(checked.unsigned);
-        self.archived += checked.archived;
-        self.pruned += checked.pruned;
-        self.unfinished.extend(checked.unfinished);
-        self.faults.extend(checked.faults);
+        self.sum.runs += checked.runs;
+        self.sum.files += checked.files;
+        self.sum.bytes += checked.bytes;
+        self.sum.unsigned.extend(checked.unsigned);
+        self.sum.archived += checked.archived;
+        self.sum.pruned += checked.pruned;
+        self.sum.unfinished.extend(checked.unfinished);
+        self.sum.faults.extend(checked.faults);
     }
 
     /// Says that the anchors hold, unless something is wrong.
     fn hold(&mut self, anchors: &[Anchor]) {
-        if self.faults.is_empty() {
+        if self.sum.faults.is_empty() {
             self.held = anchors.iter().filter_map(anchored::of_held).collect();
         }
     }
@@ -253,7 +247,7 @@ impl Total {
         match IndexLook::open(&store.index_path(), approval_counts) {
             Ok(index) => index,
             Err(error) => {
-                self.faults.push(of_index(&error));
+                self.sum.faults.push(of_index(&error));
                 None
             }
         }
@@ -261,7 +255,8 @@ impl Total {
 }
 
 fn lines(total: &Total) -> Vec<String> {
-    let Total { runs, files, bytes, lines, unsigned, archived, pruned, faults, held, .. } = total;
+    let Total { sum, lines, held, .. } = total;
+    let VerificationResult { runs, files, bytes, unsigned, archived, pruned, faults, .. } = sum;
     let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
     let mut text = Vec::new();
     for fault in faults {
@@ -276,7 +271,7 @@ fn lines(total: &Total) -> Vec<String> {
             .then(|| format!("pruned: {}, as the ledger says, which keeps the verdicts", screen::counted(*pruned, "run"))),
     );
     text.extend(anchored::lines(held));
-    for begun in &total.unfinished {
+    for begun in &total.sum.unfinished {
         text.push(format!("{}: unfinished: {}", begun.file.display(), begun.kind.what()));
         text.push(format!("  {}: {}", begun.kind.word(), begun.detail));
         text.push(format!("  next: {}", begun.kind.next()));
@@ -334,18 +329,18 @@ impl<'a> VerificationV1<'a> {
         };
         Self {
             schema: "proctor-verify-v1",
-            verified: total.faults.is_empty(),
+            verified: total.sum.faults.is_empty(),
             projects: &total.projects,
-            runs: total.runs,
-            files: total.files,
-            bytes: total.bytes,
+            runs: total.sum.runs,
+            files: total.sum.files,
+            bytes: total.sum.bytes,
             lines: total.lines,
-            unsigned: &total.unsigned,
-            archived: total.archived,
-            pruned: total.pruned,
+            unsigned: &total.sum.unsigned,
+            archived: total.sum.archived,
+            pruned: total.sum.pruned,
             anchors: &total.held,
-            unfinished: total.unfinished.iter().map(begun).collect(),
-            faults: total.faults.iter().map(fault).collect(),
+            unfinished: total.sum.unfinished.iter().map(begun).collect(),
+            faults: total.sum.faults.iter().map(fault).collect(),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-/// Something that is wrong with evidence.
+/// Something that is to be said of a file of evidence: a fault, or what kind it otherwise is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EvidenceFault {
+pub struct EvidenceFault<K = FaultKind> {
     /// The file, relative to what was verified.
     pub file: PathBuf,
-    pub kind: FaultKind,
+    pub kind: K,
     /// What was found, and what should be there.
     pub detail: String,
 }
@@ -124,9 +124,9 @@ fault_kinds! {
     IndexDamaged "indexDamaged" "the index cannot be read" INDEX;
 }
 
-impl EvidenceFault {
-    /// Makes a fault of this kind about a file.
-    pub fn new(kind: FaultKind, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
+impl<K> EvidenceFault<K> {
+    /// Says something of this kind about a file.
+    pub fn new(kind: K, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
         Self { file: file.into(), kind, detail: detail.into() }
     }
 }

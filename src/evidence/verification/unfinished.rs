@@ -1,17 +1,10 @@
 //! What a dead proctor process may have left. This is not a fault, because the next process that writes evidence finishes or
 //! removes it.
 
-use std::path::PathBuf;
+use crate::evidence::verification::EvidenceFault;
 
 /// Work that a process began and did not finish before it died. It is reported, but it is not a fault.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UnfinishedWork {
-    /// The file or directory, relative to the store.
-    pub file: PathBuf,
-    pub kind: UnfinishedKind,
-    /// How far it got.
-    pub detail: String,
-}
+pub type UnfinishedWork = EvidenceFault<UnfinishedKind>;
 
 /// What a process may die in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,12 +50,5 @@ impl UnfinishedKind {
                 "the next command that writes evidence cuts it off and keeps it beside the ledger: `proctor prune`, or a run"
             }
         }
-    }
-}
-
-impl UnfinishedWork {
-    /// Describes unfinished work on this file.
-    pub fn new(kind: UnfinishedKind, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
-        Self { file: file.into(), kind, detail: detail.into() }
     }
 }

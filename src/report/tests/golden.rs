@@ -1,5 +1,6 @@
 //! The wire format, compared with a file in both directions.
 
+use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -13,9 +14,9 @@ use crate::report::samples::{
 };
 use crate::report::tests::debt::report_with_debt;
 use crate::report::{
-    ActionDisposition, ActionRecordFacts, ActionResult, AttemptV2, ExecutedAction, ProgramFacts, RUN_SCHEMA, RecoveryFacts,
-    ReportError, RunFacts, RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse,
-    parse_run_start, report_hash, run_start_details, seal_hash, test_results_record, to_bytes,
+    ActionDisposition, ActionRecordFacts, ActionResult, AttemptV2, ExecutedAction, RUN_SCHEMA, RecoveryFacts, ReportError,
+    RunFacts, RunStartFacts, RunStartV1, action_record, build, diagnostics_record, interrupted_report, parse, parse_run_start,
+    report_hash, run_start_details, seal_hash, test_results_record, to_bytes,
 };
 
 /// The report of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
@@ -205,7 +206,7 @@ fn the_record_of_an_action_names_its_command_end_output_and_variables() {
         attempt: 1,
         ended: &executed(&facts).ended,
         working_directory: "/home/dev/quotes".to_owned(),
-        program: Some(ProgramFacts {
+        program: Some(ProgramV1 {
             path: "/usr/bin/python3.11".to_owned(),
             sha256: Some(Digest::of(b"python")),
             version: Some("7.2.1".to_owned()),

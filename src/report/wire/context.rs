@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, IsolationLevel, KilledBy, NextNode, PauseRecord, Phase,
-    ProjectId, RouteKind, RunId, TreeDigest, TreeIssueKind,
+    ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, NextNode, PauseRecord,
+    Phase, ProjectId, RouteKind, RunId, TreeDigest, TreeIssueKind,
 };
 
 /// The project that was tested.
@@ -107,18 +107,6 @@ pub struct EnvironmentComponentV2 {
     pub sha256: Digest,
 }
 
-/// How a configuration file differs from the last sealed run's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ConfigurationChangeKind {
-    /// It is new.
-    Added,
-    /// It is gone.
-    Removed,
-    /// Its content is another.
-    Modified,
-}
-
 /// A file that can change what the checks mean, and did change (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -126,7 +114,7 @@ pub struct ConfigurationChangeV2 {
     /// The file, relative to the project.
     pub path: String,
     /// How it differs.
-    pub change: ConfigurationChangeKind,
+    pub change: FileChangeKind,
 }
 
 /// Who is able to write and sign evidence (S8).

@@ -18,8 +18,8 @@ pub use action::{
     SchemaValidationV2, ShownV2, SkipReason, SpawnErrorV2,
 };
 pub use context::{
-    ConfigurationChangeKind, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2,
-    ProjectV2, ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
+    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
+    ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
 pub use criteria::{
     ActualValueV2, CompletionV2, ExpectationV2, ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2,

@@ -16,7 +16,7 @@ use super::report::TestSpecificationV2;
 /// `run.json`: written before the first command of a run is started, so that a run that dies leaves a trace (S2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RunStartV1 {
+pub struct RunStartV1<D = RunStartDetailsV1> {
     /// `proctor-run-v1`.
     pub schema: String,
     /// The run.
@@ -25,7 +25,7 @@ pub struct RunStartV1 {
     pub task: TaskId,
     /// Everything else.
     #[serde(flatten)]
-    pub details: RunStartDetailsV1,
+    pub details: D,
 }
 
 /// What a start record says beside `schema`, `runId` and `task`.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, DurationMs, EvidenceFile, LimitKind, OverallStatus, PlanNote, PlanOrigin, RunId, TaskId, Timestamp, Trigger,
+    Digest, DurationMs, EvidenceFile, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId, TaskId, Timestamp, Trigger,
     ViolationRecord,
 };
 
@@ -155,6 +155,25 @@ pub struct SpecificationErrorV2 {
 }
 
 impl SpecificationErrorV2 {
+    /// Returns a problem of a specification as it is written down.
+    pub fn of(problem: &Problem) -> Self {
+        let position = problem.position.map_or((0, 0), |position| (position.line as u64, position.column as u64));
+        let rule = problem.rule.clone().unwrap_or_default();
+        Self {
+            code: rule.code,
+            file: problem.file.clone(),
+            line: position.0,
+            column: position.1,
+            instance_path: problem.pointer.clone(),
+            schema_path: rule.schema_path,
+            keyword: rule.keyword,
+            params: rule.params,
+            message: problem.message.clone(),
+            nearest: problem.nearest.clone(),
+            hint: problem.hint.clone(),
+        }
+    }
+
     /// Returns the same error with its place counted from an action, as seed 004 has it in the entry of the action.
     pub fn within(self, pointer: &str) -> Self {
         let instance_path = self.instance_path.strip_prefix(pointer).unwrap_or(&self.instance_path).to_owned();

@@ -3,8 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::model::{ActionId, ActionPhase, ActionType};
-use crate::spec::specification::fault::SpecificationFault;
+use crate::model::{ActionId, ActionPhase, ActionType, Problem};
 
 /// Where the actions of a task are, by phase.
 const LISTS: [(&str, ActionPhase); 3] =
@@ -41,7 +40,7 @@ impl InvalidAction {
 
 /// Returns the actions of a document that hard faults stand in, in the order of the file. Those whose type cannot be read are none:
 /// their faults stand at the top of the report alone.
-pub(super) fn invalid_actions(document: &Value, faults: &[SpecificationFault]) -> Vec<InvalidAction> {
+pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
@@ -51,7 +50,7 @@ pub(super) fn invalid_actions(document: &Value, faults: &[SpecificationFault]) -
             for (index, action) in actions.into_iter().flatten().enumerate() {
                 let pointer = format!("/tasks/{}/testExecution/{list}/{index}", task.replace('~', "~0").replace('/', "~1"));
                 if let Some(action) = read(task, pointer, (phase, index + 1), action)
-                    && hard().any(|fault| action.has(&fault.instance_path))
+                    && hard().any(|fault| action.has(&fault.pointer))
                 {
                     found.push(action);
                 }
@@ -81,23 +80,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::spec::specification::fault::Gravity;
+    use crate::model::Gravity;
 
-    fn fault(instance_path: &str, gravity: Gravity) -> SpecificationFault {
-        SpecificationFault {
-            gravity,
-            code: "SCHEMA".to_owned(),
-            file: "a.json".to_owned(),
-            line: 1,
-            column: 1,
-            instance_path: instance_path.to_owned(),
-            schema_path: String::new(),
-            keyword: "enum".to_owned(),
-            params: json!({}),
-            message: "wrong".to_owned(),
-            nearest: None,
-            hint: None,
-        }
+    fn fault(instance_path: &str, gravity: Gravity) -> Problem {
+        Problem { gravity, ..Problem::new(instance_path, "wrong") }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The line and column of a byte offset, without counting from the top of the text, or of a long line, each time.
 
-use crate::config::Place;
+use crate::model::TextPosition;
 
 /// How far apart the known places are, in bytes.
 const SPACING: usize = 1024;
@@ -9,7 +9,7 @@ const SPACING: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct LineIndex {
     /// Byte offsets, ascending, with the places there; the beginning of the text is none of them.
-    known: Vec<(usize, Place)>,
+    known: Vec<(usize, TextPosition)>,
 }
 
 impl LineIndex {
@@ -22,13 +22,15 @@ impl LineIndex {
         index
     }
 
-    /// Returns the place of a byte offset of the text that the index is of, as [`Place::of`] does.
-    pub(super) fn place(&self, text: &str, offset: usize) -> Place {
+    /// Returns the place of a byte offset of the text that the index is of, as [`TextPosition::of`] does.
+    pub(super) fn place(&self, text: &str, offset: usize) -> TextPosition {
         let behind = self.known.partition_point(|(known, _)| *known <= offset);
-        let Some((start, known)) = behind.checked_sub(1).map(|last| self.known[last]) else { return Place::of(text, offset) };
-        let within = Place::of(&text[start..], offset - start);
+        let Some((start, known)) = behind.checked_sub(1).map(|last| self.known[last]) else {
+            return TextPosition::of(text, offset);
+        };
+        let within = TextPosition::of(&text[start..], offset - start);
         let column = if within.line == 1 { known.column + within.column - 1 } else { within.column };
-        Place { line: known.line + within.line - 1, column }
+        TextPosition { line: known.line + within.line - 1, column }
     }
 }
 
@@ -42,7 +44,7 @@ mod tests {
     fn assert_counts(text: &str) {
         let index = LineIndex::new(text);
         for offset in 0..=text.len() + 1 {
-            assert_eq!(index.place(text, offset), Place::of(text, offset), "{text:?} {offset}");
+            assert_eq!(index.place(text, offset), TextPosition::of(text, offset), "{text:?} {offset}");
         }
     }
 

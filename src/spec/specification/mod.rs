@@ -6,7 +6,6 @@
 //! anything; what a specification amounts to as a plan is made next door.
 
 mod change;
-mod fault;
 mod invalid;
 mod line_index;
 mod lint;
@@ -21,23 +20,21 @@ mod tests;
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
-pub use fault::{Gravity, SpecificationFault};
 pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
 pub use raw::{
     RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,
     RawCapacityThresholds, RawCompilationPolicy, RawCompilationStrategy, RawCompletionCriteria, RawCondition,
-    RawCustomScriptConfig, RawCustomScriptParameters, RawDatabaseQueryConfig, RawDatabaseQueryParameters, RawDebtCategory,
-    RawDebtConfiguration, RawDebtExpectations, RawDevServer, RawDockerCommandConfig, RawDockerCommandParameters, RawDockerVerb,
-    RawEvidenceCapture, RawEvidenceKind, RawExecutionEngine, RawExecutionWorkflow, RawExecutorConfigurations, RawExpectedOutcome,
-    RawExpectedOutput, RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig,
-    RawHttpRequestParameters, RawInterpreter, RawLikelyFailure, RawLintBlockOn, RawLintToolPolicy, RawLintTools,
-    RawLintingPolicy, RawLintingStrategy, RawMcpValidation, RawMetadata, RawMethod, RawMisplacedExecutorConfig, RawParameters,
-    RawPriority, RawQueryType, RawReady, RawReview, RawRoutingStrategy, RawService, RawSeverity, RawShell, RawSpecification,
-    RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution, RawTypeCheckBlockOn,
-    RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy, RawValidateResponse,
-    RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
-    RawWorkflowPrerequisiteType,
+    RawCustomScriptConfig, RawCustomScriptParameters, RawDatabaseQueryConfig, RawDatabaseQueryParameters, RawDebtConfiguration,
+    RawDebtExpectations, RawDevServer, RawDockerCommandConfig, RawDockerCommandParameters, RawDockerVerb, RawEvidenceCapture,
+    RawEvidenceKind, RawExecutionEngine, RawExecutionWorkflow, RawExecutorConfigurations, RawExpectedOutcome, RawExpectedOutput,
+    RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig, RawHttpRequestParameters,
+    RawInterpreter, RawLikelyFailure, RawLintToolPolicy, RawLintTools, RawLintingPolicy, RawLintingStrategy, RawMcpValidation,
+    RawMetadata, RawMisplacedExecutorConfig, RawParameters, RawQueryType, RawReady, RawReview, RawService, RawSeverity, RawShell,
+    RawSpecification, RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution,
+    RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy,
+    RawValidateResponse, RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType,
+    RawWorkflowPrerequisite, RawWorkflowPrerequisiteType,
 };
 pub use read::{Reading, SPECIFICATION_SUFFIX, Specification, Surroundings, read_specification};
 pub use schema::SCHEMA_TEXT;

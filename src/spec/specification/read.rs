@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::spec::specification::fault::{Gravity, SpecificationFault};
+use crate::model::{BrokenRule, Problem, TextPosition};
 use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
 use crate::spec::specification::line_index::LineIndex;
 use crate::spec::specification::lint::{Subject, lint};
@@ -53,13 +53,13 @@ pub struct Reading {
     /// The keys of `tasks`, sorted, also of a specification that cannot be run; empty where there are none.
     pub tasks: Vec<String>,
     /// What is wrong with it, in the order of the file.
-    pub faults: Vec<SpecificationFault>,
+    pub faults: Vec<Problem>,
     /// The actions that hard faults stand in, as far as they can be read.
     pub invalid: Vec<InvalidAction>,
 }
 
 impl Reading {
-    fn nothing(fault: SpecificationFault) -> Self {
+    fn nothing(fault: Problem) -> Self {
         Self { specification: None, tasks: Vec::new(), faults: vec![fault], invalid: Vec::new() }
     }
 }
@@ -86,68 +86,60 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
     let mut faults = text.duplicates();
     let shape = shape_faults(&document);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
-    faults.extend(shape.into_iter().map(|fault| text.of_shape(fault)));
+    faults.extend(shape.into_iter().map(|fault| text.placed_shape(fault)));
     // Keys that are unknown are faults already; without them the rest may still be understood, and judged in the same breath.
     let raw = match RawSpecification::deserialize(&document) {
         Ok(raw) => {
             let findings = lint(&Subject::new(&raw, &document, surroundings.project_root));
-            faults.extend(findings.into_iter().map(|(row, finding)| SpecificationFault {
-                schema_path: format!("#/lint/{}", row.code),
-                params: json!({ "source": row.source }),
-                nearest: finding.nearest,
-                hint: finding.hint,
-                ..text.fault(row.code, row.gravity, &finding.pointer, finding.message)
+            faults.extend(findings.into_iter().map(|(row, found)| {
+                let schema_path = format!("#/lint/{}", row.code);
+                let rule = BrokenRule { schema_path, params: json!({ "source": row.source }), ..plain_rule(row.code) };
+                text.placed(Problem { gravity: row.gravity, rule: Some(rule), ..found })
             }));
             Some(raw)
         }
         Err(error) => {
             if faults.is_empty() {
-                faults.push(text.fault(
-                    "SCHEMA",
-                    Gravity::Hard,
-                    "",
-                    format!("the document has a value of the wrong kind: {error}"),
-                ));
+                let message = format!("the document has a value of the wrong kind: {error}");
+                let rule = BrokenRule { keyword: "type".to_owned(), ..plain_rule("SCHEMA") };
+                faults.push(text.placed(Problem { rule: Some(rule), ..Problem::new("", message) }));
             }
             None
         }
     };
     drop_what_follows(&mut faults);
-    faults.sort_by_key(|fault| (fault.line, fault.column, fault.gravity));
+    faults.sort_by_key(|fault| (fault.position, fault.gravity));
     faults.truncate(MOST_FAULTS);
-    let runs = !faults.iter().any(SpecificationFault::is_hard);
+    let runs = !faults.iter().any(Problem::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
     let invalid = invalid_actions(&document, &faults);
     Reading { specification, tasks, faults, invalid }
 }
 
-fn parse(text: &str, file: &str) -> Result<Value, Box<SpecificationFault>> {
-    let whole = |code: &str, message: String, hint: &str| {
-        let text = Text { file, text: "", places: Places::default(), lines: LineIndex::default() };
-        let fault = text.fault(code, Gravity::Hard, "", message);
-        Box::new(SpecificationFault { line: 0, column: 0, hint: Some(hint.to_owned()), ..fault })
+fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
+    let no_json = |message: String, position: Option<TextPosition>| {
+        let problem = Problem { rule: Some(plain_rule("SYNTAX")), ..Problem::new("", message) };
+        problem.within(file, position)
     };
     if text.len() > LONGEST_TEXT {
         let message = format!("the file is longer than {LONGEST_TEXT} bytes");
-        return Err(whole("SYNTAX", message, "a specification of this size is none; see whether it is the right file"));
+        let hint = "a specification of this size is none; see whether it is the right file";
+        return Err(Box::new(no_json(message, None).hint(hint)));
     }
     serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        let fault = whole(
-            "SYNTAX",
-            format!("not valid JSON: {said}"),
-            "mend the text there; JSON has no comments and no trailing commas",
-        );
-        Box::new(SpecificationFault { line: error.line(), column: error.column(), ..*fault })
+        let position = TextPosition { line: error.line(), column: error.column() };
+        let problem = no_json(format!("not valid JSON: {said}"), Some(position).filter(|position| position.line > 0));
+        Box::new(problem.hint("mend the text there; JSON has no comments and no trailing commas"))
     })
 }
 
 /// A placeholder is also no URL, no path and no name: one cause is one fault.
-fn drop_what_follows(faults: &mut Vec<SpecificationFault>) {
+fn drop_what_follows(faults: &mut Vec<Problem>) {
     let placeholders: BTreeSet<String> =
-        faults.iter().filter(|fault| fault.code == PLACEHOLDER).map(|fault| fault.instance_path.clone()).collect();
-    faults.retain(|fault| fault.code == PLACEHOLDER || !placeholders.contains(&fault.instance_path));
+        faults.iter().filter(|fault| fault.code() == PLACEHOLDER).map(|fault| fault.pointer.clone()).collect();
+    faults.retain(|fault| fault.code() == PLACEHOLDER || !placeholders.contains(&fault.pointer));
 }
 
 fn remove(document: &mut Value, pointer: &str) {
@@ -157,67 +149,52 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
+/// Returns a rule of the lint that says nothing more than its code.
+fn plain_rule(code: &str) -> BrokenRule {
+    let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
+    BrokenRule { code, schema_path, keyword, params: json!({}) }
+}
+
 impl Text<'_> {
-    fn fault(&self, code: &str, gravity: Gravity, pointer: &str, message: String) -> SpecificationFault {
-        let place = self.lines.place(self.text, self.places.of_value(pointer));
-        SpecificationFault {
-            gravity,
-            code: code.to_owned(),
-            file: self.file.to_owned(),
-            line: place.line,
-            column: place.column,
-            instance_path: pointer.to_owned(),
-            schema_path: "#".to_owned(),
-            keyword: if code == "SCHEMA" { "type".to_owned() } else { "lint".to_owned() },
-            params: json!({}),
-            message,
-            nearest: None,
-            hint: None,
+    fn position(&self, offset: usize) -> Option<TextPosition> {
+        Some(self.lines.place(self.text, offset))
+    }
+
+    /// Adds the file and the position of the value that a problem is about.
+    fn placed(&self, problem: Problem) -> Problem {
+        let position = self.position(self.places.of_value(&problem.pointer));
+        problem.within(self.file, position)
+    }
+
+    /// Adds the file and the position of the unknown key, or of the value that is wrong.
+    fn placed_shape(&self, shape: ShapeFault) -> Problem {
+        match shape.unknown {
+            Some(pointer) => shape.problem.within(self.file, self.position(self.places.of_key(&pointer))),
+            None => self.placed(shape.problem),
         }
     }
 
-    fn of_shape(&self, shape: ShapeFault) -> SpecificationFault {
-        let fault = self.fault("SCHEMA", Gravity::Hard, &shape.instance_path, shape.message);
-        let place = shape.unknown.map(|pointer| self.lines.place(self.text, self.places.of_key(&pointer)));
-        SpecificationFault {
-            line: place.map_or(fault.line, |place| place.line),
-            column: place.map_or(fault.column, |place| place.column),
-            schema_path: shape.schema_path,
-            keyword: shape.keyword,
-            params: shape.params,
-            nearest: shape.nearest,
-            hint: shape.hint,
-            ..fault
-        }
-    }
-
-    fn duplicates(&self) -> Vec<SpecificationFault> {
+    fn duplicates(&self) -> Vec<Problem> {
+        let message = "the key is written twice in its object, and readers differ in which one they take";
         let faults = self.places.duplicates.iter().map(|(pointer, offset)| {
-            let place = self.lines.place(self.text, *offset);
-            let message = "the key is written twice in its object, and readers differ in which one they take".to_owned();
-            SpecificationFault {
-                line: place.line,
-                column: place.column,
-                keyword: "uniqueKeys".to_owned(),
-                hint: Some("keep one of the two".to_owned()),
-                ..self.fault("DUPLICATE_KEY", Gravity::Hard, pointer, message)
-            }
+            let rule = BrokenRule { keyword: "uniqueKeys".to_owned(), ..plain_rule("DUPLICATE_KEY") };
+            let problem = Problem { rule: Some(rule), ..Problem::new(pointer, message) };
+            problem.within(self.file, self.position(*offset)).hint("keep one of the two")
         });
         faults.collect()
     }
 
-    fn old_family(&self) -> SpecificationFault {
-        let pointer = format!("/{OLD_FAMILY}");
+    fn old_family(&self) -> Problem {
         let message = format!("the file is a test plan of the family that is marked by `{OLD_FAMILY}`, not a test specification");
-        SpecificationFault {
+        let rule = BrokenRule {
             schema_path: "#/properties/schemaVersion".to_owned(),
             keyword: "const".to_owned(),
             params: json!({ "allowedValue": "2.0.0" }),
-            hint: Some(
-                "write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor schema` prints its schema"
-                    .to_owned(),
-            ),
-            ..self.fault("FORMAT_VERSION", Gravity::Hard, &pointer, message)
-        }
+            ..plain_rule("FORMAT_VERSION")
+        };
+        let problem = Problem { rule: Some(rule), ..Problem::new(format!("/{OLD_FAMILY}"), message) };
+        self.placed(problem).hint(
+            "write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor schema` prints its schema",
+        )
     }
 }

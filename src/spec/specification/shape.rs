@@ -7,26 +7,14 @@ use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions, Vali
 use serde_json::{Value, json};
 
 use crate::config::nearest;
+use crate::model::{BrokenRule, Problem};
 use crate::spec::specification::scan::member;
 use crate::spec::specification::schema::SCHEMA_TEXT;
 
-/// One fault of a document's shape.
+/// A problem with a document's shape, before its position is known.
 #[derive(Debug)]
 pub(super) struct ShapeFault {
-    /// The value it is about.
-    pub(super) instance_path: String,
-    /// Where the rule stands, with `#`.
-    pub(super) schema_path: String,
-    /// The rule's keyword.
-    pub(super) keyword: String,
-    /// What the rule asks for.
-    pub(super) params: Value,
-    /// What is wrong.
-    pub(super) message: String,
-    /// The nearest right word.
-    pub(super) nearest: Option<String>,
-    /// What to do.
-    pub(super) hint: Option<String>,
+    pub(super) problem: Problem,
     /// The pointer of the key that is unknown.
     pub(super) unknown: Option<String>,
 }
@@ -101,61 +89,50 @@ fn linear() -> ValidationOptions<'static> {
 
 fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {
     let schema_path = error.schema_path().to_string();
-    let keyword = error.kind().keyword().to_owned();
-    let fault = ShapeFault {
-        instance_path: error.instance_path().to_string(),
-        schema_path: format!("#{schema_path}"),
-        keyword: keyword.clone(),
-        params: json!({}),
-        message: error.to_string(),
-        nearest: None,
-        hint: None,
-        unknown: None,
+    let rule = |params| {
+        let (code, schema_path) = ("SCHEMA".to_owned(), format!("#{schema_path}"));
+        Some(BrokenRule { code, schema_path, keyword: error.kind().keyword().to_owned(), params })
     };
+    let pointer = error.instance_path().to_string();
     #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds are of keywords that our schema does not have")]
-    match error.kind() {
+    let (problem, params) = match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            unexpected.iter().map(|key| unknown_key(&fault, &schema_path, key)).collect()
+            let unknown = unexpected.iter().map(|key| {
+                let problem = unknown_key(&pointer, &schema_path, key);
+                let rule = rule(json!({ "additionalProperty": key }));
+                ShapeFault { problem: Problem { rule, ..problem }, unknown: Some(member(&pointer, key)) }
+            });
+            return unknown.collect();
         }
-        ValidationErrorKind::Required { property } => vec![ShapeFault {
-            params: json!({ "missingProperty": property }),
-            message: format!("must have required property '{}'", property.as_str().unwrap_or_default()),
-            ..fault
-        }],
-        ValidationErrorKind::UniqueItems => vec![unique_items(fault, error.instance())],
-        _ => vec![by_table(fault, &schema_path, error.instance())],
-    }
+        ValidationErrorKind::Required { property } => {
+            let message = format!("must have required property '{}'", property.as_str().unwrap_or_default());
+            (Problem::new(pointer, message), json!({ "missingProperty": property }))
+        }
+        ValidationErrorKind::UniqueItems => unique_items(pointer, error.instance()),
+        _ => by_table(Problem::new(pointer, error.to_string()), error.kind().keyword(), &schema_path, error.instance()),
+    };
+    vec![ShapeFault { problem: Problem { rule: rule(params), ..problem }, unknown: None }]
 }
 
-fn unknown_key(fault: &ShapeFault, schema_path: &str, key: &str) -> ShapeFault {
+fn unknown_key(pointer: &str, schema_path: &str, key: &str) -> Problem {
     let object = schema_path.strip_suffix("/additionalProperties").unwrap_or(schema_path);
     let properties = SCHEMA.pointer(&format!("{object}/properties")).and_then(Value::as_object);
     let known = properties.into_iter().flatten().map(|(name, _)| name.as_str());
-    ShapeFault {
-        instance_path: fault.instance_path.clone(),
-        schema_path: fault.schema_path.clone(),
-        keyword: fault.keyword.clone(),
-        params: json!({ "additionalProperty": key }),
-        message: format!("must NOT have additional properties: `{key}` is unknown"),
-        nearest: nearest(key, known.clone()).map(str::to_owned),
-        hint: known.clone().next().map(|_| format!("known here: {}", known.collect::<Vec<_>>().join(", "))),
-        unknown: Some(member(&fault.instance_path, key)),
-    }
+    let hint = known.clone().next().map(|_| format!("known here: {}", known.clone().collect::<Vec<_>>().join(", ")));
+    let problem = Problem::new(pointer, format!("must NOT have additional properties: `{key}` is unknown"));
+    Problem { hint, ..problem.nearest(nearest(key, known)) }
 }
 
-fn unique_items(fault: ShapeFault, items: &Value) -> ShapeFault {
+fn unique_items(pointer: String, items: &Value) -> (Problem, Value) {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
     let second = (0..items.len()).find(|index| items[..*index].contains(&items[*index])).unwrap_or_default();
     let first = items.iter().position(|item| Some(item) == items.get(second)).unwrap_or_default();
-    ShapeFault {
-        params: json!({ "i": second, "j": first }),
-        message: format!("must NOT have duplicate items (items ## {first} and {second} are identical)"),
-        ..fault
-    }
+    let message = format!("must NOT have duplicate items (items ## {first} and {second} are identical)");
+    (Problem::new(pointer, message), json!({ "i": second, "j": first }))
 }
 
-fn by_table(fault: ShapeFault, schema_path: &str, instance: &Value) -> ShapeFault {
-    let Some(keyword) = KEYWORDS.iter().find(|row| row.name == fault.keyword) else { return fault };
+fn by_table(plain: Problem, keyword: &str, schema_path: &str, instance: &Value) -> (Problem, Value) {
+    let Some(keyword) = KEYWORDS.iter().find(|row| row.name == keyword) else { return (plain, json!({})) };
     let asked = SCHEMA.pointer(schema_path).cloned().unwrap_or_default();
     let shown = match &asked {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
@@ -175,7 +152,7 @@ fn by_table(fault: ShapeFault, schema_path: &str, instance: &Value) -> ShapeFaul
     if let Some((_, comparison)) = COMPARISONS.iter().find(|(name, _)| *name == keyword.name) {
         params["comparison"] = json!(comparison);
     }
-    ShapeFault { params, message: keyword.message.replace("{}", &shown), nearest: near, hint, ..fault }
+    (Problem { message: keyword.message.replace("{}", &shown), nearest: near, hint, ..plain }, params)
 }
 
 #[cfg(test)]

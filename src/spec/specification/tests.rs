@@ -8,9 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::proptest;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::spec::specification::{Gravity, LINTS, Reading, SpecificationFault, Surroundings, read_specification};
+use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
+use crate::report::SpecificationErrorV2;
+use crate::spec::specification::{LINTS, Reading, Surroundings, read_specification};
 
 /// A specification that has no fault but a few soft ones.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
@@ -19,8 +22,24 @@ fn read(text: &str) -> Reading {
     read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/billing-core") })
 }
 
-fn said(faults: &[SpecificationFault]) -> String {
+fn said(faults: &[Problem]) -> String {
     faults.iter().map(|fault| format!("{fault}\n")).collect()
+}
+
+fn rule_of(problem: &Problem) -> &BrokenRule {
+    problem.rule.as_ref().expect("the rules of specifications have names")
+}
+
+/// Returns a problem as `proctor check --json` has it, on one line.
+fn written(problem: &Problem) -> String {
+    #[derive(Serialize)]
+    struct Written {
+        gravity: Gravity,
+        #[serde(flatten)]
+        error: SpecificationErrorV2,
+    }
+    let written = Written { gravity: problem.gravity, error: SpecificationErrorV2::of(problem) };
+    serde_json::to_string(&written).expect("a fault is JSON")
 }
 
 fn fixtures() -> PathBuf {
@@ -43,9 +62,9 @@ fn reasons() -> String {
         reasons.push_str(&format!("{name} {verdict}\n"));
         for fault in &reading.faults {
             let word = if fault.gravity == Gravity::Hard { "hard" } else { "soft" };
-            let keyword = if fault.code == "SCHEMA" { format!(" {}", fault.keyword) } else { String::new() };
-            let pointer = if fault.instance_path.is_empty() { "(the document)" } else { &fault.instance_path };
-            reasons.push_str(&format!("  {word} {}{keyword} {pointer}\n", fault.code));
+            let keyword = if fault.code() == "SCHEMA" { format!(" {}", rule_of(fault).keyword) } else { String::new() };
+            let pointer = if fault.pointer.is_empty() { "(the document)" } else { &fault.pointer };
+            reasons.push_str(&format!("  {word} {}{keyword} {pointer}\n", fault.code()));
         }
     }
     reasons
@@ -62,8 +81,8 @@ fn a_fault_of_the_shape_has_the_form_of_the_seed() {
     let text = fs::read_to_string(fixtures().join("shapes.json")).expect("a fixture is text");
     let faults = read(&text).faults;
     let of = |pointer: &str| {
-        let fault = faults.iter().find(|fault| fault.instance_path == pointer).unwrap_or_else(|| panic!("{pointer}"));
-        let mut value = serde_json::to_value(fault).expect("a fault is JSON");
+        let fault = faults.iter().find(|fault| fault.pointer == pointer).unwrap_or_else(|| panic!("{pointer}"));
+        let mut value = serde_json::to_value(SpecificationErrorV2::of(fault)).expect("a fault is JSON");
         let keys = ["instancePath", "schemaPath", "keyword", "params", "message"];
         Value::from_iter(keys.map(|key| (key, value[key].take())))
     };
@@ -128,23 +147,23 @@ fn a_fault_of_the_whole_file_has_no_line_and_a_pointer_is_escaped() {
     let long = said(&read(&" ".repeat((16 << 20) + 1)).faults);
     assert!(long.starts_with("a.json: error[SYNTAX]: "), "{long}");
     let twice = read(&ROUNDING.replacen("\"schemaVersion\"", "\"a~b\": 1,\n  \"a~b\": 1,\n  \"schemaVersion\"", 1)).faults;
-    let twice = twice.iter().find(|fault| fault.code == "DUPLICATE_KEY").expect("the key is there twice");
-    assert_eq!((twice.instance_path.as_str(), twice.line, twice.column), ("/a~0b", 3, 3));
+    let twice = twice.iter().find(|fault| fault.code() == "DUPLICATE_KEY").expect("the key is there twice");
+    assert_eq!((twice.pointer.as_str(), twice.position), ("/a~0b", Some(TextPosition { line: 3, column: 3 })));
 }
 
 #[test]
 fn a_fault_of_the_lint_names_its_row_and_where_the_row_is_from() {
     let faults = read(&ROUNDING.replacen("\"taskId\": \"T117\"", "\"taskId\": \"T118\"", 1)).faults;
-    let fault = faults.iter().find(|fault| fault.code == "TASK_ID_DIFFERS").unwrap_or_else(|| panic!("{}", said(&faults)));
-    assert_eq!((fault.schema_path.as_str(), fault.keyword.as_str()), ("#/lint/TASK_ID_DIFFERS", "lint"));
-    let row = LINTS.iter().find(|row| row.code == fault.code).expect("it has a row");
-    assert_eq!(fault.params, json!({ "source": row.source }));
+    let fault = faults.iter().find(|fault| fault.code() == "TASK_ID_DIFFERS").unwrap_or_else(|| panic!("{}", said(&faults)));
+    assert_eq!((rule_of(fault).schema_path.as_str(), rule_of(fault).keyword.as_str()), ("#/lint/TASK_ID_DIFFERS", "lint"));
+    let row = LINTS.iter().find(|row| row.code == fault.code()).expect("it has a row");
+    assert_eq!(*fault.params(), json!({ "source": row.source }));
 }
 
 /// Programs read a fault by its parts: place, pointer into the document and into the schema, keyword and parameters.
 #[test]
 fn every_part_of_a_fault_is_there_for_programs() {
-    let part = |text: &str| serde_json::to_string(&read(text).faults[0]).expect("a fault is JSON");
+    let part = |text: &str| written(&read(text).faults[0]);
     let longest = 16 << 20;
     let twice = ROUNDING.replacen("\"schemaVersion\"", "\"schemaVersion\": \"2.0.0\",\n  \"schemaVersion\"", 1);
     let other_version = ROUNDING.replacen("\"schemaVersion\": \"2.0.0\"", "\"schemaVersion\": \"2.1.0\"", 1);
@@ -181,9 +200,9 @@ fn a_value_that_only_the_types_refuse_is_a_fault_too() {
 fn an_unknown_key_does_not_hide_what_the_lint_has_to_say() {
     let text = ROUNDING.replacen("\"taskId\": \"T117\"", "\"taskId\": \"T118\", \"titel\": \"a\"", 1);
     let faults = read(&text).faults;
-    let codes: Vec<&str> = faults.iter().filter(|fault| fault.is_hard()).map(|fault| fault.code.as_str()).collect();
+    let codes: Vec<&str> = faults.iter().filter(|fault| fault.is_hard()).map(|fault| fault.code()).collect();
     assert_eq!(codes, ["TASK_ID_DIFFERS", "SCHEMA"]);
-    assert_eq!(faults.iter().find(|fault| fault.code == "SCHEMA").and_then(|fault| fault.nearest.as_deref()), Some("title"));
+    assert_eq!(faults.iter().find(|fault| fault.code() == "SCHEMA").and_then(|fault| fault.nearest.as_deref()), Some("title"));
 }
 
 proptest! {

@@ -9,12 +9,10 @@ mod mypy;
 pub(crate) mod script;
 mod tsconfig;
 
-use crate::model::Tool;
+use crate::model::{BrokenRule, Gravity, Problem, Tool};
 use crate::spec::files::ProjectFiles;
 use crate::spec::recognised::recognised;
-use crate::spec::specification::{
-    Gravity, RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, SpecificationFault, below,
-};
+use crate::spec::specification::{RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, below};
 use crate::spec::strictness::call::call_of;
 use crate::spec::task::plain_command;
 
@@ -43,18 +41,18 @@ type Look = Result<Strictness, String>;
 pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
     let Reading { specification, tasks, faults, invalid } = reading;
     let Some(specification) = specification else { return Reading { specification, tasks, faults, invalid } };
-    let compare = |fault: SpecificationFault| match fault.code.as_str() {
+    let compare = |fault: Problem| match fault.code() {
         STRICTNESS_UNCHECKED => compared(fault, &specification, files),
         _ => Some(fault),
     };
     let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
-    let runs = !faults.iter().any(SpecificationFault::is_hard);
+    let runs = !faults.iter().any(Problem::is_hard);
     Reading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
 /// Returns what is left of a note that a setting is not compared.
-fn compared(fault: SpecificationFault, specification: &Specification, files: &dyn ProjectFiles) -> Option<SpecificationFault> {
-    let pointer = fault.instance_path.clone();
+fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
+    let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
     let said = said(specification, checker, key)?;
     let looks: Vec<Look> = steps_of(specification, files, checker);
@@ -67,7 +65,7 @@ fn compared(fault: SpecificationFault, specification: &Specification, files: &dy
         None if looks.is_empty() => format!("no step runs {}", checker.tool().word()),
         None => return None,
     };
-    Some(SpecificationFault { message: format!("{}: {why}", fault.message), ..fault })
+    Some(Problem { message: format!("{}: {why}", fault.message), ..fault })
 }
 
 /// Returns the tool and the key that a pointer into the policy names.
@@ -94,17 +92,20 @@ fn value(strictness: &Strictness, key: &str) -> bool {
     if key == "strictMode" { strictness.strict } else { strictness.implicit_any }
 }
 
-fn differing(fault: SpecificationFault, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> SpecificationFault {
+fn differing(fault: Problem, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> Problem {
     let is = value(other, key);
     let option = match (checker, key) {
         (_, "strictMode") => "strict",
         (Checker::Mypy, _) => "disallow_untyped_defs",
         (Checker::Tsc, _) => "noImplicitAny",
     };
-    SpecificationFault {
+    Problem {
         gravity: Gravity::Hard,
-        code: STRICTNESS_DIFFERS.to_owned(),
-        schema_path: format!("#/lint/{STRICTNESS_DIFFERS}"),
+        rule: fault.rule.map(|rule| BrokenRule {
+            code: STRICTNESS_DIFFERS.to_owned(),
+            schema_path: format!("#/lint/{STRICTNESS_DIFFERS}"),
+            ..rule
+        }),
         message: format!("`{key}` is {said} here, and {is} in the project: {} decides", other.place),
         hint: Some(format!("set `{option}` in the project, or say `\"{key}\": {is}`")),
         ..fault

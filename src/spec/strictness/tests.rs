@@ -24,10 +24,10 @@ fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> Reading 
 
 /// Returns what is said of strictness: code, key and message.
 fn said(reading: &Reading) -> Vec<String> {
-    let faults = reading.faults.iter().filter(|fault| fault.code.starts_with("STRICTNESS"));
-    let line = |fault: &crate::spec::specification::SpecificationFault| {
-        let key = fault.instance_path.rsplit('/').next().unwrap_or_default();
-        format!("{} {key}: {}", fault.code, fault.message)
+    let faults = reading.faults.iter().filter(|fault| fault.code().starts_with("STRICTNESS"));
+    let line = |fault: &crate::model::Problem| {
+        let key = fault.pointer.rsplit('/').next().unwrap_or_default();
+        format!("{} {key}: {}", fault.code(), fault.message)
     };
     faults.map(line).collect()
 }
@@ -121,7 +121,7 @@ fn c24_a_difference_names_both_words_and_the_way_out() {
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": false}}"#)]);
     let reading = read("typescript", json!({ "strictMode": true }), TSC, &files);
     let fault = reading.faults.iter().find(|fault| fault.is_hard()).expect("they differ");
-    assert_eq!(fault.schema_path, "#/lint/STRICTNESS_DIFFERS");
+    assert_eq!(fault.rule.as_ref().expect("it has a name").schema_path, "#/lint/STRICTNESS_DIFFERS");
     insta::assert_snapshot!(fault.to_string(), @r#"
     a.json:1:1040: error[STRICTNESS_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/typescript/strictMode: `strictMode` is true here, and false in the project: `web/tsconfig.json` decides
       set `strict` in the project, or say `"strictMode": false`

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{
-    ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
-};
+use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, ResponseChecks, Script};
 use crate::spec::discover::command_text;
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
-    RawMethod, RawShell, RawTerminalCommandParameters, RawValidationType,
+    RawShell, RawTerminalCommandParameters, RawValidationType,
 };
 
 /// What an action does.
@@ -89,7 +87,7 @@ pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&Raw
     let checks = raw.validate_response.as_ref();
     let request = HttpRequest {
         url: raw.url.clone(),
-        method: method(raw.method),
+        method: raw.method,
         headers: raw.headers.clone(),
         body: raw.body.clone().map(body),
         expected_status: raw.expected_status.into_iter().collect(),
@@ -122,17 +120,5 @@ fn body(raw: Value) -> HttpBody {
         document @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
             HttpBody::Json(document)
         }
-    }
-}
-
-fn method(raw: RawMethod) -> HttpMethod {
-    match raw {
-        RawMethod::Get => HttpMethod::Get,
-        RawMethod::Post => HttpMethod::Post,
-        RawMethod::Put => HttpMethod::Put,
-        RawMethod::Patch => HttpMethod::Patch,
-        RawMethod::Delete => HttpMethod::Delete,
-        RawMethod::Head => HttpMethod::Head,
-        RawMethod::Options => HttpMethod::Options,
     }
 }

@@ -19,10 +19,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::config::Configuration;
-use crate::model::{Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, SpecificationSource, TaskId};
+use crate::model::{
+    Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
+};
 use crate::spec::files::ProjectFiles;
 use crate::spec::review::hold_behind_reviews;
-use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationFault, Surroundings, below};
+use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, Surroundings, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
@@ -44,7 +46,7 @@ pub struct TaskSurroundings<'s> {
 pub fn resolve_task(
     specification: &Specification,
     task: &TaskId,
-    faults: &[SpecificationFault],
+    faults: &[Problem],
     around: TaskSurroundings<'_>,
 ) -> Option<Plan> {
     let raw = specification.raw.tasks.get(task.as_str())?;
@@ -156,11 +158,11 @@ fn action_id(id: &str) -> ActionId {
     ActionId::try_from(id).expect("the lint refuses ids that are none")
 }
 
-fn is_about(fault: &SpecificationFault, task: &TaskId) -> bool {
-    let of_a_task = fault.instance_path.strip_prefix("/tasks/");
+fn is_about(fault: &Problem, task: &TaskId) -> bool {
+    let of_a_task = fault.pointer.strip_prefix("/tasks/");
     !fault.is_hard() && of_a_task.is_none_or(|rest| rest.split('/').next() == Some(task.as_str()))
 }
 
-fn note(fault: &SpecificationFault) -> PlanNote {
-    PlanNote { subject: fault.instance_path.clone(), message: fault.message.clone() }
+fn note(fault: &Problem) -> PlanNote {
+    PlanNote { subject: fault.pointer.clone(), message: fault.message.clone() }
 }

@@ -6,7 +6,7 @@ use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
 use crate::spec::discover::FoundPolicy;
 use crate::spec::policy::resolve_policy;
 use crate::spec::specification::{
-    RawCompilationStrategy, RawLintBlockOn, RawLintToolPolicy, RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy,
+    RawCompilationStrategy, RawLintToolPolicy, RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy,
     RawTypeCheckingStrategy, RawValidationPolicy, Specification,
 };
 
@@ -86,7 +86,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
             Said {
                 key,
                 enabled: lint.and_then(|lint| lint.enabled),
-                block_on: lint.and_then(|lint| lint.block_on).map(of_lint),
+                block_on: lint.and_then(|lint| lint.block_on),
                 strategy: linting.strategy.map(of_linting),
                 lint,
             }
@@ -128,16 +128,6 @@ fn category_key(category: PolicyCategory) -> &'static str {
         PolicyCategory::Linting => "linting",
         PolicyCategory::TypeChecking => "typeChecking",
         PolicyCategory::Compilation => "compilation",
-    }
-}
-
-fn of_lint(raw: RawLintBlockOn) -> BlockOn {
-    match raw {
-        RawLintBlockOn::ErrorsAlways => BlockOn::ErrorsAlways,
-        RawLintBlockOn::ErrorsOnly => BlockOn::ErrorsOnly,
-        RawLintBlockOn::ErrorsAndWarnings => BlockOn::ErrorsAndWarnings,
-        RawLintBlockOn::WarnOnly => BlockOn::WarnOnly,
-        RawLintBlockOn::Never => BlockOn::Never,
     }
 }
 

@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::model::{ChangeEffect, SpecificationChange};
+use crate::model::{ChangeEffect, Problem, SpecificationChange};
 use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of};
-use crate::spec::specification::fault::SpecificationFault;
 
 /// The keys by which elements of lists are known, in the order they are tried.
 const IDENTITIES: [&str; 2] = ["actionId", "condition"];
@@ -21,7 +20,7 @@ const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 /// Returns every difference that means something, in the order of the old text, then that of the new one.
 ///
 /// `faults` are those of the old text. A text that is no JSON cannot be compared: everything in the other is then unexplained.
-pub fn compare_specifications(before: &str, after: &str, faults: &[SpecificationFault]) -> Vec<SpecificationChange> {
+pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> Vec<SpecificationChange> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
     let (before, after) = (parse(before), parse(after));
     let mut comparison = Comparison { before: before.as_ref(), faults, changes: Vec::new() };
@@ -35,7 +34,7 @@ pub fn compare_specifications(before: &str, after: &str, faults: &[Specification
 struct Comparison<'f> {
     /// The old document; none where it is no JSON.
     before: Option<&'f Value>,
-    faults: &'f [SpecificationFault],
+    faults: &'f [Problem],
     changes: Vec<SpecificationChange>,
 }
 
@@ -128,9 +127,8 @@ impl Comparison<'_> {
     /// Returns whether an error of the old text is about a value. Validators report an unknown or a missing key at the object that has
     /// or lacks it, and name it among the parameters.
     fn is_faulted(&self, pointer: &str) -> bool {
-        let is_about = |fault: &SpecificationFault| {
-            (!pointer.is_empty() && fault.instance_path == pointer) || named(fault, "additionalProperty", pointer)
-        };
+        let is_about =
+            |fault: &Problem| (!pointer.is_empty() && fault.pointer == pointer) || named(fault, "additionalProperty", pointer);
         self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
     }
 
@@ -151,9 +149,9 @@ impl Comparison<'_> {
     }
 }
 
-fn named(fault: &SpecificationFault, parameter: &str, pointer: &str) -> bool {
-    let key = fault.params.get(parameter).and_then(Value::as_str);
-    key.is_some_and(|key| pointer.rsplit_once('/') == Some((fault.instance_path.as_str(), key)))
+fn named(fault: &Problem, parameter: &str, pointer: &str) -> bool {
+    let key = fault.params().get(parameter).and_then(Value::as_str);
+    key.is_some_and(|key| pointer.rsplit_once('/') == Some((fault.pointer.as_str(), key)))
 }
 
 /// Returns the key that tells the elements of both lists apart, if one does.

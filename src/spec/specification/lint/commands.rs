@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::config::{masking_pattern, script_of, shell_construct};
-use crate::model::{ActionPhase, ToolClass};
-use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::model::{ActionPhase, Problem, ToolClass};
+use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
 use crate::spec::strictness::script::{Joint, ScriptCommand, commands_of, is_assignment};
 use crate::tools::{recognise, recognise_script};
@@ -53,20 +53,20 @@ struct CommandText<'s> {
 }
 
 /// A command needs a shell and names none.
-pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| {
         let construct = shell_construct(command.text)?;
         let written = construct.text.escape_debug();
         let message = format!("`{written}` is {} and needs a shell, but commands run without one", construct.what);
         let hint = "add `\"shell\": \"bash\"` to the parameters, or say the words in `proctor.argv`";
-        Some(Finding::new(command.pointer, message).hint(hint))
+        Some(Problem::new(command.pointer, message).hint(hint))
     });
     findings.collect()
 }
 
 /// A script hides a failure.
-pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
         Some(_) => Some((command.pointer, command.text.to_owned())),
         // A shell of the command's own hides as well as one of ours.
@@ -79,24 +79,24 @@ pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Finding> {
     let findings = texts.chain(words).filter_map(|(pointer, script)| {
         let (pattern, why) = masking_pattern(&script)?;
         let hint = "let the command's own exit status decide; what may fail is said by the validation policy";
-        Some(Finding::new(pointer, format!("`{pattern}` {why}")).hint(hint))
+        Some(Problem::new(pointer, format!("`{pattern}` {why}")).hint(hint))
     });
     findings.collect()
 }
 
 /// A command has no words.
-pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| match shlex::split(command.text) {
-        None => Some(Finding::new(command.pointer, "a quote is not closed").hint("close it")),
-        Some(words) if words.is_empty() => Some(Finding::new(command.pointer, "the command is empty").hint("say what to run")),
+        None => Some(Problem::new(command.pointer, "a quote is not closed").hint("close it")),
+        Some(words) if words.is_empty() => Some(Problem::new(command.pointer, "the command is empty").hint("say what to run")),
         Some(_) => None,
     });
     findings.collect()
 }
 
 /// A command names a shell that Linux has not.
-pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
     let findings = foreign.map(|(action, _)| {
         action.finding("/parameters/shell", "this shell is not supported").hint("`bash` and `sh` are; most commands need none")
@@ -105,7 +105,7 @@ pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A server is started as if it ended.
-pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
     let servers = subject.commands().filter(|(action, command)| {
         let is_service = action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some());
@@ -121,7 +121,7 @@ pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A step can only succeed.
-pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
     let idle = steps.filter(|(action, command)| {
         let words = words_of(action, command);
@@ -196,7 +196,7 @@ fn is_idle(words: &[String]) -> bool {
 }
 
 /// More exit codes than 0 count as success.
-pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     let widened = subject.commands().filter_map(|(action, command)| {
         let codes = command.expected_exit_codes.as_deref().unwrap_or_default();
         let more: Vec<String> = codes.iter().filter(|code| **code != 0).map(ToString::to_string).collect();
@@ -217,7 +217,7 @@ pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// No exit code is expected, or one that cannot be.
-pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.commands().filter_map(|(action, command)| {
         let codes = command.expected_exit_codes.as_ref()?;
         let place = "/parameters/expectedExitCodes";
@@ -231,7 +231,7 @@ pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `argv` or `tool` stands on an action that runs no command.
-pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
         let Some(added) = &action.raw.proctor else { continue };
@@ -265,7 +265,7 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A variable's name is none.
-pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
     let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
     let of_actions = subject.actions().filter_map(|action| {
         let environment = match &action.raw.parameters {
@@ -282,12 +282,12 @@ pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Finding> {
     std::iter::once(global).chain(of_actions).flat_map(|(pointer, environment)| wrong_names(&pointer, environment)).collect()
 }
 
-fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Finding> {
+fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Problem> {
     let is_wrong = |name: &str, value: &str| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
     let wrong = environment.iter().filter(|(name, value)| is_wrong(name, value));
     let finding = |(name, _): (&String, &String)| {
         let message = format!("`{}` cannot be a variable", name.escape_debug());
-        Finding::new(pointer, message).hint("a name is not empty and has no `=`, and neither name nor value has a NUL")
+        Problem::new(pointer, message).hint("a name is not empty and has no `=`, and neither name nor value has a NUL")
     };
     wrong.map(finding).collect()
 }

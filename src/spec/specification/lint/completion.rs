@@ -1,7 +1,7 @@
 //! Rules of completion: what a task asks of itself can be had, and lets no failing test through unsaid.
 
-use crate::model::ActionType;
-use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::model::{ActionType, Problem};
+use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
 
 /// A pass rate below this lets failing steps through.
@@ -11,18 +11,18 @@ const WHOLE: f64 = 100.0;
 pub(in crate::spec) const SUITE_TIMEOUT: u64 = 300_000;
 
 /// Failing steps are let through.
-pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let criteria = &task.raw.completion_criteria;
         let place = task.pointer("/completionCriteria/allStepsMustPass");
         match criteria.minimum_pass_rate {
             _ if criteria.all_steps_must_pass => None,
             None => Some(
-                Finding::new(place, "not every step must pass, and nothing says how many must: every one is taken")
+                Problem::new(place, "not every step must pass, and nothing says how many must: every one is taken")
                     .hint("say `minimumPassRate`, or `\"allStepsMustPass\": true`"),
             ),
             Some(rate) if rate < WHOLE => Some(
-                Finding::new(task.pointer("/completionCriteria/minimumPassRate"), format!("{rate} % of the steps are enough"))
+                Problem::new(task.pointer("/completionCriteria/minimumPassRate"), format!("{rate} % of the steps are enough"))
                     .hint("a result that blocks still keeps the task from being complete"),
             ),
             Some(_) => None,
@@ -32,7 +32,7 @@ pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Required evidence that no action gives.
-pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let has = |action_type: ActionType| task.actions().any(|action| action.raw.parameters.action_type() == action_type);
         let is_given = |kind: &RawEvidenceKind| match kind {
@@ -44,7 +44,7 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Finding> {
         let required = task.raw.completion_criteria.required_evidence.iter().enumerate();
         let finding = |(index, _): (usize, &RawEvidenceKind)| {
             let place = task.pointer(&format!("/completionCriteria/requiredEvidence/{index}"));
-            Finding::new(place, "no action of the task gives this evidence, so that it can never be complete")
+            Problem::new(place, "no action of the task gives this evidence, so that it can never be complete")
                 .hint("leave it out, or add an action that gives it")
         };
         required.filter(|(_, kind)| !is_given(kind)).map(finding).collect::<Vec<_>>()
@@ -53,7 +53,7 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Pictures of a browser are wanted.
-pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
         let pictures = [
@@ -70,7 +70,7 @@ pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The verdict's own ground is not wanted.
-pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
         let grounds = [
@@ -88,12 +88,12 @@ pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `expectedFailingTests` where tests are to pass.
-pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;
         let is_red = added.expected_outcome == Some(RawExpectedOutcome::Fail);
         (!added.expected_failing_tests.is_empty() && !is_red).then(|| {
-            Finding::new(task.pointer("/proctor/expectedFailingTests"), "tests are expected to fail where the outcome is PASS")
+            Problem::new(task.pointer("/proctor/expectedFailingTests"), "tests are expected to fail where the outcome is PASS")
                 .hint("add `\"expectedOutcome\": \"FAIL\"`, or remove them")
         })
     };
@@ -101,12 +101,12 @@ pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// FAIL is expected of no test by name.
-pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;
         let is_red = added.expected_outcome == Some(RawExpectedOutcome::Fail);
         (is_red && added.expected_failing_tests.is_empty()).then(|| {
-            Finding::new(
+            Problem::new(
                 task.pointer("/proctor/expectedOutcome"),
                 "no test is named that is expected to fail: a failure keeps its debt",
             )
@@ -117,7 +117,7 @@ pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The whole has less time than one of its actions.
-pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Problem> {
     let whole = subject.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT);
     let longer = subject.actions().filter(|action| action.raw.timeout.is_some_and(|timeout| timeout > whole));
     let findings = longer.map(|action| {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::condition::{Condition, Context, Field, FieldValue, Truth, check, evaluate};
-use crate::model::{ActionId, ActionType, ToolClass};
+use crate::model::{ActionId, ActionType, Problem, ToolClass};
 use crate::spec::specification::lint::commands::class_of;
-use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawCondition, RawParameters};
 
 /// The exit code of a test tool whose tests failed.
@@ -15,22 +15,22 @@ const TESTS_FAILED: f64 = 1.0;
 const MOST_TESTS: f64 = 9_007_199_254_740_991.0;
 
 /// A condition cannot be read.
-pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.tasks().flat_map(conditions).filter_map(|(pointer, raw)| {
         let error = Condition::parse(&raw.condition).err()?;
-        Some(Finding::new(pointer, error.to_string()))
+        Some(Problem::new(pointer, error.to_string()))
     });
     findings.collect()
 }
 
 /// A condition names what is not there, or decides nothing.
-pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let types = types_of(task);
         let faults = conditions(task).flat_map(|(pointer, raw)| {
             let condition = Condition::parse(&raw.condition).ok();
             let faults = condition.map(|condition| check(&condition, &|action| types.get(action).copied())).unwrap_or_default();
-            faults.into_iter().map(move |fault| Finding::new(pointer.clone(), fault.to_string()))
+            faults.into_iter().map(move |fault| Problem::new(pointer.clone(), fault.to_string()))
         });
         faults.collect::<Vec<_>>()
     };
@@ -38,7 +38,7 @@ pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A success condition is met though tests fail.
-pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let actions = test_actions(task);
         let successes = task.raw.validation_criteria.success_conditions.iter().enumerate();
@@ -52,7 +52,7 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Finding> {
         });
         let finding = |(index, raw): (usize, &RawCondition)| {
             let pointer = task.pointer(&format!("/validationCriteria/successConditions/{index}/condition"));
-            Finding::new(pointer, format!("`{}` is met when tests fail", raw.condition))
+            Problem::new(pointer, format!("`{}` is met when tests fail", raw.condition))
                 .hint("a failing test still keeps the task from being complete; compare with `=== 0`")
         };
         accepting.map(finding).collect::<Vec<_>>()

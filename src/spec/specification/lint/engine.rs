@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::model::ActionType;
-use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::model::{ActionType, Problem};
+use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::RawParameters;
 
 const SETTINGS: &str = "/executionEngine/executorConfigurations";
@@ -13,7 +13,7 @@ const MISPLACED: &[(&str, &str)] =
     &[("terminalCommand", "TERMINAL_COMMAND"), ("httpRequest", "HTTP_REQUEST"), ("fileValidation", "FILE_VALIDATION")];
 
 /// An action's type is not in `availableActionTypes`.
-pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Problem> {
     let available = &subject.raw.execution_engine.available_action_types;
     let unavailable = subject.actions().filter(|action| !available.contains(&action.raw.parameters.action_type()));
     let findings = unavailable.map(|action| {
@@ -25,7 +25,7 @@ pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// An action is of a type that is not carried out.
-pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
     let unsupported = subject.actions().filter(|action| !action.raw.parameters.action_type().is_carried_out());
     let findings = unsupported.map(|action| {
         let message = format!("actions of type `{}` are not supported", action.raw.parameters.action_type());
@@ -35,23 +35,23 @@ pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `mcpValidation` is enabled.
-pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     let enabled = subject
         .tasks()
         .filter(|task| task.raw.mcp_validation.as_ref().is_some_and(|validation| validation.enabled == Some(true)));
     let findings = enabled.map(|task| {
-        Finding::new(task.pointer("/mcpValidation/enabled"), "validation in a browser is not supported")
+        Problem::new(task.pointer("/mcpValidation/enabled"), "validation in a browser is not supported")
             .hint("set it to false, and say what is to be seen as a step")
     });
     findings.collect()
 }
 
 /// Settings of an executor stand under a wrong key.
-pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
     let found = MISPLACED.iter().filter(|(wrong, _)| settings.is_some_and(|settings| settings.contains_key(*wrong)));
     let finding = |(wrong, right): &(&str, &str)| {
-        Finding::new(format!("{SETTINGS}/{wrong}"), format!("settings under `{wrong}` are nobody's, and none of them is applied"))
+        Problem::new(format!("{SETTINGS}/{wrong}"), format!("settings under `{wrong}` are nobody's, and none of them is applied"))
             .nearest(Some(right))
             .hint("`shell` is `defaultShell` there, and `timeout` is `defaultTimeout`")
     };
@@ -59,13 +59,13 @@ pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Settings of actions that are not carried out.
-pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
     let findings = ActionType::ALL.into_iter().filter(|kind| !kind.is_carried_out()).flat_map(|kind| {
         let fields = settings.and_then(|settings| settings.get(&kind.to_string())?.as_object());
         let finding = move |field: &String| {
             let message = format!("actions of type `{kind}` are not supported, so that this setting changes nothing");
-            Finding::new(format!("{SETTINGS}/{kind}/{field}"), message).hint("leave it out, or keep it for another program")
+            Problem::new(format!("{SETTINGS}/{kind}/{field}"), message).hint("leave it out, or keep it for another program")
         };
         fields.into_iter().flat_map(serde_json::Map::keys).map(finding).collect::<Vec<_>>()
     });
@@ -73,31 +73,31 @@ pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Steps in a browser that are switched off.
-pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     let idle = subject.tasks().filter(|task| {
         let validation = task.raw.mcp_validation.as_ref();
         validation.is_some_and(|validation| validation.enabled != Some(true) && !validation.steps.is_empty())
     });
     let finding = |task: Task<'_>| {
         let message = "`mcpValidation` is not enabled, so that none of its steps is carried out";
-        Finding::new(task.pointer("/mcpValidation/steps"), message).hint("say what is to be seen as a step of `testExecution`")
+        Problem::new(task.pointer("/mcpValidation/steps"), message).hint("say what is to be seen as a step of `testExecution`")
     };
     idle.map(finding).collect()
 }
 
 /// A default shell is set.
-pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let commands = subject.raw.execution_engine.executor_configurations.terminal_command.as_ref();
     let is_set = commands.is_some_and(|commands| commands.default_shell.is_some());
     let finding = || {
-        Finding::new(format!("{SETTINGS}/TERMINAL_COMMAND/defaultShell"), "commands run without a shell, whatever the default is")
+        Problem::new(format!("{SETTINGS}/TERMINAL_COMMAND/defaultShell"), "commands run without a shell, whatever the default is")
             .hint("an action that needs one says so itself: `\"shell\": \"bash\"`")
     };
     is_set.then(finding).into_iter().collect()
 }
 
 /// A script's interpreter is not in `allowedInterpreters`.
-pub(super) fn interpreters(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn interpreters(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.raw.execution_engine.executor_configurations.custom_script.as_ref();
     let Some(allowed) = settings.and_then(|settings| settings.allowed_interpreters.as_ref()) else { return Vec::new() };
     let forbidden = subject.actions().filter(

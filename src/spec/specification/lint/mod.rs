@@ -16,11 +16,11 @@ mod reviews;
 mod services;
 mod subject;
 
-use crate::spec::specification::fault::Gravity;
-
+use crate::model::{Gravity, Problem};
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
 pub(in crate::spec) use paths::{ROOT_WORD, below};
-pub(super) use subject::{Finding, Subject};
+
+pub(super) use subject::Subject;
 
 /// One rule of the lint.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct LintRow {
     look: Look,
 }
 
-type Look = fn(&Subject<'_>) -> Vec<Finding>;
+type Look = fn(&Subject<'_>) -> Vec<Problem>;
 
 const fn hard(code: &'static str, look: Look, what: &'static str, source: &'static str) -> LintRow {
     LintRow { code, gravity: Gravity::Hard, what, source, look }
@@ -135,6 +135,6 @@ pub const LINTS: &[LintRow] = &[
 ];
 
 /// Holds a specification to every rule, in the order of the table.
-pub(super) fn lint(subject: &Subject<'_>) -> Vec<(&'static LintRow, Finding)> {
+pub(super) fn lint(subject: &Subject<'_>) -> Vec<(&'static LintRow, Problem)> {
     LINTS.iter().flat_map(|row| (row.look)(subject).into_iter().map(move |finding| (row, finding))).collect()
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::model::Problem;
+use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
@@ -16,7 +17,7 @@ const OPERANDS: &[(RawValidationType, &[&str])] = &[
 ];
 
 /// A look at a file lacks what it is compared with.
-pub(super) fn missing(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).filter_map(|(action, file)| {
         let needed = operands_of(file.validation_type);
         let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
@@ -27,7 +28,7 @@ pub(super) fn missing(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A file is compared with what it can never be.
-pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for (action, file) in files(subject) {
         if let Some(hash) = &file.expected_hash
@@ -47,7 +48,7 @@ pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A look at a file names what it does not use.
-pub(super) fn idle(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).flat_map(|(action, file)| {
         let used = operands_of(file.validation_type);
         let unused = said(file).into_iter().filter(|name| !used.contains(name));
@@ -60,7 +61,7 @@ pub(super) fn idle(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A regular expression cannot be used.
-pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     let files =
         files(subject).filter_map(|(action, file)| Some((action, "/parameters/contentRegex", file.content_regex.as_ref()?)));
     let answers = requests(subject).filter_map(|(action, request)| {
@@ -81,7 +82,7 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A JSON Schema cannot be used.
-pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     let files = files(subject).filter_map(|(action, file)| Some((action, "/parameters/schema", file.schema.clone()?)));
     let answers = requests(subject).filter_map(|(action, request)| {
         let schema = request.validate_response.as_ref()?.json_schema.clone()?;
@@ -95,7 +96,7 @@ pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A request goes neither to `http` nor to `https`.
-pub(super) fn urls(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn urls(subject: &Subject<'_>) -> Vec<Problem> {
     let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
     let others = requests(subject).filter(|(_, request)| !is_http(&request.url));
     others

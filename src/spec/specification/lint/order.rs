@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::nearest;
-use crate::model::{ActionId, ActionPhase, TaskId};
+use crate::model::{ActionId, ActionPhase, Problem, TaskId};
 use crate::spec::circle::circular;
-use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::spec::specification::lint::subject::{Subject, Task};
 
 /// Two actions of a task have the same id.
-pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let mut seen: BTreeMap<&str, String> = BTreeMap::new();
         let mut findings = Vec::new();
@@ -31,9 +31,9 @@ pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// An id is too long for the name of a file.
-pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let tasks = subject.tasks().filter(|task| TaskId::try_from(task.key).is_err());
-    let tasks = tasks.map(|task| Finding::new(task.pointer(""), "the id is too long").hint("64 characters are the most"));
+    let tasks = tasks.map(|task| Problem::new(task.pointer(""), "the id is too long").hint("64 characters are the most"));
     let actions = subject.actions().filter(|action| ActionId::try_from(action.raw.action_id.as_str()).is_err());
     let actions =
         actions.map(|action| action.finding("/actionId", "the number of the id is too long").hint("nine digits are the most"));
@@ -41,34 +41,34 @@ pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A task's id is not its key.
-pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let differing = subject.tasks().filter(|task| task.raw.task_id != task.key);
     let finding = |task: Task<'_>| {
         let message = format!("the task `{}` says that it is `{}`", task.key, task.raw.task_id);
-        Finding::new(task.pointer("/taskId"), message).hint("make `taskId` and the key of the task the same")
+        Problem::new(task.pointer("/taskId"), message).hint("make `taskId` and the key of the task the same")
     };
     differing.map(finding).collect()
 }
 
 /// Tasks wait for each other.
-pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let edges: BTreeMap<&str, Vec<&str>> =
         subject.tasks().map(|task| (task.key, task.raw.dependencies.iter().map(String::as_str).collect())).collect();
     let circular = circular(edges);
     let circular = subject.tasks().filter(|task| circular.contains(task.key));
     let finding = |task: Task<'_>| {
-        Finding::new(task.pointer("/dependencies"), format!("`{}` waits for itself", task.key))
+        Problem::new(task.pointer("/dependencies"), format!("`{}` waits for itself", task.key))
             .hint("remove one of the dependencies")
     };
     circular.map(finding).collect()
 }
 
 /// A task depends on one of another file.
-pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let unknown = task.raw.dependencies.iter().enumerate().filter(|(_, id)| !subject.raw.tasks.contains_key(*id));
         let finding = |(index, id): (usize, &String)| {
-            Finding::new(task.pointer(&format!("/dependencies/{index}")), format!("`{id}` is no task of this file"))
+            Problem::new(task.pointer(&format!("/dependencies/{index}")), format!("`{id}` is no task of this file"))
                 .hint("the task waits until one of that id is complete in another file of the project")
         };
         unknown.map(finding).collect::<Vec<_>>()
@@ -77,12 +77,12 @@ pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `executionOrder` names no action of the task.
-pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let ids: BTreeSet<&str> = task.actions().map(|action| action.raw.action_id.as_str()).collect();
         let unknown = order_of(task).iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str()));
         let finding = |(index, id): (usize, &String)| {
-            Finding::new(order_pointer(task, index), format!("`{id}` is no action of the task"))
+            Problem::new(order_pointer(task, index), format!("`{id}` is no action of the task"))
                 .nearest(nearest(id, ids.iter().copied()))
         };
         unknown.map(finding).collect::<Vec<_>>()
@@ -91,13 +91,13 @@ pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `executionOrder` names an action twice.
-pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let order = order_of(task);
         let mut seen = BTreeSet::new();
         let repeated = order.iter().enumerate().filter(move |(_, id)| !seen.insert(*id));
         let finding = |(index, id): (usize, &String)| {
-            Finding::new(order_pointer(task, index), format!("`{id}` stands in the order already"))
+            Problem::new(order_pointer(task, index), format!("`{id}` stands in the order already"))
                 .hint("an action runs once; say `retryAttempts` to have it tried again")
         };
         repeated.map(finding).collect::<Vec<_>>()
@@ -106,7 +106,7 @@ pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `executionOrder` leaves the order of the phases.
-pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let phases: BTreeMap<&str, ActionPhase> =
             task.actions().map(|action| (action.raw.action_id.as_str(), action.phase)).collect();
@@ -116,7 +116,7 @@ pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Finding> {
             let Some(phase) = phases.get(id.as_str()).copied() else { continue };
             if phase < latest {
                 let message = format!("`{id}` is named behind an action of a later phase");
-                let finding = Finding::new(order_pointer(task, index), message);
+                let finding = Problem::new(order_pointer(task, index), message);
                 findings.push(finding.hint("prerequisites run before the steps and cleanup after them, whatever the order says"));
             }
             latest = latest.max(phase);
@@ -127,7 +127,7 @@ pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `executionOrder` leaves actions out.
-pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let order: BTreeSet<&str> = order_of(task).iter().map(String::as_str).collect();
         let missing: Vec<&str> =
@@ -135,7 +135,7 @@ pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
         let is_said = !order.is_empty() && !missing.is_empty();
         let message = format!("the order leaves out {}", missing.join(", "));
         is_said.then(|| {
-            Finding::new(task.pointer("/executionWorkflow/executionOrder"), message)
+            Problem::new(task.pointer("/executionWorkflow/executionOrder"), message)
                 .hint("they run behind the others of their phase, in the order they are written")
         })
     };
@@ -143,7 +143,7 @@ pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `after` names no step of the task.
-pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let steps: BTreeSet<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();
         let mut findings = Vec::new();
@@ -166,7 +166,7 @@ pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Steps wait for each other.
-pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let edges: BTreeMap<&str, Vec<&str>> = task
             .actions()

@@ -3,7 +3,8 @@
 //! Paths are written as they were on the machine the specification was made on: those below its `workspaceRoot` mean the same
 //! path below this project's root. `${WORKSPACE_ROOT}` is another word for it.
 
-use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::model::Problem;
+use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::raw::RawParameters;
 
 /// What generated specifications write for the root.
@@ -13,27 +14,27 @@ pub(in crate::spec) const ROOT_WORD: &str = "${WORKSPACE_ROOT}";
 const EVIDENCE: &str = "evidence";
 
 /// `workspaceRoot` is not this project.
-pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let is_here = std::path::Path::new(root) == subject.project_root;
     let message = format!("`{root}` is not this project");
     let hint = "the project the file lies in is taken for it, and paths below it for paths below the project";
-    (!is_here).then(|| Finding::new("/globalConfiguration/workspaceRoot", message).hint(hint)).into_iter().collect()
+    (!is_here).then(|| Problem::new("/globalConfiguration/workspaceRoot", message).hint(hint)).into_iter().collect()
 }
 
 /// A path leaves the project.
-pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let leaving = paths(subject).into_iter().filter(|(_, path)| below(root, path).is_none());
     let finding = |(pointer, path): (String, &str)| {
-        Finding::new(pointer, format!("`{path}` does not lie below `globalConfiguration.workspaceRoot`"))
+        Problem::new(pointer, format!("`{path}` does not lie below `globalConfiguration.workspaceRoot`"))
             .hint("name a path below it, or one relative to it")
     };
     leaving.map(finding).collect()
 }
 
 /// A path is outside of what the executor's settings allow.
-pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let settings = &subject.raw.execution_engine.executor_configurations;
     let allowed = settings.file_validation.as_ref().and_then(|files| files.allowed_directories.as_ref());
@@ -63,22 +64,22 @@ pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// `evidenceDirectory` leaves the project.
-pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
     let leaves = relative(directory).is_none_or(|parts| parts.is_empty());
     let message = format!("`{directory}` is no directory below the project");
     let finding =
-        || Finding::new("/globalConfiguration/evidenceDirectory", message).hint("name one relative to the project: \"evidence\"");
+        || Problem::new("/globalConfiguration/evidenceDirectory", message).hint("name one relative to the project: \"evidence\"");
     leaves.then(finding).into_iter().collect()
 }
 
 /// `evidenceDirectory` is not where evidence is shown.
-pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
     let differs = relative(directory).is_some_and(|parts| !parts.is_empty() && parts != [EVIDENCE]);
     let message = format!("evidence is not kept in `{directory}`, but outside of the project");
     let finding = || {
-        Finding::new("/globalConfiguration/evidenceDirectory", message)
+        Problem::new("/globalConfiguration/evidenceDirectory", message)
             .hint("the link to it is set by `[evidence] link` in proctor.toml")
     };
     differs.then(finding).into_iter().collect()

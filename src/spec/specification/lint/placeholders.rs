@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use crate::model::Problem;
 use crate::spec::specification::lint::paths::ROOT_WORD;
-use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::scan::member;
 
 /// Keys whose values are texts for people.
@@ -30,20 +31,20 @@ const TEMPLATE_WORDS: &[&str] = &["else", "end"];
 const LONGEST_NAME: usize = 128;
 
 /// A placeholder stands in what is run or compared.
-pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| !placeholder.is_text);
     let finding = |placeholder: Placeholder| {
-        Finding::new(placeholder.pointer, format!("`{}` is a placeholder that nobody replaces", placeholder.written))
+        Problem::new(placeholder.pointer, format!("`{}` is a placeholder that nobody replaces", placeholder.written))
             .hint("write what it stands for")
     };
     found.map(finding).collect()
 }
 
 /// A placeholder stands in a text for people.
-pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| placeholder.is_text);
     let finding =
-        |placeholder: Placeholder| Finding::new(placeholder.pointer, format!("`{}` is a placeholder", placeholder.written));
+        |placeholder: Placeholder| Problem::new(placeholder.pointer, format!("`{}` is a placeholder", placeholder.written));
     found.map(finding).collect()
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::spec::specification::lint::subject::{Finding, Subject};
+use crate::model::Problem;
+use crate::spec::specification::lint::subject::Subject;
 
 const POLICY: &str = "/globalConfiguration/validationPolicy";
 
@@ -18,37 +19,37 @@ struct Tool<'s> {
 }
 
 /// A tool's `blockOn` is not its category's strategy.
-pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().filter_map(|tool| {
         let strategy = tool.strategy?;
         let block_on = tool.policy.get("blockOn")?.as_str()?;
         let differs = strategy.strip_prefix("BLOCK_ON_").unwrap_or(strategy) != block_on;
         let message = format!("`{}` follows its own `{block_on}`, not the category's `{strategy}`", tool.name);
-        differs.then(|| Finding::new(format!("{}/blockOn", tool.pointer), message))
+        differs.then(|| Problem::new(format!("{}/blockOn", tool.pointer), message))
     });
     findings.collect()
 }
 
 /// `maxWarnings` where it changes nothing.
-pub(super) fn limits(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn limits(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().filter_map(|tool| {
         tool.policy.get("maxWarnings")?.as_u64()?;
         let own = tool.policy.get("blockOn").and_then(Value::as_str);
         let block_on = own.or_else(|| tool.strategy.map(|strategy| strategy.strip_prefix("BLOCK_ON_").unwrap_or(strategy)))?;
         let message = format!("a number of warnings changes nothing under `{block_on}`");
         let hint = "it does under `ERRORS_ONLY` and `ERRORS_ALWAYS`";
-        WITHOUT_LIMIT.contains(&block_on).then(|| Finding::new(format!("{}/maxWarnings", tool.pointer), message).hint(hint))
+        WITHOUT_LIMIT.contains(&block_on).then(|| Problem::new(format!("{}/maxWarnings", tool.pointer), message).hint(hint))
     });
     findings.collect()
 }
 
 /// What a type checker is set to is not compared.
-pub(super) fn strictness(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn strictness(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().flat_map(|tool| {
         let said = ["strictMode", "allowImplicitAny"].into_iter().filter(|key| tool.policy.get(key).is_some());
         let finding = |key: &str| {
             let message = format!("`{key}` is not compared with what `{}` is set to in the project", tool.name);
-            Finding::new(format!("{}/{key}", tool.pointer), message)
+            Problem::new(format!("{}/{key}", tool.pointer), message)
         };
         said.map(finding).collect::<Vec<_>>()
     });

@@ -1,11 +1,11 @@
 //! Rules of reviews: which actions can be one, and what would ask a reviewer more often than once more.
 
-use crate::model::{ActionPhase, ActionType, Tool};
-use crate::spec::specification::lint::subject::{Action, Finding, Subject};
+use crate::model::{ActionPhase, ActionType, Problem, Tool};
+use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::RawParameters;
 
 /// A review is no step that runs a command.
-pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let wrong = reviews(subject)
         .filter(|action| action.phase != ActionPhase::Step || action.raw.parameters.action_type() != ActionType::TerminalCommand);
     let findings = wrong.map(|action| {
@@ -17,7 +17,7 @@ pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A review has what belongs to other actions.
-pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
         let has_codes = match &action.raw.parameters {
             RawParameters::TerminalCommand(command) => command.expected_exit_codes.as_deref().is_some_and(|codes| codes != [0]),

@@ -1,24 +1,24 @@
 //! Rules of services: how one starts is known, how it is ready is known once, and it stands before the steps.
 
-use crate::model::{ActionPhase, ActionType, HealthUrl, ReadyCheck};
-use crate::spec::specification::lint::subject::{Finding, Subject, Task};
+use crate::model::{ActionPhase, ActionType, HealthUrl, Problem, ReadyCheck};
+use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawReady, RawWorkflowPrerequisiteType};
 
 /// Nobody knows how the server starts or is ready.
-pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     const SERVER: &str = "/globalConfiguration/devServer";
     let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
     let mut findings = Vec::new();
     if server.command.is_none() {
         findings
-            .push(Finding::new(SERVER, "nothing says how the server is started").hint("add `command`, or remove `devServer`"));
+            .push(Problem::new(SERVER, "nothing says how the server is started").hint("add `command`, or remove `devServer`"));
     }
     match &server.health_check_url {
         None if server.port.is_none() => {
-            findings.push(Finding::new(SERVER, "nothing says when the server is ready").hint("add `healthCheckUrl` or `port`"))
+            findings.push(Problem::new(SERVER, "nothing says when the server is ready").hint("add `healthCheckUrl` or `port`"))
         }
         Some(url) => {
-            findings.extend(wrong_url(url).map(|finding| Finding { pointer: format!("{SERVER}/healthCheckUrl"), ..finding }))
+            findings.extend(wrong_url(url).map(|finding| Problem { pointer: format!("{SERVER}/healthCheckUrl"), ..finding }))
         }
         None => {}
     }
@@ -26,7 +26,7 @@ pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Another port is named than the one that is asked.
-pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Problem> {
     let asked_and_named = || {
         let server = subject.raw.global_configuration.dev_server.as_ref()?;
         let url = HealthUrl::try_from(server.health_check_url.as_deref()?).ok()?;
@@ -34,12 +34,12 @@ pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Finding> {
         (asked != named).then(|| format!("`healthCheckUrl` is what is asked, at port {asked}, and not port {named}"))
     };
     let finding =
-        |message| Finding::new("/globalConfiguration/devServer/port", message).hint("name the same port, or leave it out");
+        |message| Problem::new("/globalConfiguration/devServer/port", message).hint("name the same port, or leave it out");
     asked_and_named().map(finding).into_iter().collect()
 }
 
 /// A prerequisite of the workflow has no command that checks it.
-pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Problem> {
     let has_server = subject.raw.global_configuration.dev_server.is_some();
     let of_task = |task: Task<'_>| {
         let prerequisites = task.raw.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
@@ -49,7 +49,7 @@ pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Finding> {
         });
         let finding = |(index, _)| {
             let place = task.pointer(&format!("/executionWorkflow/prerequisites/{index}"));
-            Finding::new(place, "nothing says how it is checked, so that it is not").hint("add a `checkCommand`")
+            Problem::new(place, "nothing says how it is checked, so that it is not").hint("add a `checkCommand`")
         };
         unchecked.map(finding).collect::<Vec<_>>()
     };
@@ -57,7 +57,7 @@ pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A service has fields of an action that ends.
-pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Problem> {
     let services =
         subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
     let findings = services.flat_map(|(action, command)| {
@@ -73,7 +73,7 @@ pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A service's `ready` is not exactly one look that can be taken.
-pub(super) fn ready(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn ready(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
         let Some(service) = action.raw.proctor.as_ref().and_then(|added| added.service.as_ref()) else { continue };
@@ -83,7 +83,7 @@ pub(super) fn ready(subject: &Subject<'_>) -> Vec<Finding> {
             findings.push(finding.hint("for example `\"ready\": {\"port\": 4173}`"));
         }
         if let Some(finding) = service.ready.url.as_deref().and_then(wrong_url) {
-            findings.push(Finding { pointer: format!("{}{place}/url", action.pointer()), ..finding });
+            findings.push(Problem { pointer: format!("{}{place}/url", action.pointer()), ..finding });
         }
         if service.ready.command.as_ref().is_some_and(Vec::is_empty) {
             findings.push(action.finding(&format!("{place}/command"), "the command is empty").hint("say its words"));
@@ -93,7 +93,7 @@ pub(super) fn ready(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A service is no prerequisite that runs a command.
-pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let services = subject.actions().filter(|action| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
     let wrong = services.filter(|action| {
         action.phase != ActionPhase::Prerequisite || action.raw.parameters.action_type() != ActionType::TerminalCommand
@@ -110,7 +110,7 @@ fn looks(ready: &RawReady) -> usize {
     [ready.url.is_some(), ready.port.is_some(), ready.command.is_some()].into_iter().filter(|is_said| *is_said).count()
 }
 
-fn wrong_url(url: &str) -> Option<Finding> {
+fn wrong_url(url: &str) -> Option<Problem> {
     let error = HealthUrl::try_from(url).err()?;
-    Some(Finding::new("", format!("not a URL that can be asked: {error}")).hint("for example `http://127.0.0.1:4173/healthz`"))
+    Some(Problem::new("", format!("not a URL that can be asked: {error}")).hint("for example `http://127.0.0.1:4173/healthz`"))
 }

@@ -1,10 +1,10 @@
-//! What the rules look at, and what they find.
+//! What the rules look at.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::model::ActionPhase;
+use crate::model::{ActionPhase, Problem};
 use crate::spec::specification::raw::{RawAction, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters};
 use crate::spec::specification::scan::member;
 
@@ -36,19 +36,6 @@ pub(super) struct Action<'s> {
     task: Task<'s>,
     /// The key of its list, and its place in there.
     place: (&'static str, usize),
-}
-
-/// What a rule found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::spec::specification) struct Finding {
-    /// The value it is about.
-    pub(in crate::spec::specification) pointer: String,
-    /// What is wrong: lower case, no final period.
-    pub(in crate::spec::specification) message: String,
-    /// The nearest right word.
-    pub(in crate::spec::specification) nearest: Option<String>,
-    /// What to do.
-    pub(in crate::spec::specification) hint: Option<String>,
 }
 
 impl<'s> Subject<'s> {
@@ -108,25 +95,8 @@ impl Action<'_> {
         self.task.pointer(&format!("/testExecution/{name}/{index}"))
     }
 
-    /// Returns a finding about something of the action.
-    pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Finding {
-        Finding::new(format!("{}{rest}", self.pointer()), message)
-    }
-}
-
-impl Finding {
-    /// Returns a finding.
-    pub(super) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), message: message.into(), nearest: None, hint: None }
-    }
-
-    /// Adds what to do.
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
-    }
-
-    /// Adds the nearest right word.
-    pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
-        Self { nearest: nearest.map(str::to_owned), ..self }
+    /// Returns a problem with something of the action.
+    pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Problem {
+        Problem::new(format!("{}{rest}", self.pointer()), message)
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::model::DebtCategory;
 use crate::spec::specification::raw::document::RawSeverity;
 
 /// What must hold after the actions.
@@ -98,34 +99,9 @@ pub struct RawLikelyFailure {
     /// What happens.
     pub scenario: String,
     /// The category its debt has.
-    pub expected_debt_category: RawDebtCategory,
+    pub expected_debt_category: DebtCategory,
     /// The severity its debt has.
     pub expected_severity: RawSeverity,
     /// What would mend it.
     pub suggested_fix: Option<String>,
-}
-
-/// A category of debt: those of schema 2.0.0, and REFACTOR (C41).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawDebtCategory {
-    /// An endpoint is not there.
-    ApiEndpointMissing,
-    /// Input or types are not checked.
-    ValidationMissing,
-    /// An error is not handled.
-    ErrorHandlingMissing,
-    /// The code does the wrong thing.
-    BusinessLogicError,
-    /// The database is not as expected.
-    DatabaseSchemaIssue,
-    /// Parts do not work together.
-    IntegrationFailure,
-    /// It takes too long.
-    PerformanceIssue,
-    /// It can be attacked.
-    SecurityVulnerability,
-    /// The code should be written otherwise.
-    Refactor,
 }

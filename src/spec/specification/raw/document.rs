@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::model::DebtRouting;
 use crate::spec::specification::raw::engine::RawExecutionEngine;
 use crate::spec::specification::raw::policy::RawValidationPolicy;
 use crate::spec::specification::raw::task::RawTask;
@@ -112,7 +113,7 @@ pub struct RawDebtConfiguration {
     /// Whether failures become debt.
     pub enabled: bool,
     /// What decides between the sprint and the inventory.
-    pub routing_strategy: RawRoutingStrategy,
+    pub routing_strategy: DebtRouting,
     /// What a sprint holds.
     pub capacity_thresholds: Option<RawCapacityThresholds>,
     /// The severities that become debt.
@@ -130,19 +131,6 @@ pub struct RawCapacityThresholds {
     /// The most CRITICAL ones of them; 4 unless said.
     #[cfg_attr(test, schemars(range(min = 1)))]
     pub sprint_tasks_max_critical: Option<u32>,
-}
-
-/// What decides between the sprint and the inventory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawRoutingStrategy {
-    /// The room that is left.
-    CapacityBased,
-    /// The severity.
-    SeverityBased,
-    /// A person.
-    Manual,
 }
 
 /// A severity.

@@ -14,12 +14,11 @@ mod task;
 
 pub use action::{RawAction, RawEvidenceCapture};
 pub use criteria::{
-    RawCompletionCriteria, RawCondition, RawDebtCategory, RawDebtExpectations, RawEvidenceKind, RawExpectedOutput,
-    RawLikelyFailure, RawValidationCriteria,
+    RawCompletionCriteria, RawCondition, RawDebtExpectations, RawEvidenceKind, RawExpectedOutput, RawLikelyFailure,
+    RawValidationCriteria,
 };
 pub use document::{
-    RawCapacityThresholds, RawDebtConfiguration, RawDevServer, RawGlobalConfiguration, RawMetadata, RawRoutingStrategy,
-    RawSeverity, RawSpecification,
+    RawCapacityThresholds, RawDebtConfiguration, RawDevServer, RawGlobalConfiguration, RawMetadata, RawSeverity, RawSpecification,
 };
 pub use engine::{
     RawBrowserConfig, RawBrowserType, RawCustomScriptConfig, RawDatabaseQueryConfig, RawDockerCommandConfig, RawExecutionEngine,
@@ -29,15 +28,14 @@ pub use engine::{
 pub use extension::{RawActionExtension, RawExpectedOutcome, RawReady, RawReview, RawService, RawTaskExtension};
 pub use parameters::{
     RawBrowserAction, RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
-    RawDockerVerb, RawFileValidationParameters, RawHttpRequestParameters, RawInterpreter, RawMethod, RawParameters, RawQueryType,
-    RawShell, RawTerminalCommandParameters, RawValidateResponse, RawValidateResults, RawValidationType,
+    RawDockerVerb, RawFileValidationParameters, RawHttpRequestParameters, RawInterpreter, RawParameters, RawQueryType, RawShell,
+    RawTerminalCommandParameters, RawValidateResponse, RawValidateResults, RawValidationType,
 };
 pub use policy::{
-    RawCompilationPolicy, RawCompilationStrategy, RawLintBlockOn, RawLintToolPolicy, RawLintTools, RawLintingPolicy,
-    RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy,
-    RawTypeCheckingStrategy, RawValidationPolicy,
+    RawCompilationPolicy, RawCompilationStrategy, RawLintToolPolicy, RawLintTools, RawLintingPolicy, RawLintingStrategy,
+    RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy,
+    RawValidationPolicy,
 };
 pub use task::{
-    RawExecutionWorkflow, RawMcpValidation, RawPriority, RawTask, RawTestExecution, RawWorkflowPrerequisite,
-    RawWorkflowPrerequisiteType,
+    RawExecutionWorkflow, RawMcpValidation, RawTask, RawTestExecution, RawWorkflowPrerequisite, RawWorkflowPrerequisiteType,
 };

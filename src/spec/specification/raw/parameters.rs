@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::model::ActionType;
+use crate::model::{ActionType, HttpMethod};
 
 /// The parameters of an action, by its type.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +111,7 @@ pub struct RawHttpRequestParameters {
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
     pub url: String,
     /// Its method.
-    pub method: RawMethod,
+    pub method: HttpMethod,
     /// Its headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -123,27 +123,6 @@ pub struct RawHttpRequestParameters {
     pub expected_status: Option<u16>,
     /// What the answer's body must be.
     pub validate_response: Option<RawValidateResponse>,
-}
-
-/// A method of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawMethod {
-    /// GET.
-    Get,
-    /// POST.
-    Post,
-    /// PUT.
-    Put,
-    /// PATCH.
-    Patch,
-    /// DELETE.
-    Delete,
-    /// HEAD.
-    Head,
-    /// OPTIONS.
-    Options,
 }
 
 /// What an answer's body must be.

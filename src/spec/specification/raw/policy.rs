@@ -1,5 +1,6 @@
 //! `validationPolicy`: which findings of which tool block.
 
+use crate::model::BlockOn;
 use serde::Deserialize;
 
 /// Which findings block, by category.
@@ -117,23 +118,6 @@ pub enum RawCompilationStrategy {
     Never,
 }
 
-/// When the findings of one linter block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawLintBlockOn {
-    /// Any error, as CRITICAL.
-    ErrorsAlways,
-    /// Errors; warnings do not.
-    ErrorsOnly,
-    /// Errors and warnings.
-    ErrorsAndWarnings,
-    /// Never; everything is reported.
-    WarnOnly,
-    /// Never; nothing is reported.
-    Never,
-}
-
 /// When the findings of one type checker block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
@@ -157,7 +141,7 @@ pub struct RawLintToolPolicy {
     /// Whether it is judged at all; true unless said.
     pub enabled: Option<bool>,
     /// When its findings block.
-    pub block_on: Option<RawLintBlockOn>,
+    pub block_on: Option<BlockOn>,
     /// Whether every warning counts as an error; false unless said.
     pub treat_warnings_as_errors: Option<bool>,
     /// More warnings than this block; null or absent: no limit.

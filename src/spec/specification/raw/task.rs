@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::spec::specification::raw::action::RawAction;
 use crate::spec::specification::raw::criteria::{RawCompletionCriteria, RawDebtExpectations, RawValidationCriteria};
+use crate::spec::specification::raw::document::RawSeverity;
 use crate::spec::specification::raw::extension::RawTaskExtension;
 
 /// A task.
@@ -21,7 +22,7 @@ pub struct RawTask {
     #[cfg_attr(test, schemars(length(min = 50)))]
     pub description: String,
     /// How urgent it is; MEDIUM unless said.
-    pub priority: Option<RawPriority>,
+    pub priority: Option<RawSeverity>,
     /// Tasks that must be complete before.
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("uniqueItems" = true), inner(regex(pattern = "^T[0-9]{3,}$"))))]
@@ -40,21 +41,6 @@ pub struct RawTask {
     pub execution_workflow: Option<RawExecutionWorkflow>,
     /// What proctor adds to a task.
     pub proctor: Option<RawTaskExtension>,
-}
-
-/// How urgent a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawPriority {
-    /// Before all others.
-    Critical,
-    /// Soon.
-    High,
-    /// In its turn.
-    Medium,
-    /// When there is time.
-    Low,
 }
 
 /// The actions of a task.

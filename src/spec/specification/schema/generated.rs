@@ -125,6 +125,9 @@ fn generated_text() -> String {
     // The one value of the format that may be null: there is no limit.
     *value.pointer_mut("/definitions/RawLintToolPolicy/properties/maxWarnings/type").expect("it is there") =
         json!(["integer", "null"]);
+    // A priority has the words of a severity, and a description of its own.
+    *value.pointer_mut("/definitions/RawTask/properties/priority/allOf/0/description").expect("it is there") =
+        json!("How urgent a task is.");
     let mut text = serde_json::to_string_pretty(&value).expect("a schema is JSON");
     text.push('\n');
     // `Raw` tells readers of our code what the types are for; readers of the schema need not know.

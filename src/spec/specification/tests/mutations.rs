@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{ROUNDING, read, said};
-use crate::spec::specification::{Gravity, LINTS};
+use crate::model::Gravity;
+use crate::spec::specification::LINTS;
 
 /// An edit: the pointer, and what is written there; `"-"` behind a list's pointer appends, [`GONE`] removes.
 pub(super) type Edit = (&'static str, Value);
@@ -482,7 +483,7 @@ fn a_hard_row_keeps_the_specification_from_running_and_a_soft_one_does_not() {
 }
 
 pub(super) fn faults_of(edits: &[Edit]) -> BTreeSet<(String, String)> {
-    read(&edited(edits)).faults.into_iter().map(|fault| (fault.code, fault.instance_path)).collect()
+    read(&edited(edits)).faults.into_iter().map(|fault| (fault.code().to_owned(), fault.pointer)).collect()
 }
 
 fn edited(edits: &[Edit]) -> String {

@@ -565,7 +565,7 @@ fn outcome(edits: &Edits) -> (BTreeSet<(String, String, String)>, Value) {
     let task = TaskId::try_from("T117").expect("an id");
     let plan = specification.and_then(|specification| resolve_task(&specification, &task, &faults, around));
     let plan = plan.map(|plan| serde_json::to_value(crate::model::Plan { notes: Vec::new(), ..plan }).expect("a plan is JSON"));
-    let faults = faults.into_iter().map(|fault| (fault.code, fault.instance_path, fault.message));
+    let faults = faults.into_iter().map(|fault| (fault.code().to_owned(), fault.pointer, fault.message));
     (faults.collect(), plan.unwrap_or_default())
 }
 

@@ -1,0 +1,326 @@
+//! Counts what there should be one of: names of types, and types that look alike.
+//!
+//! The sources are parsed, not read as text, so that a field is a field. Tests are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Fields, Item, Meta, Token, Visibility};
+
+use crate::common::{SourceFile, source_files};
+
+/// Two types look alike from so many common members on …
+const FEWEST_SHARED: usize = 3;
+/// … if these are at least so many percent of the members of each.
+const PERCENT_SHARED: usize = 60;
+/// The most pairs of types that may look alike for a reason.
+const MOST_PAIRS: usize = 20;
+
+/// Types that look alike and are two, with the reason. Names and rows are in the order of the alphabet.
+const LOOK_ALIKES: &[(&str, &str, &str)] = &[
+    ("Action", "ActionV1", "`plan --json` has times in milliseconds and hides what only the program needs"),
+    ("ActionType", "RawParameters", "the word, and what a specification says beside it"),
+    ("BlockOn", "RawTypeCheckBlockOn", "a type checker has no warnings, and the published schema says so"),
+    ("ConnectionFault", "SpawnErrorV2", "the report's form"),
+    ("CycleChange", "CycleRequestV1", "the socket's form, which names the task"),
+    ("EvidenceFault", "FaultV1", "`verify --json` says what a kind means and what to do next"),
+    ("FileCheck", "RawValidationType", "the word, and what a file is held to"),
+    ("Freshness", "StateV1", "the socket's form"),
+    ("GovernSettings", "WorkflowSettings", "`workflow` may not import `config`"),
+    ("HttpRequest", "RawHttpRequestParameters", "in a specification nearly everything may be left out"),
+    ("IndexedRun", "RawRun", "a row of SQLite before its words are read"),
+    ("LastVerdict", "VerdictV1", "the socket's form"),
+    ("LaunchRequest", "Start", "the launcher is another process"),
+    ("Matcher", "MatcherSettings", "patterns before and after they are compiled"),
+    ("Message", "MypyItem", "two tools print their findings in forms of their own"),
+    ("ProjectStanding", "ProjectStatusV1", "the socket's form"),
+    ("RawSeverity", "Severity", "the published schema has them in another order than they are compared in"),
+    ("TestCase", "TestRecordV1", "the form of a stored record"),
+    ("TreeComparison", "TreeV2", "the report's form"),
+    ("VerificationResult", "VerificationV1", "`verify --json` adds projects up and counts lines"),
+];
+
+/// Types that look alike and have not been made one yet. The list only gets shorter.
+const STILL_ALIKE: &[(&str, &str)] = &[
+    ("ActionCounts", "ActionCountsV2"),
+    ("ActionDisposition", "DispositionV2"),
+    ("ActionKind", "ActionType"),
+    ("AgentAnswerV1", "AgentRequestV1"),
+    ("Answer", "SeenAnswer"),
+    ("AttemptFacts", "AttemptV2"),
+    ("Carried", "RunOutcomeV1"),
+    ("Checks", "Selection"),
+    ("Commission", "Order"),
+    ("Completion", "ComputedStatusV1"),
+    ("ConditionValue", "FieldValue"),
+    ("ConditionValue", "PartKind"),
+    ("ControlPreparation", "Preparation"),
+    ("Counts", "TestTotalsV2"),
+    ("CycleChange", "TddVerb"),
+    ("CycleRequestV1", "TddVerb"),
+    ("Described", "Reloaded"),
+    ("DiagnosticsRecordV1", "ExchangeRecordV1"),
+    ("DiagnosticsRecordV1", "FileRecordV1"),
+    ("Disposition", "DispositionV2"),
+    ("Document", "Facts"),
+    ("Ending", "ExecutionV1"),
+    ("EntryKind", "EntryLetter"),
+    ("EntryKind", "InspectedEntry"),
+    ("EntryKind", "LeafKind"),
+    ("EntryLetter", "InspectedEntry"),
+    ("EntryLetter", "LeafKind"),
+    ("EnvironmentFacts", "EnvironmentV2"),
+    ("ErrandDone", "ErrandKind"),
+    ("Event", "KeeperEvent"),
+    ("EvidenceFile", "InterruptedFile"),
+    ("ExcerptBuilder", "StreamExcerpt"),
+    ("ExchangeRecordV1", "FileRecordV1"),
+    ("ExpectationV2", "JudgedExpectation"),
+    ("ExpectedFailureV2", "JudgedFailure"),
+    ("ExpectedOutput", "RawExpectedOutput"),
+    ("ExpectedOutputV2", "SuccessConditionsV2"),
+    ("FailureConditionV2", "SuccessConditionV2"),
+    ("FieldValue", "ValueKind"),
+    ("FoundFile", "InspectedFile"),
+    ("HealthCheckV2", "HealthSeen"),
+    ("IndexedProject", "Place"),
+    ("IndexedProject", "RegistrationRecord"),
+    ("InotifyLimits", "InotifyV1"),
+    ("InvalidAction", "InvalidFacts"),
+    ("IsolationV2", "Kept"),
+    ("KeeperError", "ServeError"),
+    ("KeptCheckpoint", "WaitingWorkflow"),
+    ("Located", "Recognition"),
+    ("Located", "RelatedInformation"),
+    ("Message", "RequestV1"),
+    ("PlanOptions", "StatusOptions"),
+    ("PlanOptions", "WaitOptions"),
+    ("PolicyOverride", "RawLintToolPolicy"),
+    ("PolicyOverride", "ToolPolicy"),
+    ("PolicySettings", "RawValidationPolicy"),
+    ("ProjectFound", "ProjectV1"),
+    ("ProjectStatusV1", "ProjectV1"),
+    ("RawAction", "RawActionFields"),
+    ("RawHttpRequestParameters", "RequestV1"),
+    ("RawLintToolPolicy", "ToolPolicy"),
+    ("RawLintingStrategy", "RawTypeCheckingStrategy"),
+    ("RawValidateResponse", "ResponseChecks"),
+    ("Reason", "RuleSource"),
+    ("ReusedFacts", "ReusedVerdictV2"),
+    ("ReviewDecision", "ReviewVerdict"),
+    ("Rule", "RuleV1"),
+    ("RunStatements", "SealInput"),
+    ("ServiceSettings", "Shared"),
+    ("StatusOptions", "WaitOptions"),
+    ("TddFacts", "TddV2"),
+    ("ToolFound", "ToolV1"),
+    ("TreeEntry", "TreeEntryV1"),
+];
+
+/// Names that more than one type has. The list only gets shorter: a new type takes a name that is free.
+const STILL_DOUBLED: &[&str] = &[
+    "ActionFacts",
+    "Answer",
+    "EnvironmentSettings",
+    "Facts",
+    "Found",
+    "Index",
+    "Opened",
+    "Place",
+    "ProjectFiles",
+    "QueueSettings",
+    "Refusal",
+    "Scope",
+    "Service",
+    "Standing",
+];
+
+/// Where the forms lie that are written to files and sent: such a type may have the name of what it is the form of.
+const WIRE: &[&str] = &["src/report/wire/", "src/api/"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Struct,
+    Enum,
+    Other,
+}
+
+/// A type as it is declared.
+#[derive(Debug)]
+struct Declared {
+    path: String,
+    name: String,
+    kind: Kind,
+    /// The names of the fields or variants.
+    members: BTreeSet<String>,
+    /// Whether it is `pub` or `pub(crate)`.
+    is_public: bool,
+}
+
+#[test]
+fn no_name_is_taken_twice() {
+    let types = declared_types(&source_files("src/"));
+    let doubled = doubled_names(&types);
+    let new: Vec<String> = doubled
+        .iter()
+        .filter(|(name, _)| !STILL_DOUBLED.contains(&name.as_str()))
+        .map(|(name, paths)| format!("`{name}`: {}", paths.join(", ")))
+        .collect();
+    assert!(new.is_empty(), "each of these names has more than one type; rename all but one:\n{}", new.join("\n"));
+    let gone: Vec<&&str> = STILL_DOUBLED.iter().filter(|name| !doubled.contains_key(**name)).collect();
+    assert!(gone.is_empty(), "no longer doubled, take them from `STILL_DOUBLED`: {gone:?}");
+}
+
+#[test]
+fn types_that_look_alike_say_why_they_are_two() {
+    let types = declared_types(&source_files("src/"));
+    let pairs = look_alikes(&types);
+    let rows = LOOK_ALIKES.iter().map(|(first, second, _)| (*first, *second));
+    let listed: Vec<(&str, &str)> = rows.chain(STILL_ALIKE.iter().copied()).collect();
+    let names = |(first, second): &(&Declared, &Declared)| (first.name.clone(), second.name.clone());
+    let is_listed = |first: &Declared, second: &Declared| listed.contains(&(first.name.as_str(), second.name.as_str()));
+    let new: Vec<String> = pairs
+        .iter()
+        .filter(|(first, second)| !is_listed(first, second))
+        .map(|(first, second)| described(first, second))
+        .collect();
+    assert!(new.is_empty(), "make one type of each pair, or say in `LOOK_ALIKES` why they are two:\n{}", new.join("\n"));
+    let found: BTreeSet<(String, String)> = pairs.iter().map(names).collect();
+    let is_found = |(first, second): &(&str, &str)| found.contains(&((*first).to_owned(), (*second).to_owned()));
+    let gone: Vec<_> = listed.iter().filter(|row| !is_found(row)).collect();
+    assert!(gone.is_empty(), "these do not look alike any more, take them from the list: {gone:?}");
+    assert!(LOOK_ALIKES.len() <= MOST_PAIRS, "{} pairs have a row, {MOST_PAIRS} are the most", LOOK_ALIKES.len());
+}
+
+#[test]
+fn doubled_names_and_look_alikes_are_found() {
+    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let types = declared_types(&[
+        file(
+            "src/a.rs",
+            "pub struct Seen { a: u8, b: u8, c: u8 }\nstruct Own { x: u8 }\n#[cfg(test)]\nmod tests { pub struct Seen; }",
+        ),
+        file("src/b.rs", "mod inner { pub(crate) enum Seen { A, B, C, D } }\npub(super) struct Own;"),
+        file("src/c.rs", "pub struct More { pub a: u16, pub b: u16, pub c: u16, pub d: u16 }\n#[cfg(test)]\nmod samples;"),
+        file("src/c/samples.rs", "pub struct More { a: u8, b: u8, c: u8 }"),
+        file("src/d.rs", "enum Few { A, B, C, D, E, F, G }\nenum Many { A, B, C, X, Y }"),
+        file("src/api/seen.rs", "pub struct Kept;\npub struct Sent;"),
+        file("src/e.rs", "pub struct Kept;"),
+    ]);
+    assert_eq!(doubled_names(&types).into_keys().collect::<Vec<_>>(), ["Seen"], "{types:?}");
+    let names = |(first, second): &(&Declared, &Declared)| (first.name.clone(), second.name.clone());
+    let expected = [("Many", "Seen"), ("More", "Seen")].map(|(first, second)| (first.to_owned(), second.to_owned()));
+    assert_eq!(look_alikes(&types).iter().map(names).collect::<Vec<_>>(), expected);
+}
+
+/// Returns the types of all files but those of tests.
+fn declared_types(files: &[SourceFile]) -> Vec<Declared> {
+    let parsed: Vec<(&SourceFile, syn::File)> = files
+        .iter()
+        .filter(|file| file.path.ends_with(".rs") && !file.is_test())
+        .map(|file| (file, syn::parse_file(&file.text).expect("what was compiled can be parsed")))
+        .collect();
+    let test_files: BTreeSet<String> = parsed.iter().flat_map(|(file, code)| test_modules(&file.path, &code.items)).collect();
+    let mut types = Vec::new();
+    for (file, code) in &parsed {
+        if !test_files.contains(&file.path) {
+            collect_types(&file.path, &code.items, &mut types);
+        }
+    }
+    types
+}
+
+/// Returns where the modules lie that are compiled for tests alone and have files of their own.
+fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
+    let directory = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix("/lib.rs"));
+    let directory = directory.or_else(|| path.strip_suffix(".rs")).unwrap_or(path);
+    let modules = items.iter().filter_map(|item| match item {
+        Item::Mod(module) if module.content.is_none() && is_for_tests(&module.attrs) => Some(&module.ident),
+        _ => None,
+    });
+    modules.flat_map(|name| [format!("{directory}/{name}.rs"), format!("{directory}/{name}/mod.rs")]).collect()
+}
+
+fn collect_types(path: &str, items: &[Item], types: &mut Vec<Declared>) {
+    for item in items {
+        let (name, attributes, visibility, kind, members) = match item {
+            Item::Struct(item) => (&item.ident, &item.attrs, &item.vis, Kind::Struct, field_names(&item.fields)),
+            Item::Enum(item) => {
+                let variants = item.variants.iter().map(|variant| variant.ident.to_string()).collect();
+                (&item.ident, &item.attrs, &item.vis, Kind::Enum, variants)
+            }
+            Item::Union(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
+            Item::Trait(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
+            Item::Type(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
+            Item::Mod(module) if !is_for_tests(&module.attrs) => {
+                collect_types(path, module.content.as_ref().map_or(&[], |(_, items)| items.as_slice()), types);
+                continue;
+            }
+            _ => continue,
+        };
+        if !is_for_tests(attributes) {
+            let is_public = match visibility {
+                Visibility::Public(_) => true,
+                Visibility::Restricted(restricted) => restricted.path.is_ident("crate"),
+                Visibility::Inherited => false,
+            };
+            types.push(Declared { path: path.to_owned(), name: name.to_string(), kind, members, is_public });
+        }
+    }
+}
+
+fn field_names(fields: &Fields) -> BTreeSet<String> {
+    fields.iter().filter_map(|field| field.ident.as_ref()).map(ToString::to_string).collect()
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    conditions
+        .filter_map(|cfg| cfg.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok())
+        .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test")))
+}
+
+/// Returns the names that several types have which other modules can see, with where they are declared.
+fn doubled_names(types: &[Declared]) -> BTreeMap<String, Vec<&str>> {
+    let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let is_wire = |path: &str| WIRE.iter().any(|folder| path.starts_with(folder));
+    for declared in types.iter().filter(|declared| declared.is_public) {
+        named.entry(declared.name.clone()).or_default().push(&declared.path);
+    }
+    named.retain(|_, paths| {
+        let own = paths.iter().filter(|path| !is_wire(path)).count();
+        own > 1 || paths.len() - own > 1
+    });
+    named
+}
+
+/// Returns the pairs of structs, and those of enums, that have most of their members in common. The names are in the order of the alphabet.
+fn look_alikes(types: &[Declared]) -> Vec<(&Declared, &Declared)> {
+    let mut pairs = Vec::new();
+    for (index, one) in types.iter().enumerate() {
+        for other in &types[index + 1..] {
+            let shared = one.members.intersection(&other.members).count();
+            let most = one.members.len().max(other.members.len());
+            if one.kind == other.kind && shared >= FEWEST_SHARED && shared * 100 >= most * PERCENT_SHARED {
+                pairs.push(if one.name <= other.name { (one, other) } else { (other, one) });
+            }
+        }
+    }
+    pairs.sort_by_key(|(first, second)| (&first.name, &second.name));
+    pairs
+}
+
+fn described(first: &Declared, second: &Declared) -> String {
+    let shared: Vec<&str> = first.members.intersection(&second.members).map(String::as_str).collect();
+    format!(
+        "{} ({}, {} members) and {} ({}, {}) share {}: {}",
+        first.name,
+        first.path,
+        first.members.len(),
+        second.name,
+        second.path,
+        second.members.len(),
+        shared.len(),
+        shared.join(", ")
+    )
+}
