@@ -17,9 +17,10 @@ use crate::report::samples::{
 };
 use crate::report::tests::judged::judged_run;
 use crate::report::tests::seed_keys::collect_paths;
+use crate::report::tests::unfilled::UNFILLED_DEBT_KEYS;
 use crate::report::{
-    ActionFacts, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, UNFILLED_DEBT_KEYS, build, build_debt,
-    parse_debt, seal_debt_hash, to_bytes, with_debt,
+    ActionFacts, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, build, build_debt, parse_debt,
+    seal_debt_hash, to_bytes, with_debt,
 };
 
 /// The debt of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
