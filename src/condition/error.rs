@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::condition::fields::{meaning_of, types_with};
 use crate::condition::parse::{DEEPEST, LONGEST};
@@ -79,9 +79,6 @@ pub enum ConditionErrorKind {
     /// A condition written as an object.
     #[error("a condition is a text, not an object; write {0}")]
     ObjectForm(String),
-    /// Neither text nor object.
-    #[error("a condition is a text, not {0}; write for example `\"STEP.1.exitCode === 0\"`")]
-    NotText(&'static str),
 }
 
 /// The object form's types, and what to write instead; `{}` is the action.
@@ -100,33 +97,23 @@ impl ConditionError {
         let column = crate::condition::syntax::column(text, offset);
         Self { offset, column, found: next_token(&text[offset..]), kind }
     }
+}
 
-    /// Returns why JSON that is no text is no condition, with what to write for the object forms that are in use.
-    pub(super) fn not_text(value: &Value) -> Self {
-        let kind = match value {
-            Value::Object(form) => {
-                let word = |key: &str| form.get(key).and_then(Value::as_str);
-                let action = word("actionId").unwrap_or("STEP.1");
-                let named = OBJECT_FORMS.iter().find(|(name, _)| word("type") == Some(*name));
-                let instead = named.map_or("`\"STEP.1.exitCode === 0\"`", |(_, instead)| *instead);
-                ConditionErrorKind::ObjectForm(instead.replace("{}", action))
-            }
-            Value::Array(_) => ConditionErrorKind::NotText("a list"),
-            Value::Null => ConditionErrorKind::NotText("null"),
-            Value::Bool(_) => ConditionErrorKind::NotText("a truth value"),
-            Value::Number(_) => ConditionErrorKind::NotText("a number"),
-            Value::String(_) => ConditionErrorKind::Empty,
-        };
-        Self { offset: 0, column: 1, found: None, kind }
+impl ConditionErrorKind {
+    /// Returns what to write instead of an object form.
+    pub(super) fn object_form(form: &Map<String, Value>) -> Self {
+        let word = |key: &str| form.get(key).and_then(Value::as_str);
+        let action = word("actionId").unwrap_or("STEP.1");
+        let named = OBJECT_FORMS.iter().find(|(name, _)| word("type") == Some(*name));
+        let instead = named.map_or("`\"STEP.1.exitCode === 0\"`", |(_, instead)| *instead);
+        Self::ObjectForm(instead.replace("{}", action))
     }
 }
 
 impl fmt::Display for ConditionError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.kind, &self.found) {
-            (ConditionErrorKind::ObjectForm(_) | ConditionErrorKind::NotText(_) | ConditionErrorKind::Empty, _) => {
-                fmt::Display::fmt(&self.kind, formatter)
-            }
+            (ConditionErrorKind::ObjectForm(_) | ConditionErrorKind::Empty, _) => fmt::Display::fmt(&self.kind, formatter),
             (kind, Some(found)) => write!(formatter, "column {}, at `{found}`: {kind}", self.column),
             (kind, None) => write!(formatter, "column {}, at the end: {kind}", self.column),
         }

@@ -1,6 +1,5 @@
 //! From text to [`Condition`]: the grammar of the module's page, over winnow. Every refusal names its place.
 
-use serde_json::Value;
 use winnow::Parser;
 use winnow::combinator::{alt, opt, peek, preceded, separated};
 use winnow::error::ErrMode;
@@ -51,24 +50,13 @@ impl Condition {
             return refuse(start, ConditionErrorKind::Empty);
         }
         if content.starts_with('{') {
-            let value = serde_json::from_str::<Value>(content).unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
-            return refuse(start, ConditionError::not_text(&value).kind);
+            return refuse(start, ConditionErrorKind::object_form(&serde_json::from_str(content).unwrap_or_default()));
         }
         let mut input = Input { input: LocatingSlice::new(text), state: 0 };
         match whole(&mut input) {
             Ok(root) => Ok(Self { text: text.to_owned(), root }),
             Err(ErrMode::Backtrack(refusal) | ErrMode::Cut(refusal)) => refuse(refusal.offset, refusal.kind),
             Err(ErrMode::Incomplete(_)) => refuse(text.len(), ConditionErrorKind::Expected(OPERAND)),
-        }
-    }
-
-    /// Reads a condition where a JSON value stands for one. The object forms that are in use are answered with what to write.
-    pub fn from_json(value: &Value) -> Result<Self, ConditionError> {
-        match value {
-            Value::String(text) => Self::parse(text),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                Err(ConditionError::not_text(value))
-            }
         }
     }
 }

@@ -65,9 +65,4 @@ impl DurableStep {
             Self::Published => "published",
         }
     }
-
-    /// Returns the step that has this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|step| step.name() == name)
-    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::evidence::archive::{hash_stored_file, read_stored_file, stream_stored_file};
 use crate::evidence::error::failed;
 use crate::evidence::files::{if_exists, list_directory};
-use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME, check_component};
+use crate::evidence::names::{REPORT_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
 
@@ -49,11 +49,6 @@ pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> R
 /// Reads a run's `execution-report.json`.
 pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
     read_stored_file(&store.run_directory(project, task, run_id), REPORT_NAME)
-}
-
-/// Reads a run's `run.json`.
-pub fn read_start_record(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_stored_file(&store.run_directory(project, task, run_id), START_RECORD_NAME)
 }
 
 /// Reads a file of a run by its name, or returns `None` if the run has no such file.
@@ -129,7 +124,8 @@ mod tests {
         assert_eq!(list_runs(&test.store, &test.project, Some(&test.task)).unwrap(), runs);
         assert_eq!(list_tasks(&test.store, &test.project).unwrap(), std::slice::from_ref(&test.task));
         assert_eq!(read_report(&test.store, &test.project, &test.task, &run_id(2)).unwrap(), test.report(2));
-        assert!(!read_start_record(&test.store, &test.project, &test.task, &run_id(2)).unwrap().is_empty());
+        let record = read_file(&test.store, &test.project, &test.task, &run_id(2), "run.json").unwrap();
+        assert!(record.is_some_and(|record| !record.is_empty()));
         let mut log = Vec::new();
         let run = (&test.task, &run_id(2));
         stream_file(&test.store, &test.project, run, "STEP.1-a.log", &mut |bytes| log.extend_from_slice(bytes)).unwrap();

@@ -104,11 +104,6 @@ impl Ledger {
         Ok(line)
     }
 
-    /// Returns the sequence of the last line, or `None` for an empty ledger.
-    pub fn last_sequence(&self) -> Option<Sequence> {
-        (self.end.sequence.0 > 0).then_some(self.end.sequence)
-    }
-
     /// Returns the sequence that the next line gets. The id of a new run contains it.
     pub fn next_sequence(&self) -> Sequence {
         self.end.next_sequence()

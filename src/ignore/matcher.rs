@@ -109,11 +109,6 @@ impl Matcher {
         self.rules.get(directory.as_bytes()).and_then(|rules| rules.text(file)).map(|text| text.digest)
     }
 
-    /// Returns whether a path is a rules file by its name.
-    pub fn is_rules_file(&self, path: &TreePath) -> bool {
-        RulesFile::named(path.name()).is_some()
-    }
-
     /// Decides about a path, from the top down: the same answer as a walk that prunes.
     pub fn decide(&self, path: &TreePath, is_directory: bool) -> Decision {
         if path.is_root() {

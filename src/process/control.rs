@@ -106,12 +106,6 @@ impl Control {
         reason_at(self.in_force.swap(0, Ordering::SeqCst))
     }
 
-    /// Forgets what was asked for so far: the next action is not stopped by it.
-    pub fn acknowledge(&self) {
-        let _forgotten = self.take_requests();
-        self.in_force.store(0, Ordering::SeqCst);
-    }
-
     /// Forgets requests for one reason; a stronger one that was asked for stays in force.
     pub fn forget(&self, reason: StopReason) {
         let _noted_as_in_force = self.take_requests();
@@ -219,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_stays_in_force_until_it_is_acknowledged_and_the_stronger_wins() {
+    fn a_request_stays_in_force_until_it_is_taken_and_the_stronger_wins() {
         let (control, handle) = Control::new().expect("pipes");
         assert_eq!(control.requested(), None);
         handle.stop(StopReason::Interrupted);
@@ -229,7 +223,7 @@ mod tests {
         assert_eq!(control.requested(), Some(StopReason::Interrupted));
         control.handle().stop(StopReason::Terminated);
         assert_eq!(control.requested(), Some(StopReason::Terminated));
-        control.acknowledge();
+        assert_eq!(control.take(), Some(StopReason::Terminated));
         assert_eq!(control.requested(), None);
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns the keys (seed 004's, with the additions of E15), what is shown of a command's output, the names of evidence files, and
 //! the report's hash. Everything here is a pure function of what it is given: it reads no clock and no file, judges nothing, and
-//! claims nothing that was not seen. A key that cannot be filled truthfully is absent; [`UNFILLED_KEYS`] lists those of the seed
-//! with the reason. Equal inputs give equal bytes.
+//! claims nothing that was not seen. A key that cannot be filled truthfully is absent; `tests/unfilled.rs` lists those of the
+//! seed with the reason. Equal inputs give equal bytes.
 //!
 //! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
 
@@ -31,7 +31,6 @@ mod redact_shapes;
 mod refused;
 mod sums;
 mod task_list;
-mod unfilled;
 mod wire;
 
 pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};
@@ -58,7 +57,6 @@ pub use records::{
 pub use redact::{redact_document, redact_text, redact_to_bytes};
 pub use refused::{refused_report, refused_start};
 pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
-pub use unfilled::{UNFILLED_DEBT_KEYS, UNFILLED_KEYS, UnfilledKey};
 pub use wire::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2,
     AgentInstructionsV1, AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeV2,

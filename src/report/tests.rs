@@ -6,5 +6,6 @@ mod judged;
 mod properties;
 mod root_cause;
 mod seed_keys;
+mod unfilled;
 
 pub(super) use debt::report_with_debt;

@@ -22,9 +22,7 @@ mod verify;
 pub use limit::check_retry_limit_exceeded;
 pub use record::emit_decision;
 pub use result::TestResult;
-pub use table::{
-    PytestExitCode, get_exit_code_description, is_scaffold_error, is_valid_red_state, requires_human_review, route_by_exit_code,
-};
+pub use table::{PytestExitCode, is_scaffold_error, route_by_exit_code};
 pub use transition::{TransitionError, reset, resolve, set_phase, start_cycle};
 pub use verify::{
     RouteDecision, verify_green_phase, verify_phase, verify_red_phase, verify_with_unapproved_files,

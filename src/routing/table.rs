@@ -25,7 +25,6 @@ pub enum PytestExitCode {
 struct ExitCodeRow {
     code: i32,
     meaning: PytestExitCode,
-    description: &'static str,
     red: PhaseRoute,
     green: PhaseRoute,
     refactor: PhaseRoute,
@@ -49,7 +48,6 @@ const TABLE: [ExitCodeRow; 6] = [
     ExitCodeRow {
         code: 0,
         meaning: PytestExitCode::TestsPassed,
-        description: "All tests passed",
         red: PhaseRoute(NextNode::HumanReview, "Tests should fail in RED phase"),
         green: PASSED,
         refactor: PASSED,
@@ -57,43 +55,20 @@ const TABLE: [ExitCodeRow; 6] = [
     ExitCodeRow {
         code: 1,
         meaning: PytestExitCode::TestsFailed,
-        description: "Some tests failed",
         red: PhaseRoute(NextNode::N4, "Valid RED state - tests failing as expected"),
         green: PhaseRoute(NextNode::N3, "Tests still failing in GREEN phase, back to implementation"),
         refactor: PhaseRoute(NextNode::N3, "Tests failing in REFACTOR phase, back to implementation"),
     },
-    ExitCodeRow {
-        code: 2,
-        meaning: PytestExitCode::Interrupted,
-        description: "Test execution interrupted",
-        red: INTERRUPTED,
-        green: INTERRUPTED,
-        refactor: INTERRUPTED,
-    },
+    ExitCodeRow { code: 2, meaning: PytestExitCode::Interrupted, red: INTERRUPTED, green: INTERRUPTED, refactor: INTERRUPTED },
     ExitCodeRow {
         code: 3,
         meaning: PytestExitCode::InternalError,
-        description: "Pytest internal error",
         red: INTERNAL_ERROR,
         green: INTERNAL_ERROR,
         refactor: INTERNAL_ERROR,
     },
-    ExitCodeRow {
-        code: 4,
-        meaning: PytestExitCode::UsageError,
-        description: "Pytest usage error",
-        red: USAGE_ERROR,
-        green: USAGE_ERROR,
-        refactor: USAGE_ERROR,
-    },
-    ExitCodeRow {
-        code: 5,
-        meaning: PytestExitCode::NoTestsCollected,
-        description: "No tests collected",
-        red: NO_TESTS,
-        green: NO_TESTS,
-        refactor: NO_TESTS,
-    },
+    ExitCodeRow { code: 4, meaning: PytestExitCode::UsageError, red: USAGE_ERROR, green: USAGE_ERROR, refactor: USAGE_ERROR },
+    ExitCodeRow { code: 5, meaning: PytestExitCode::NoTestsCollected, red: NO_TESTS, green: NO_TESTS, refactor: NO_TESTS },
 ];
 
 impl PytestExitCode {
@@ -118,24 +93,9 @@ pub fn route_by_exit_code(exit_code: i32, phase: Phase) -> RouteDestination {
     destination(node, reason)
 }
 
-/// Returns whether an exit code is that of a valid RED state, in which tests were run and failed.
-pub fn is_valid_red_state(exit_code: i32) -> bool {
-    PytestExitCode::from_code(exit_code) == Some(PytestExitCode::TestsFailed)
-}
-
 /// Returns whether an exit code means that the tests must be scaffolded again: 4 or 5.
 pub fn is_scaffold_error(exit_code: i32) -> bool {
     matches!(PytestExitCode::from_code(exit_code), Some(PytestExitCode::UsageError | PytestExitCode::NoTestsCollected))
-}
-
-/// Returns whether an exit code leads to a person in every phase: 2, 3, and every code without a row.
-pub fn requires_human_review(exit_code: i32) -> bool {
-    row(exit_code).is_none_or(|row| [row.red, row.green, row.refactor].iter().all(|cell| cell.0 == NextNode::HumanReview))
-}
-
-/// Returns the meaning of an exit code, for people.
-pub fn get_exit_code_description(exit_code: i32) -> &'static str {
-    row(exit_code).map_or("Unknown exit code", |row| row.description)
 }
 
 /// Returns a destination with the flags that its node implies (A16): only N2 may be retried, only HUMAN_REVIEW needs a person.
@@ -174,17 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_predicates_agree_with_the_seed() {
-        let of = |predicate: fn(i32) -> bool| (-1..=7).filter(|code| predicate(*code)).collect::<Vec<_>>();
-        assert_eq!(of(is_valid_red_state), [1]);
-        assert_eq!(of(is_scaffold_error), [4, 5]);
-        assert_eq!(of(requires_human_review), [-1, 2, 3, 6, 7]);
-    }
-
-    #[test]
-    fn every_code_has_a_description() {
-        assert_eq!(get_exit_code_description(0), "All tests passed");
-        assert_eq!(get_exit_code_description(5), "No tests collected");
-        assert_eq!(get_exit_code_description(99), "Unknown exit code");
+    fn the_tests_are_scaffolded_again_after_codes_4_and_5() {
+        assert_eq!((-1..=7).filter(|code| is_scaffold_error(*code)).collect::<Vec<_>>(), [4, 5]);
     }
 }

@@ -45,7 +45,7 @@ fn output_is_still_read_while_the_ladder_is_climbed() {
 }
 
 #[test]
-fn a_stop_request_ends_the_action_and_stays_in_force_until_acknowledged() {
+fn a_stop_request_ends_the_action_and_stays_in_force_until_it_is_taken() {
     let mut bench = Bench::new();
     let ready = bench.text("ready");
     let asker = bench.stop_when(&[("ready", StopReason::Superseded)]);
@@ -55,7 +55,7 @@ fn a_stop_request_ends_the_action_and_stays_in_force_until_acknowledged() {
     assert_eq!(bench.control.requested(), Some(StopReason::Superseded));
     let ended = bench.run(&["--sleep", "60000"]);
     assert_eq!(ended.end, ActionEnd::Stopped { reason: StopReason::Superseded, stage: StopStage::Sigterm });
-    bench.control.acknowledge();
+    assert_eq!(bench.control.take(), Some(StopReason::Superseded));
     assert_eq!(bench.run(&["--exit", "0"]).end, ActionEnd::Exited { code: 0 });
 }
 

@@ -52,7 +52,7 @@ fn lines_are_chained_and_read_back_with_their_offsets() {
     }
     assert_eq!(lines.iter().map(|(_, line)| line.sequence.0).collect::<Vec<_>>(), [1, 2, 3]);
     let ledger = Ledger::open(&test.lock()).unwrap();
-    assert_eq!((ledger.last_sequence(), ledger.last_hash(), ledger.length()), (Some(Sequence(3)), previous, offset));
+    assert_eq!((ledger.next_sequence(), ledger.last_hash(), ledger.length()), (Sequence(4), previous, offset));
     assert_eq!(ledger.torn_line_file(), None);
 }
 
@@ -86,7 +86,7 @@ fn a_last_line_torn_at_any_byte_is_not_read_and_is_kept_aside() {
         replace(&test, &whole[..length]);
         assert_eq!(read_all(&test).unwrap().len(), 1, "{length}");
         let ledger = Ledger::open(&test.lock()).unwrap();
-        assert_eq!((ledger.last_sequence(), ledger.length()), (Some(Sequence(1)), first as u64));
+        assert_eq!((ledger.next_sequence(), ledger.length()), (Sequence(2), first as u64));
         let aside = ledger.torn_line_file().unwrap();
         assert_eq!(std::fs::read(aside).unwrap(), &whole[first..length]);
         assert!(aside.file_name().unwrap().to_str().unwrap().starts_with("shop-00000001.torn-2"), "{aside:?}");
@@ -102,7 +102,7 @@ fn a_first_line_may_be_torn_too_and_the_next_one_takes_its_place() {
     for _ in 0..2 {
         replace(&test, &whole[..whole.len() - 1]);
         let mut ledger = Ledger::open(&test.lock()).unwrap();
-        assert_eq!((ledger.last_sequence(), ledger.length()), (None, 0));
+        assert_eq!((ledger.next_sequence(), ledger.length()), (Sequence(1), 0));
         assert!(ledger.torn_line_file().is_some());
         ledger.append(body(&test, &run_id(2)), &asker(), now()).unwrap();
     }
@@ -118,7 +118,7 @@ fn a_last_line_with_zero_bytes_is_torn() {
     replace(&test, &torn);
     assert_eq!(read_all(&test).unwrap().len(), 1);
     let ledger = Ledger::open(&test.lock()).unwrap();
-    assert_eq!(ledger.last_sequence(), Some(Sequence(1)));
+    assert_eq!(ledger.next_sequence(), Sequence(2));
     assert!(ledger.torn_line_file().is_some());
 }
 
@@ -185,11 +185,11 @@ fn lines_longer_than_a_chunk_are_found_from_the_end() {
         long.signature = Some("x".repeat(size));
         ledger.append(LedgerBody::Run(Box::new(long)), &asker(), now()).unwrap();
         let length = ledger.length();
-        let sequence = ledger.last_sequence();
+        let sequence = ledger.next_sequence();
         let hash = ledger.last_hash();
         drop(ledger);
         ledger = Ledger::open(&test.lock()).unwrap();
-        assert_eq!((ledger.length(), ledger.last_sequence(), ledger.last_hash()), (length, sequence, hash));
+        assert_eq!((ledger.length(), ledger.next_sequence(), ledger.last_hash()), (length, sequence, hash));
     }
 }
 

@@ -4,7 +4,9 @@ use std::os::unix::fs::symlink;
 
 use crate::evidence::recovery::{recover, rename_half_written};
 use crate::evidence::testing::{TestStore, asker, now, put, report_interrupted, run_id};
-use crate::evidence::{EvidenceError, Ledger, OutputDirectory, RunDirectory, publish_latest, read_report, read_start_record};
+use crate::evidence::{
+    EvidenceError, Ledger, OutputDirectory, RunDirectory, START_RECORD_NAME, publish_latest, read_file, read_report,
+};
 use crate::model::{ActionId, EvidenceKind, LedgerBody, OverallStatus, SupersededRecord, TaskId, TreeDigest};
 
 /// Empties the lock file, so that recovery knows nothing, as after a reboot.
@@ -32,7 +34,7 @@ fn an_unsealed_run_keeps_its_files_and_its_report_lists_them() {
     let names: Vec<_> = interrupted.files.iter().map(|file| (file.name.as_str(), file.bytes)).collect();
     assert_eq!(names[0], ("STEP.1-a.log", 4));
     assert_eq!(names[1].0, "run.json");
-    assert_eq!(ledger.last_sequence().unwrap().0, 1);
+    assert_eq!(ledger.next_sequence().0, 2);
 }
 
 #[test]
@@ -42,7 +44,7 @@ fn a_run_that_died_before_its_start_record_leaves_nothing() {
     let directory = run.path().to_owned();
     drop(run);
     let (_lock, ledger, interrupted) = test.open();
-    assert_eq!((interrupted, ledger.last_sequence()), (vec![], None));
+    assert_eq!((interrupted, ledger.next_sequence().0), (vec![], 1));
     assert!(!directory.exists());
 }
 
@@ -61,8 +63,8 @@ fn after_a_boot_all_runs_are_compared_with_the_ledger() {
     assert_eq!(test.open().2, []);
     forget_lock(&test);
     assert_eq!(test.open().2, []);
-    let record = read_start_record(&test.store, &test.project, &other, &run_id(2)).unwrap();
-    assert_eq!(record, b"{}");
+    let record = read_file(&test.store, &test.project, &other, &run_id(2), START_RECORD_NAME).unwrap();
+    assert_eq!(record.as_deref(), Some(&b"{}"[..]));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Sealing, step by step, and dying at each step.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -59,9 +60,8 @@ fn steps_are_observed_in_the_durable_order() {
     let seen = RefCell::new(Vec::new());
     test.run_observed(1, &["a"], OverallStatus::Success, &|step| seen.borrow_mut().push(step));
     assert_eq!(seen.into_inner(), DurableStep::ALL[1..8]);
-    for step in DurableStep::ALL {
-        assert_eq!(DurableStep::from_name(step.name()), Some(step));
-    }
+    let names: BTreeSet<_> = DurableStep::ALL.iter().map(|step| step.name()).collect();
+    assert_eq!(names.len(), DurableStep::ALL.len(), "every step has a name of its own");
 }
 
 #[test]

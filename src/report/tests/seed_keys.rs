@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::debt::report_with_debt;
 use super::judged::judged_run;
 use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, seen_file};
-use crate::report::{ActionDisposition, UNFILLED_KEYS, seal_hash};
+use crate::report::tests::unfilled::UNFILLED_KEYS;
+use crate::report::{ActionDisposition, seal_hash};
 
 /// Every key of seed 004's master report, `[]` for any entry of a list. The broken key of `executionSummary` is `actionCounts` (E1).
 const SEED_KEYS: &str = "

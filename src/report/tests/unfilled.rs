@@ -2,18 +2,18 @@
 
 /// A key of the seed's example that our reports do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnfilledKey {
+pub(super) struct UnfilledKey {
     /// Where it stands in the seed's example; `[]` is any entry of a list. All keys below it are meant too.
-    pub path: &'static str,
+    pub(super) path: &'static str,
     /// Why it is absent.
-    pub reason: &'static str,
+    pub(super) reason: &'static str,
 }
 
 const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13, C75)";
 const ERROR_OBJECT: &str = "seed 004's detailed example has the error as an object with this key, which is what we write";
 
 /// The keys that are not filled.
-pub const UNFILLED_KEYS: [UnfilledKey; 12] = [
+pub(super) const UNFILLED_KEYS: [UnfilledKey; 12] = [
     UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
     UnfilledKey { path: "stepExecution.results[].result.errorCode", reason: ERROR_OBJECT },
     UnfilledKey { path: "stepExecution.results[].result.message", reason: ERROR_OBJECT },
@@ -35,7 +35,7 @@ const NOT_SEEN: &str = "nothing that was seen says it, and proctor does not gues
 const NO_SPRINT: &str = "proctor routes items and keeps no sprint: it knows no task of one";
 
 /// The keys of the original debt file that are not filled.
-pub const UNFILLED_DEBT_KEYS: [UnfilledKey; 12] = [
+pub(super) const UNFILLED_DEBT_KEYS: [UnfilledKey; 12] = [
     UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
     UnfilledKey { path: "debtItems[].classification.estimatedEffort", reason: NOT_SEEN },
     UnfilledKey { path: "debtItems[].routing.sprintTaskId", reason: NO_SPRINT },
