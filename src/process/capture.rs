@@ -1,10 +1,11 @@
-//! Reads a child's two streams, keeps every byte in the log up to the limit of output, and hashes while it writes.
+//! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! What is printed beyond the limit is read and dropped: a command that is being stopped is not held by a full pipe, and however
-//! long that takes, no disk is filled.
+//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
+//! stopped, and no disk is filled however long the stop takes.
 //!
-//! It writes only to the files it is given, never decodes, and holds bounded memory whatever the child prints. The order of the
-//! log is the order in which the bytes were read: where both streams have bytes at the same moment, standard output comes first.
+//! This module writes only to the files it is given, never decodes text, and holds bounded memory whatever the child prints. The
+//! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
+//! comes first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
@@ -18,49 +19,46 @@ use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
-/// What is asked of the kernel for each pipe: the default limit for users (`pipe(7)`), so a fast child waits seldom.
+/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child rarely
+/// waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// So many reads empty a pipe that nobody writes to.
+/// So many reads empty a full pipe that nobody writes to any more.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
-/// Finished frames are written when they fill this much.
+/// Finished frames are written once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// Where the output goes: two files that are open for writing and empty. Nothing is synced.
+/// The two files that output is written to; both are open for writing and empty. They are not synced here.
 #[derive(Debug)]
 pub struct Sinks {
-    /// Takes the exact bytes of both streams in order of arrival.
+    /// Receives the exact bytes of both streams, in the order in which they were read.
     pub log: File,
-    /// Takes the lines that say which bytes came from which stream, and when.
+    /// Receives lines that say which bytes came from which stream, and when.
     pub frames: File,
 }
 
-/// Why output could not be kept: always our own fault, never the child's.
+/// Output could not be kept. This is always proctor's fault or the machine's, never the child's.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The pipes.
     #[error("cannot make the pipes for the output of a command")]
     Pipe(#[source] io::Error),
-    /// Reading.
     #[error("cannot read the output of a command")]
     Read(#[source] io::Error),
-    /// The log.
     #[error("cannot write the log of a command")]
     Log(#[source] io::Error),
-    /// The frames.
     #[error("cannot write the frames of a command's log")]
     Frames(#[source] io::Error),
 }
 
-/// The ends of the pipes that the child gets.
+/// The writing ends of the pipes, which the child inherits.
 #[derive(Debug)]
 pub(super) struct ChildEnds {
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
-/// What one look at a stream brought.
+/// The outcome of one read from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     Bytes,
@@ -75,14 +73,14 @@ struct HashedFile {
     bytes: u64,
 }
 
-/// One stream: its pipe, while something may still come, and its excerpt.
+/// One stream: its pipe, until it is closed, and its excerpt.
 #[derive(Debug)]
 struct Side {
     pipe: Option<PipeReader>,
     excerpt: ExcerptBuilder,
 }
 
-/// The capture of one action.
+/// Captures the output of one action.
 #[derive(Debug)]
 pub(super) struct Capture {
     log: File,
@@ -118,7 +116,7 @@ impl HashedFile {
 }
 
 impl Capture {
-    /// Makes the pipes; nothing is read yet. Of what is printed, `limit` bytes are kept; none: all of it.
+    /// Makes the pipes without reading anything yet. Only the first `limit` bytes are kept; `None` keeps everything.
     pub(super) fn open(sinks: Sinks, limit: Option<u64>) -> Result<(Self, ChildEnds), CaptureError> {
         let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
         let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
@@ -137,33 +135,33 @@ impl Capture {
         Ok((capture, ChildEnds { stdout, stderr }))
     }
 
-    /// Returns what to wait for; none for a stream that is closed.
+    /// Returns the descriptor to poll; `None` once the stream is closed.
     pub(super) fn descriptor(&self, stream: Stream) -> Option<BorrowedFd<'_>> {
         self.side(stream).pipe.as_ref().map(PipeReader::as_fd)
     }
 
-    /// Returns whether either stream may still give bytes.
+    /// Returns whether a stream may still give bytes.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Returns how many bytes were read, kept or not.
+    /// Returns how many bytes were read, including those that were dropped.
     pub(super) fn printed(&self) -> u64 {
         self.printed
     }
 
-    /// Returns whether something was read that was not kept.
+    /// Returns whether bytes were dropped.
     pub(super) fn is_cut(&self) -> bool {
         self.printed > self.hasher.bytes()
     }
 
-    /// Gives up reading.
+    /// Closes both pipes; nothing more is read.
     pub(super) fn close(&mut self) {
         self.stdout.pipe = None;
         self.stderr.pipe = None;
     }
 
-    /// Takes at most one buffer of a stream, `ms` milliseconds after the action's start.
+    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
     pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<Reading, CaptureError> {
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
@@ -227,11 +225,11 @@ impl Capture {
     }
 }
 
-/// Our end does not block; the child's end does, as every program expects of its output.
+/// Makes a pipe whose reading end does not block. The child's end does block, as every program expects of its output.
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // A user near the limit on pipe pages gets the default size: slower, not wrong.
+    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not wrong.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }

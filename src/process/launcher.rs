@@ -1,9 +1,9 @@
-//! The launcher: one single-threaded process that forks a keeper for every action, sees its end, and kills what is left of it.
+//! The launcher: a single-threaded process that forks a keeper for every action, notices its end, and kills whatever is left.
 //!
-//! It is started before its supervisor has threads, knows nothing but numbers, levels and descriptors, and judges nothing. It
-//! chooses the strongest level of isolation the system offers and says what stood against a stronger one. A keeper that has ended
-//! stays a zombie until the supervisor releases the action, so its id is never a stranger's (P2). When the supervisor is gone, by
-//! whatever way, everything is killed.
+//! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and judges no
+//! results. It uses the strongest isolation level that the system offers and reports what prevented a stronger one. A keeper that
+//! has ended stays a zombie until the supervisor releases the action, so its id is not reused (house style P2). When the
+//! supervisor ends for any reason, everything is killed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,8 +36,9 @@ use crate::process::system_calls::{
     wait_child,
 };
 
-/// Signals that do nothing to the launcher. They are caught rather than ignored, because what is caught is at its default again
-/// after `execve(2)` and what is ignored stays ignored: a child must feel SIGINT although proctor was started with `nohup` or `&`.
+/// Signals that the launcher catches and does nothing about. They are not ignored, because an ignored signal stays ignored after
+/// `execve(2)`, while a caught one gets its default action again: a child must react to SIGINT even if proctor was started with
+/// `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -61,13 +62,12 @@ const CAUGHT: [i32; 20] = [
     signal::SIGIO,
 ];
 
-/// The signals that wake the launcher: a child has ended, or its supervisor has.
+/// The signals that wake the launcher: a child has ended, or the supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long a keeper that was killed is waited for, in milliseconds; it takes less than one.
+/// How long the launcher waits for a keeper that it killed, in milliseconds; it usually takes less than one.
 const BURIED_MS: u16 = 500;
 
-/// The launcher's whole state.
 #[derive(Debug)]
 struct Launcher {
     channel: Channel,
@@ -78,13 +78,13 @@ struct Launcher {
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, OpenAction>,
     parked: Option<Parked>,
-    /// What is parked for when an action is over.
+    /// The isolation for which a keeper is parked once the action is over.
     followed: BTreeMap<ActionNumber, Isolation>,
-    /// Keepers that nobody asks about any more; they are reaped when they have ended.
+    /// Keepers of released actions, to be reaped when they have ended.
     released: Vec<Pid>,
 }
 
-/// Why the launcher cannot go on. Nobody reads it: the supervisor sees the socket close.
+/// Why the launcher cannot go on. Nobody reads this error: the supervisor sees the socket close.
 #[derive(Debug, thiserror::Error)]
 enum ServeError {
     #[error("cannot make the launcher's process what it must be")]
@@ -97,14 +97,14 @@ enum ServeError {
 
 /// Runs the launcher on the socket that is this process's standard input, until the supervisor is gone.
 ///
-/// `main` calls this, and nothing else, when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0
-/// after an orderly end and 70 (`CommandExit::OwnFault`) otherwise; nobody but a debugger reads it.
+/// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0 after an
+/// orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
 pub fn launcher_main() -> ExitCode {
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServeError::Prepare);
     ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
 }
 
-/// Runs the launcher on a socket, and returns its exit code.
+/// Runs the launcher on a socket and returns the process's exit code.
 pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
     let outcome = Launcher::prepare(supervisor, socket).and_then(|mut launcher| {
         let outcome = launcher.serve();
@@ -115,7 +115,7 @@ pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
 }
 
 impl Launcher {
-    /// Makes this process what a launcher must be, before anything is started.
+    /// Sets up this process as a launcher, before any keeper is forked.
     fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
         let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
         for number in WAKING {
@@ -179,7 +179,7 @@ impl Launcher {
 
     fn drain_wake(&self) {
         let mut bytes = [0; 64];
-        // One read suffices: whatever is left wakes us again, and every look is at all keepers.
+        // One read is enough: unread bytes wake the launcher again, and every check looks at all keepers.
         let _woken = read(&self.wake, &mut bytes);
     }
 
@@ -201,7 +201,7 @@ impl Launcher {
         Ok(arrival)
     }
 
-    /// Starts an action by the strongest level that can be had.
+    /// Starts an action at the strongest isolation level that works.
     fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServeError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
@@ -254,7 +254,7 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper, if that was made ready for just this; otherwise the keeper is discarded.
+    /// Gives an action to the parked keeper if that was prepared for the same isolation; otherwise discards the keeper.
     fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Option<OpenAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant = isolation.strongest == start.isolation.strongest && isolation.sandbox == start.isolation.sandbox;
@@ -271,8 +271,8 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper that did not come up. An action may have been started by it and have struck it down before it could say so:
-    /// nothing of that is left either.
+    /// Kills a keeper that did not become ready. It may have started an action that killed it before it could report; the
+    /// processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         kill_child(keeper.process);
         if let Some(group) = group {
@@ -282,12 +282,13 @@ impl Launcher {
         self.bury(keeper);
     }
 
-    /// Ends a keeper, and what it has kept: at the levels where the kernel does not do that, whoever it leaves comes to this process.
+    /// Kills a keeper and the processes of its action. Where the kernel does not kill them with the keeper, they become children
+    /// of this process.
     fn bury(&mut self, keeper: &KeeperHandle) {
         kill_child(keeper.process);
         self.released.push(keeper.process);
         if keeper.level != IsolationLevel::Namespace {
-            // Only by its end do they come.
+            // They become children of this process only when the keeper has ended.
             await_end(keeper.process, BURIED_MS);
             self.kill_strays();
         }
@@ -299,7 +300,8 @@ impl Launcher {
         delegation.make(start.number, &start.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Makes a keeper ready while an action runs, for another that is kept apart in the same way; where that cannot be, as soon as it is over.
+    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
+    /// keeper is parked when this action is over.
     fn look_ahead(&mut self, start: Start) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -311,7 +313,8 @@ impl Launcher {
         }
     }
 
-    /// Makes a keeper ready for what will probably be asked for next. That it cannot be is seen when it is asked for.
+    /// Prepares a keeper for an action that is probably requested next. A failure is ignored here: the request itself will meet
+    /// it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
             self.bury(&parked.keeper);
@@ -325,7 +328,6 @@ impl Launcher {
         }
     }
 
-    /// Forks a keeper.
     fn commission(&mut self, order: Order<'_>) -> io::Result<KeeperHandle> {
         let Order { level, isolation, group, start } = order;
         let (ours, theirs) = UnixStream::pair()?;
@@ -338,7 +340,8 @@ impl Launcher {
         match forked {
             Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
             Forked::Child => {
-                // What wakes the launcher must not wake it from here, by a descriptor that will be another's.
+                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose number may
+                // be reused.
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
@@ -361,7 +364,7 @@ impl Launcher {
         let Some(action) = self.open.remove(&number) else {
             return;
         };
-        // Always: nothing of an action outlives its release.
+        // Done in every case, because no process of an action may outlive its release.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
@@ -371,12 +374,12 @@ impl Launcher {
         }
     }
 
-    /// Takes what a keeper has said.
+    /// Receives what a keeper has sent.
     fn hear_keeper(&mut self, number: ActionNumber) -> Result<(), ServeError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
-        // A keeper whose words are not understood is as good as gone: what it keeps is killed with it.
+        // A keeper that sends something unreadable is treated as gone: it is killed with its action.
         let events = action.hear(number, &self.levels).unwrap_or_else(|_| {
             kill_child(action.keeper.process);
             Vec::new()
@@ -384,14 +387,14 @@ impl Launcher {
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
-    /// Looks whether a keeper has ended: then nobody of its action is left, or is killed now.
+    /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is killed here.
     fn look_at_keepers(&mut self) -> Result<(), ServeError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
             let Some(action) = self.open.get(&number).filter(|action| !action.is_over()) else { continue };
             let Ok(Some(ended)) = wait_child(action.keeper.process, Reaping::Keep) else { continue };
-            // What it said last is still in the socket.
+            // The keeper's last events are still in the socket.
             self.hear_keeper(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
@@ -405,7 +408,8 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills whoever came to this process because a keeper was killed by what it kept: at the namespace level nobody can.
+    /// Kills processes that became children of this process because their action killed its keeper. At the namespace level an
+    /// action cannot do that.
     fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open
@@ -427,51 +431,50 @@ impl Launcher {
         }
         self.followed.clear();
         self.open.values().for_each(OpenAction::kill_at_the_end);
-        // A keeper that its action has stopped kills nobody, whatever it is told.
+        // A keeper that its action has stopped (SIGSTOP) cannot kill anything, so the launcher kills every action itself.
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));
     }
 }
 
-/// A keeper that is ready for an action that was not asked for yet.
+/// A keeper that is ready for an action that was not requested yet.
 #[derive(Debug)]
 struct Parked {
     keeper: KeeperHandle,
     isolation: Isolation,
 }
 
-/// What a keeper is forked for.
 struct Order<'a> {
     level: IsolationLevel,
     isolation: &'a Isolation,
     group: Option<&'a Cgroup>,
-    /// None: it is parked.
+    /// The action and its descriptors; `None`: the keeper is parked.
     start: Option<(&'a Start, &'a [OwnedFd])>,
 }
 
-/// What there is to do.
 struct Ready {
     requests: bool,
     woken: bool,
     keepers: Vec<ActionNumber>,
 }
 
-/// Cuts the process off from what it was started from.
+/// Detaches this process from the terminal, directory and signal state of the process that started it.
 fn settle(supervisor: Pid) -> io::Result<()> {
-    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot reach the terminal.
+    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the terminal.
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // The second line beside the socket's end. It is a signal we catch, not SIGKILL: killed, we could not kill the groups any
-    // more. It also comes when only the supervisor's thread ends, so the parent is looked at before it is believed.
+    // A second way to notice the supervisor's end, beside the socket's. The signal is one that we catch: after SIGKILL we could
+    // not kill the actions any more. It also comes when only the thread that started us ends, so the parent's id is checked
+    // before it is believed.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
     mark_close_on_exec_from(3)?;
-    // std's Command leaves the mask as it is, so what is blocked here would be blocked in every child.
+    // std's Command does not reset the signal mask, so a signal that is blocked here would be blocked in every child.
     SigSet::empty().thread_set_mask()?;
-    // A working directory would keep a file system from being unmounted.
+    // A working directory would keep its file system from being unmounted.
     chdir("/")?;
     Ok(())
 }

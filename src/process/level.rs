@@ -1,11 +1,11 @@
-//! Which levels of isolation this system offers, as far as the launcher has learnt.
+//! Which isolation levels this system offers, as far as the launcher has found out.
 
 use std::collections::BTreeMap;
 
 use crate::model::IsolationLevel;
 
-/// What stands against each level. A level that has worked once is not given up any more: whatever stands against it later is the
-/// action's own doing, and must not earn it a weaker one.
+/// What prevents each level. A level that has worked once is never given up: if it fails later, the action itself is the cause,
+/// and an action must not be able to get a weaker level that way.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     known: BTreeMap<IsolationLevel, Standing>,
@@ -18,7 +18,7 @@ enum Standing {
 }
 
 impl Levels {
-    /// Returns the strongest level not above `strongest` that is not known to be refused.
+    /// Returns the strongest level, up to `strongest`, that is not known to be refused.
     pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
         let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(Standing::Refused(_)));
         IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
@@ -29,7 +29,7 @@ impl Levels {
         self.known.insert(level, Standing::Works);
     }
 
-    /// Notes why the system refuses a level. Returns whether it is given up by that.
+    /// Notes why the system refuses a level, and returns whether the level is given up.
     pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> Refusal {
         match self.known.get(&level) {
             Some(Standing::Works) => Refusal::Ignored,
@@ -52,12 +52,12 @@ impl Levels {
     }
 }
 
-/// What becomes of a level that was refused.
+/// The consequence of a refused level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is not tried again.
+    /// The level is not tried again.
     GivenUp,
-    /// It stays: it has worked before.
+    /// The level will be tried again, because it has worked before.
     Ignored,
 }
 

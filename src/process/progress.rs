@@ -1,7 +1,7 @@
-//! Decides, from what has been seen of one action, what to do next and how the action ended.
+//! Decides, from the events of one action, what to do next and how the action ended.
 //!
-//! Pure: events, requests and the time go in, a [`Step`] comes out. [`mod@crate::process::supervise`] carries it out. The order of
-//! a stop is E10's: it is recorded first, and after that no status can turn the result into anything else.
+//! Pure: events, requests and the time go in, a [`Step`] comes out, which [`mod@crate::process::supervise`] performs. A stop
+//! follows E10: it is recorded first, and after that no exit status can change the result.
 
 use std::time::Duration;
 
@@ -13,41 +13,41 @@ use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
 use crate::process::protocol::{Event, LeaderStatus};
 
-/// How long a pipe must be silent after the action is over before we stop reading it (P4).
+/// How long a pipe must be silent after the end of the action before we stop reading it (house style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 
-/// How long a pipe is read at most after the action is over (P4).
+/// How long a pipe is read at most after the end of the action (house style P4).
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long we wait for the end of what was sent SIGKILL; a process the kernel does not let go must not hold a run.
+/// How long we wait for processes to end after SIGKILL; a process that the kernel does not let go must not hold up a run.
 pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is to be done next.
+/// What the supervisor must do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Step {
-    /// Signal everything of the action, then ask again.
+    /// Signal all processes of the action, then ask for the next step.
     Signal(StopStage),
-    /// Wait for something to happen, at most until then.
+    /// Wait for an event, at most until this time.
     Wait(Option<Monotonic>),
-    /// Nothing more will come.
+    /// Stop supervising: no more events will come.
     Finish,
 }
 
-/// What is known of the leader.
 #[derive(Debug)]
 enum Leader {
-    /// It was asked for or runs.
+    /// It was requested, or it runs.
     Open,
-    /// It could not be started.
     NotStarted(SpawnFailure),
-    /// It has ended.
-    Ended { status: LeaderStatus, usage: Usage },
-    /// Its launcher is gone.
-    Lost { why: String },
+    Ended {
+        status: LeaderStatus,
+        usage: Usage,
+    },
+    Lost {
+        why: String,
+    },
 }
 
-/// Why we stop the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Limit(LimitKind),
@@ -55,7 +55,6 @@ enum Cause {
     OwnFault,
 }
 
-/// A stop that was recorded.
 #[derive(Debug)]
 struct Stop {
     cause: Cause,
@@ -63,7 +62,7 @@ struct Stop {
     ladder: StopLadder,
 }
 
-/// One action, from the request to start it to its end.
+/// The state of one action, from the request to start it to its end.
 #[derive(Debug)]
 pub(super) struct Progress<'limits> {
     limits: &'limits ActionLimits,
@@ -78,7 +77,7 @@ pub(super) struct Progress<'limits> {
     group: Option<GroupUsage>,
 }
 
-/// How the action ended, as far as the processes tell.
+/// How the action ended, as far as its processes show.
 #[derive(Debug)]
 pub(super) struct Conclusion {
     pub(super) end: ActionEnd,
@@ -88,7 +87,7 @@ pub(super) struct Conclusion {
 }
 
 impl<'limits> Progress<'limits> {
-    /// Returns an action that is asked for now; its time runs from here.
+    /// Returns an action that is requested now; its time limits count from here.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
             limits,
@@ -104,7 +103,7 @@ impl<'limits> Progress<'limits> {
         }
     }
 
-    /// Notes what the launcher has seen.
+    /// Notes an event from the launcher.
     pub(super) fn note_event(&mut self, now: Monotonic, event: Event) {
         match event {
             Event::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
@@ -126,7 +125,7 @@ impl<'limits> Progress<'limits> {
         }
     }
 
-    /// Notes that the launcher is gone; what was found of the action has been killed.
+    /// Notes that the launcher is gone; the processes of the action that were found have been killed.
     pub(super) fn note_lost(&mut self, now: Monotonic, why: String, survivors: Vec<Survivor>) {
         if matches!(self.leader, Leader::Open) {
             self.leader = Leader::Lost { why };
@@ -135,7 +134,8 @@ impl<'limits> Progress<'limits> {
         self.over = self.over.or(Some(now));
     }
 
-    /// Notes a request to stop: the first begins the ladder, a further one goes to SIGKILL, unless it is only another save.
+    /// Notes a request to stop. The first one begins the ladder, a further one goes to SIGKILL unless it only reports another
+    /// save.
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -159,8 +159,8 @@ impl<'limits> Progress<'limits> {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that bytes arrived; `printed` counts all so far. Too many of them are a limit that was hit, unless the leader has
-    /// ended: whoever is left is killed anyway, and what they print is not the command's.
+    /// Notes that output arrived; `printed` counts all bytes so far. Too much output is a limit that was hit, unless the leader
+    /// has ended: what the remaining processes print is not the command's output, and they are killed anyway.
     pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
         if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
@@ -173,7 +173,7 @@ impl<'limits> Progress<'limits> {
         self.stop.is_some()
     }
 
-    /// Says what to do next. `pipes_open` says whether either stream may still give bytes.
+    /// Returns what to do next. `pipes_open` says whether either stream may still give bytes.
     pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> Step {
         if self.killed.is_some_and(|killed| now.since(killed) >= KILL_PATIENCE) {
             self.over = self.over.or(Some(now));
@@ -186,7 +186,7 @@ impl<'limits> Progress<'limits> {
         {
             let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
-        // Whoever is left when the leader has ended by itself gets no grace: its work has no reader any more (E14).
+        // Processes that are left after the leader ended by itself get no grace: nobody reads what they do (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
         let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
         if let Some(stage) = stage {
@@ -198,7 +198,7 @@ impl<'limits> Progress<'limits> {
         Step::Wait(self.next_deadline())
     }
 
-    /// Returns how the action ended. What was recorded first decides: our stop, then what the launcher saw.
+    /// Returns how the action ended. The first thing recorded decides: a stop of ours comes before what the launcher saw later.
     pub(super) fn conclude(self) -> Conclusion {
         let (code, signal, usage) = match &self.leader {
             Leader::Ended { status: LeaderStatus::Exited { code }, usage } => (Some(*code), None, Some(*usage)),
@@ -216,7 +216,7 @@ impl<'limits> Progress<'limits> {
             (_, Some((Cause::Limit(limit), stage))) => ActionEnd::TimedOut { limit, stage, code, signal },
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
-            // The kernel has enforced it: whatever status came back, the command did not do its work as it should (C15).
+            // The kernel enforced the limit: whatever the exit status, the command did not work as it should (C15).
             (Leader::Ended { .. }, None) if exceeded.is_some() => {
                 let limit = exceeded.unwrap_or(LimitKind::Memory);
                 ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal }
@@ -241,7 +241,7 @@ impl<'limits> Progress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
-    /// The limit of time that is hit first if nothing happens, and when; of two at one moment the wall clock's.
+    /// Returns the time limit that is hit first if nothing happens, and when; if both are hit at once, the one on the whole time.
     fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
         let silent_since = self.last_output.unwrap_or(self.begun);
         let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
@@ -249,7 +249,7 @@ impl<'limits> Progress<'limits> {
         [wall, idle].into_iter().flatten().min_by_key(|(deadline, _)| *deadline)
     }
 
-    /// The deadline of whatever comes next without an event.
+    /// Returns when something must be done even if no event arrives.
     fn next_deadline(&self) -> Option<Monotonic> {
         let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
         let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));
@@ -274,7 +274,7 @@ impl<'limits> Progress<'limits> {
     }
 }
 
-/// Returns what all processes of an action used, where their cgroup told.
+/// Returns what all processes of an action used, if its cgroup reported that; otherwise what the leader used.
 fn of_all(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

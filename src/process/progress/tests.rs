@@ -1,4 +1,4 @@
-//! One action's course, fed with happenings.
+//! Feeds events to the state of one action and checks the steps.
 
 use proptest::prelude::{Strategy, any, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq};
@@ -221,7 +221,7 @@ fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
     for (idle_ms, limit) in [(9, LimitKind::Idle), (10, LimitKind::Wall), (11, LimitKind::Wall)] {
         let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(idle_ms)), ..limits(10, 100, &PYTEST) });
         let mut progress = Progress::begin(base, &limits);
-        // Late, when both are over.
+        // Asked late, when both limits have passed.
         assert_eq!(progress.next_step(at(base, 50), true), Step::Signal(StopStage::Sigint));
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
         assert_eq!(progress.conclude().end, end);
@@ -289,7 +289,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    /// Whatever happens, and whatever does not: an action is over within its limits, and once stopped it is never a success.
+    /// Whatever events arrive or do not: an action is over within its limits, and once stopped it never succeeds.
     #[test]
     fn every_action_is_over_within_timeout_grace_patience_and_drain(
         happenings in prop::collection::vec((0_u64..120, happening()), 0..40),
