@@ -60,7 +60,7 @@ pub(super) struct ChildEnds {
 
 /// The outcome of one read from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadStatus {
     Bytes,
     Nothing,
 }
@@ -162,22 +162,24 @@ impl Capture {
     }
 
     /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
-    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<Reading, CaptureError> {
+    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<ReadStatus, CaptureError> {
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         };
         let Some(pipe) = &mut side.pipe else {
-            return Ok(Reading::Nothing);
+            return Ok(ReadStatus::Nothing);
         };
         let count = match pipe.read(self.hasher.room()) {
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(Reading::Nothing),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(ReadStatus::Nothing);
+            }
             Err(error) => return Err(CaptureError::Read(error)),
         };
         if count == 0 {
             side.pipe = None;
-            return Ok(Reading::Nothing);
+            return Ok(ReadStatus::Nothing);
         }
         self.last_output = Some(now);
         self.printed += count as u64;
@@ -189,7 +191,11 @@ impl Capture {
         self.log.write_all(bytes).map_err(CaptureError::Log)?;
         self.hasher.add(kept);
         self.lines.push(stream, kept as u64, ms);
-        if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames().map(|()| Reading::Bytes) } else { Ok(Reading::Bytes) }
+        if self.lines.lines().len() >= FRAME_BYTES {
+            self.flush_frames().map(|()| ReadStatus::Bytes)
+        } else {
+            Ok(ReadStatus::Bytes)
+        }
     }
 
     /// Writes the last frames and returns what was captured.
@@ -252,13 +258,13 @@ mod tests {
         let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Nothing);
         ends.stderr.write_all(b"two").expect("written");
-        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), Reading::Bytes);
+        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), ReadStatus::Bytes);
         drop(ends);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), Reading::Nothing);
-        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), Reading::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), ReadStatus::Nothing);
         assert!(!capture.is_open());
         let captured = capture.finish().expect("finished");
         let (log, frames) = (fs::read(log).expect("read"), fs::read(frames).expect("read"));
@@ -279,7 +285,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
             ends.stdout.write_all(text).expect("written");
-            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
+            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
             assert_eq!((capture.printed(), capture.is_cut()), (printed, is_cut));
         }
         let captured = capture.finish().expect("finished");

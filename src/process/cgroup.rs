@@ -63,14 +63,14 @@ impl Delegation {
     /// started (a service has a launcher for each project): nobody else can be affected. The cgroup of a shell session or a
     /// terminal holds other processes and is never touched.
     pub(super) fn find() -> Result<Self, String> {
-        let found = Self::look(Neighbours::OfOurService)?;
+        let found = Self::locate_own(Neighbours::OfOurService)?;
         found.remove_leftovers();
         found.enable_controllers();
         Ok(found)
     }
 
     /// Finds the cgroup of this process and changes nothing.
-    fn look(neighbours: Neighbours) -> Result<Self, String> {
+    fn locate_own(neighbours: Neighbours) -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read `/proc/self/cgroup`: {error}"))?;
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
@@ -136,7 +136,7 @@ impl Delegation {
 /// # Errors
 /// When no cgroup is delegated to this process; the text says why.
 pub fn limits_offered() -> Result<Vec<String>, String> {
-    Ok(Delegation::look(Neighbours::None)?.enabled_controllers())
+    Ok(Delegation::locate_own(Neighbours::None)?.enabled_controllers())
 }
 
 impl Cgroup {
@@ -146,7 +146,7 @@ impl Cgroup {
     }
 
     /// Moves another process, which has not started anything yet, into the cgroup.
-    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
+    pub(super) fn add_process(&self, process: Pid) -> io::Result<()> {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 

@@ -48,7 +48,7 @@ struct Header {
 
 /// The outcome of one read from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(super) enum ReceiveStatus {
     /// Bytes were read; a message may be complete now.
     Bytes,
     /// Nothing can be read at the moment.
@@ -114,16 +114,16 @@ impl Channel {
     }
 
     /// Reads what has arrived, without waiting.
-    pub(super) fn receive(&mut self) -> Result<Arrival, ChannelError> {
+    pub(super) fn receive(&mut self) -> Result<ReceiveStatus, ChannelError> {
         let before = self.received.len();
         self.received.resize(before + self.room(), 0);
         let outcome = self.receive_from(before);
         let count = outcome.as_ref().ok().copied().flatten();
         self.received.truncate(before + count.unwrap_or(0));
         Ok(match outcome? {
-            None => Arrival::Nothing,
-            Some(0) => Arrival::Closed,
-            Some(_) => Arrival::Bytes,
+            None => ReceiveStatus::Nothing,
+            Some(0) => ReceiveStatus::Closed,
+            Some(_) => ReceiveStatus::Bytes,
         })
     }
 
@@ -209,7 +209,7 @@ mod tests {
         one.send(&"second", &[second_writer.as_fd()]).expect("sent");
         drop((first_writer, second_writer));
         let mut seen = Vec::new();
-        while other.receive().expect("received") == Arrival::Bytes {
+        while other.receive().expect("received") == ReceiveStatus::Bytes {
             while let Some((name, descriptors)) = other.next_message::<String>().expect("a message") {
                 for descriptor in descriptors {
                     std::fs::File::from(descriptor).write_all(name.as_bytes()).expect("the pipe takes it");
@@ -233,7 +233,7 @@ mod tests {
             if let Some((message, _)) = other.next_message::<String>().expect("a message") {
                 break message;
             }
-            assert_ne!(other.receive().expect("received"), Arrival::Closed);
+            assert_ne!(other.receive().expect("received"), ReceiveStatus::Closed);
         };
         assert_eq!(sender.join().expect("no panic").expect("sent"), message.len());
     }
@@ -242,7 +242,7 @@ mod tests {
     fn a_closed_socket_and_a_mad_length_are_told_apart() {
         let (mut one, other) = pair();
         drop(other);
-        assert_eq!(one.receive().expect("an end"), Arrival::Closed);
+        assert_eq!(one.receive().expect("an end"), ReceiveStatus::Closed);
         assert!(matches!(one.send(&"late", &[]), Err(ChannelError::Closed)));
         one.received = vec![0xff; 8];
         assert!(matches!(one.next_message::<String>(), Err(ChannelError::TooLong(_))));

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::model::SpawnFailure;
-use crate::process::group::Group;
+use crate::process::group::ProcessGroup;
 use crate::process::program::explain_refusal;
 use crate::process::protocol::{DescriptorRole, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
@@ -19,7 +19,7 @@ use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 const NOT_EXECUTED: u8 = 127;
 
 /// Starts a child in a process group of its own. It inherits the restrictions of this process.
-pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
+pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
     let child = command(start, descriptors).spawn().map_err(|error| refusal(start, &error))?;
     group(start, i32::try_from(child.id()).unwrap_or(0))
 }
@@ -30,7 +30,7 @@ pub(super) fn spawn_confined(
     start: &Start,
     descriptors: Vec<OwnedFd>,
     confine: impl FnOnce() -> Result<(), SpawnFailure>,
-) -> Result<Group, SpawnFailure> {
+) -> Result<ProcessGroup, SpawnFailure> {
     let mut command = command(start, descriptors);
     let (mut reader, mut writer) = io::pipe().map_err(|error| refusal(start, &error))?;
     match fork_if_single_threaded().map_err(|error| refusal(start, &error))? {
@@ -80,6 +80,6 @@ fn refusal(start: &Start, error: &io::Error) -> SpawnFailure {
     explain_refusal(Path::new(&start.program), Path::new(&start.directory), error)
 }
 
-fn group(start: &Start, leader: i32) -> Result<Group, SpawnFailure> {
-    Group::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
+fn group(start: &Start, leader: i32) -> Result<ProcessGroup, SpawnFailure> {
+    ProcessGroup::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
 }

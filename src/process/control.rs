@@ -52,7 +52,7 @@ struct SignalSource {
 
 /// What ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
+pub enum WokenBy {
     /// A stop was requested: [`Control::in_force`] says why.
     Request,
     /// The other descriptor is ready.
@@ -146,20 +146,20 @@ impl Control {
     }
 
     /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the request is returned.
-    pub fn wait_beside(&self, other: BorrowedFd<'_>) -> Arrival {
+    pub fn wait_beside(&self, other: BorrowedFd<'_>) -> WokenBy {
         loop {
             let mut awaited: Vec<PollFd<'_>> =
                 std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
             let polled = poll(&mut awaited, PollTimeout::NONE);
             let has_come = awaited[0].any().unwrap_or(true);
             if !self.take_requests().is_empty() {
-                return Arrival::Request;
+                return WokenBy::Request;
             }
             match polled {
                 Err(Errno::EINTR) => {}
                 Ok(_) if !has_come => {}
                 // Where waiting fails, reading the other descriptor reports the error.
-                Ok(_) | Err(_) => return Arrival::Other,
+                Ok(_) | Err(_) => return WokenBy::Other,
             }
         }
     }
@@ -264,15 +264,15 @@ mod tests {
         let (control, handle) = Control::new().expect("pipes");
         let (reader, mut writer) = io::pipe().expect("a pipe");
         let asker = std::thread::spawn(move || handle.stop(StopReason::Interrupted));
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Request);
         asker.join().expect("it has asked");
         assert_eq!(control.in_force(), Some(StopReason::Interrupted));
         writer.write_all(b"X").expect("written");
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other, "what is in force already is no news");
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Other, "what is in force already is no news");
         control.handle().stop(StopReason::Terminated);
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Request);
         drop(writer);
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Other);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use nix::unistd::Pid;
 
 use crate::model::StopReason;
-use crate::process::control::{Arrival, Control};
+use crate::process::control::{Control, WokenBy};
 use crate::process::group::{kill_child, terminate_child};
 use crate::process::system_calls::HeldProcess;
 
@@ -24,7 +24,7 @@ pub fn run_at_terminal(program: &Path, arguments: &[String], directory: &Path, c
     // Without a pidfd nobody can wait for both the program and the control: then only the program is waited for.
     if let Ok(held) = HeldProcess::open(process) {
         let mut end_it: fn(Pid) = terminate_child;
-        while control.wait_beside(held.end()) == Arrival::Request {
+        while control.wait_beside(held.end()) == WokenBy::Request {
             if control.in_force() == Some(StopReason::Terminated) {
                 end_it(process);
                 end_it = kill_child;

@@ -15,7 +15,7 @@ use crate::process::system_calls::HeldProcess;
 /// The group may have ended. Whoever holds this value does not reap the group's leader, so the id cannot be reused (house style
 /// P2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group(Pid);
+pub(super) struct ProcessGroup(Pid);
 
 /// The reason why an id must not be signalled as a group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ pub(super) enum GroupError {
     Own(i32),
 }
 
-impl Group {
+impl ProcessGroup {
     /// Returns the group with this id if it may be signalled.
     pub(super) fn try_from_id(id: i32) -> Result<Self, GroupError> {
         if id <= 1 {
@@ -69,7 +69,7 @@ impl Group {
 /// forks faster than it is found is found in a later sweep.
 ///
 /// Each process is held by a pidfd and then read again before it is killed: an id that was reused meanwhile is not signalled.
-pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> Swept {
+pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> SweepOutcome {
     for _ in 0..SWEEPS {
         for process in &find_descendants(&spared()) {
             let Ok(held) = HeldProcess::open(process.pid) else { continue };
@@ -79,15 +79,15 @@ pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnM
         }
         reap();
         if !has_children(&spared()) {
-            return Swept::Clean;
+            return SweepOutcome::Clean;
         }
     }
-    Swept::Left
+    SweepOutcome::Left
 }
 
 /// The outcome of killing all descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Swept {
+pub(super) enum SweepOutcome {
     /// No descendant is alive.
     Clean,
     /// Some were still alive: they fork faster than they are found, or belong to another user.
@@ -125,7 +125,7 @@ pub(super) fn terminate_child(child: Pid) {
 
 /// Ends this process as a SIGKILL at any moment would, for tests of what is left then.
 #[cfg(feature = "test-fakes")]
-pub fn die() {
+pub fn kill_self() {
     let _killed = nix::sys::signal::raise(Signal::SIGKILL);
 }
 
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn special_ids_and_our_own_group_are_refused() {
         for id in [i32::MIN, -2, -1, 0, 1] {
-            assert_eq!(Group::try_from_id(id), Err(GroupError::Special(id)));
+            assert_eq!(ProcessGroup::try_from_id(id), Err(GroupError::Special(id)));
         }
         let own = getpgrp().as_raw();
-        assert_eq!(Group::try_from_id(own), Err(GroupError::Own(own)));
+        assert_eq!(ProcessGroup::try_from_id(own), Err(GroupError::Own(own)));
     }
 }

@@ -18,12 +18,12 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpid};
 
 use crate::model::{CommandExit, StopStage, Survivor};
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::clock;
-use crate::process::group::{Group, kill_child};
+use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Isolation, Request, Start};
+use crate::process::protocol::{ActionNumber, DescriptorRole, Isolation, LauncherEvent, LauncherRequest, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The hidden argument that makes a proctor executable run as the launcher.
@@ -94,8 +94,8 @@ enum Farewell {
 
 /// What a read from the launcher's socket brought.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum News {
-    Events(Vec<Event>),
+pub(super) enum LauncherUpdate {
+    Events(Vec<LauncherEvent>),
     /// The launcher is gone. All its processes were killed; `survivors` names those that were found.
     Lost {
         why: String,
@@ -125,7 +125,8 @@ impl LauncherHandle {
             Some(Forked::Parent(launcher)) => launcher,
             Some(Forked::Child) => {
                 drop(ours);
-                let code = let_go_of_streams().map_or(CommandExit::OwnFault.code(), |()| run_launcher(supervisor, theirs.into()));
+                let code =
+                    replace_standard_streams().map_or(CommandExit::OwnFault.code(), |()| run_launcher(supervisor, theirs.into()));
                 end_forked(code)
             }
             None => spawn_launcher(executable, theirs).map_err(refused)?,
@@ -185,7 +186,7 @@ impl LauncherHandle {
             descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
         };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
-        self.channel.send(&Request::Start(Box::new(start)), &borrowed)?;
+        self.channel.send(&LauncherRequest::Start(Box::new(start)), &borrowed)?;
         Ok(number)
     }
 
@@ -194,18 +195,18 @@ impl LauncherHandle {
     pub fn park(&mut self, isolation: &Isolation) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
-            let _gone = self.channel.send(&Request::Park { isolation: Box::new(isolation.clone()) }, &[]);
+            let _gone = self.channel.send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()) }, &[]);
         }
     }
 
     /// Requests a signal to all processes of an action.
     pub(super) fn ask_signal(&self, number: ActionNumber, stage: StopStage) -> Result<(), ChannelError> {
-        self.channel.send(&Request::Signal { number, stage }, &[])
+        self.channel.send(&LauncherRequest::Signal { number, stage }, &[])
     }
 
     /// Tells the launcher that the supervisor is done with an action.
     pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
-        self.channel.send(&Request::Release { number }, &[])
+        self.channel.send(&LauncherRequest::Release { number }, &[])
     }
 
     /// Returns the descriptor to poll; `None` once the launcher is lost.
@@ -217,7 +218,7 @@ impl LauncherHandle {
     }
 
     /// Receives the launcher's events about one action, without waiting.
-    pub(super) fn hear(&mut self, number: ActionNumber) -> News {
+    pub(super) fn receive_events(&mut self, number: ActionNumber) -> LauncherUpdate {
         let mut events = Vec::new();
         loop {
             let arrival = match self.channel.receive() {
@@ -225,7 +226,7 @@ impl LauncherHandle {
                 Err(error) => return self.abandon(&error),
             };
             loop {
-                match self.channel.next_message::<Event>() {
+                match self.channel.next_message::<LauncherEvent>() {
                     // Events of an action that was given up are dropped.
                     Ok(Some((event, _))) if event.number() == number => events.push(event),
                     Ok(Some(_)) => {}
@@ -234,10 +235,10 @@ impl LauncherHandle {
                 }
             }
             match arrival {
-                Arrival::Bytes => {}
+                ReceiveStatus::Bytes => {}
                 // Return the events that came before the end; the next call reports the end.
-                Arrival::Closed if events.is_empty() => return self.abandon(&ChannelError::Closed),
-                Arrival::Nothing | Arrival::Closed => return News::Events(events),
+                ReceiveStatus::Closed if events.is_empty() => return self.abandon(&ChannelError::Closed),
+                ReceiveStatus::Nothing | ReceiveStatus::Closed => return LauncherUpdate::Events(events),
             }
         }
     }
@@ -259,7 +260,7 @@ impl LauncherHandle {
     }
 
     /// Kills the launcher and all processes of its session, and says how the launcher had ended.
-    pub(super) fn abandon(&mut self, error: &ChannelError) -> News {
+    pub(super) fn abandon(&mut self, error: &ChannelError) -> LauncherUpdate {
         self.state = LauncherState::Lost;
         // Does nothing if the launcher has ended already. It has not been reaped, so its session id cannot have been reused.
         kill_child(self.process);
@@ -268,7 +269,7 @@ impl LauncherHandle {
             (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {}", describe(status)),
             (_, Ok(_) | Err(_)) => format!("the launcher was given up: {error}"),
         };
-        News::Lost { why, survivors }
+        LauncherUpdate::Lost { why, survivors }
     }
 }
 
@@ -283,7 +284,7 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
 
 /// Replaces the launcher's standard streams: whoever reads the supervisor's output must see its end when the supervisor ends, not
 /// when the launcher does.
-fn let_go_of_streams() -> io::Result<()> {
+fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
     dup2_stdout(&nothing)?;
@@ -312,12 +313,12 @@ fn kill_session(session: Pid) -> Vec<Survivor> {
         let groups: BTreeSet<i32> = members().map(|one| one.group.as_raw()).collect();
         let is_grace = clock::monotonic().since(begun) < KEEPERS_GRACE;
         let spared = is_grace.then(|| session.as_raw());
-        let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| Group::try_from_id(*id).ok());
+        let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| ProcessGroup::try_from_id(*id).ok());
         for group in killed {
             // A process of another user (set-user-id) cannot be signalled; nothing more can be done about it from here.
             let _refused = group.signal(StopStage::Sigkill);
         }
-        if is_grace && let Ok(keepers) = Group::try_from_id(session.as_raw()) {
+        if is_grace && let Ok(keepers) = ProcessGroup::try_from_id(session.as_raw()) {
             keepers.resume();
         }
         sweeps += usize::from(!is_grace);

@@ -18,13 +18,13 @@ use nix::unistd::{Pid, setsid};
 
 use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
-use crate::process::group::{Group, kill_descendants};
+use crate::process::group::{ProcessGroup, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
-use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, Others, Start};
-use crate::process::stage::{Identity, Staged, stage};
+use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, Start};
+use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
 /// How often remaining processes are searched for, to name them. A process that keeps forking and ending faster is killed without
@@ -32,11 +32,11 @@ use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_
 const LOOKS: usize = 50;
 
 /// What a keeper is given when it is forked.
-pub(super) struct Commission<'a> {
+pub(super) struct KeeperSetup<'a> {
     /// The isolation level of its action.
     pub(super) level: IsolationLevel,
     /// The user and group of the launcher, as the launcher's namespace names them.
-    pub(super) identity: Identity,
+    pub(super) identity: UserAndGroup,
     /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
     pub(super) isolation: &'a Isolation,
     /// The action's cgroup, if it has one: all its processes are born in it.
@@ -50,17 +50,17 @@ struct Keeper {
     level: IsolationLevel,
     channel: Channel,
     children: SignalFd,
-    staged: Option<Staged>,
-    stand: Stand,
+    staged: Option<StagedFileSystem>,
+    stand: ActionState,
 }
 
 /// The state of the action.
-enum Stand {
+enum ActionState {
     Waiting,
-    Running(Group),
+    Running(ProcessGroup),
     /// The leader has ended, other processes have not. The leader stays a zombie, so that its group id is not reused (house style
     /// P2). Inside a namespace that is not needed: the id could only be reused by the same action.
-    Lingering(Group),
+    Lingering(ProcessGroup),
     /// No process is left and the launcher knows. It will kill this process once nobody waits for the action any more.
     Told,
     /// No process is left, or nothing was started.
@@ -81,25 +81,25 @@ enum KeeperError {
 }
 
 /// Runs a keeper in the process that was forked for it, and returns the process's exit code.
-pub(super) fn run_keeper(commission: Commission<'_>) -> u8 {
+pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
     match serve(commission) {
         Ok(()) => 0,
         Err(_) => 1,
     }
 }
 
-fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
-    let Commission { level, identity, isolation, group, socket, start } = commission;
+fn serve(commission: KeeperSetup<'_>) -> Result<(), KeeperError> {
+    let KeeperSetup { level, identity, isolation, group, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
     if let Some(Err(error)) = group.map(Cgroup::enter) {
         let why = format!("cannot enter the cgroup of an action: {error}");
-        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+        return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     let needs_landlock = matches!(level, IsolationLevel::Cgroup | IsolationLevel::Landlock);
     if let Some(why) = needs_landlock.then(landlock_obstacle).flatten() {
-        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+        return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     if level == IsolationLevel::Namespace {
         let confine = || confine_in_namespaces().map_err(|error| Obstacle::Place(to_line(&error)));
@@ -107,13 +107,13 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
             .and_then(|staged| confine().map(|()| staged))
         {
             Ok(staged) => keeper.staged = Some(staged),
-            Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
+            Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
         }
     }
     // If the launcher was killed meanwhile, it cannot be told about the leader; the leader is killed all the same.
     let started = match start {
         Some((start, descriptors)) => keeper.start(start, descriptors),
-        None => keeper.tell(&KeeperEvent::Ready).map_err(KeeperError::Channel),
+        None => keeper.send_event(&KeeperEvent::Ready).map_err(KeeperError::Channel),
     };
     let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -139,10 +139,10 @@ impl Keeper {
         mask.add(Signal::SIGCHLD);
         mask.thread_set_mask()?;
         let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: Stand::Waiting })
+        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: ActionState::Waiting })
     }
 
-    fn tell(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
+    fn send_event(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
         self.channel.send(event, &[])
     }
 
@@ -151,9 +151,9 @@ impl Keeper {
         let mut has_news = true;
         loop {
             if has_news {
-                self.look_at_children()?;
+                self.check_children()?;
             }
-            if matches!(self.stand, Stand::Over) {
+            if matches!(self.stand, ActionState::Over) {
                 return Ok(());
             }
             let mut watched =
@@ -183,16 +183,16 @@ impl Keeper {
             }
         }
         match arrival {
-            Arrival::Closed => Err(KeeperError::Abandoned),
-            Arrival::Bytes | Arrival::Nothing => Ok(()),
+            ReceiveStatus::Closed => Err(KeeperError::Abandoned),
+            ReceiveStatus::Bytes | ReceiveStatus::Nothing => Ok(()),
         }
     }
 
     /// Starts the action that this keeper was parked for, unless a path of its sandbox was replaced since.
     fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
-            self.stand = Stand::Over;
-            return Ok(self.tell(&KeeperEvent::Unready(Obstacle::Stale))?);
+            self.stand = ActionState::Over;
+            return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
         self.start(start, descriptors)
     }
@@ -205,19 +205,19 @@ impl Keeper {
         let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
         match spawned {
             Ok(group) => {
-                self.stand = Stand::Running(group);
-                self.tell(&KeeperEvent::Started)?;
+                self.stand = ActionState::Running(group);
+                self.send_event(&KeeperEvent::Started)?;
             }
             Err(failure) => {
-                self.stand = Stand::Over;
-                self.tell(&KeeperEvent::NotStarted(failure))?;
+                self.stand = ActionState::Over;
+                self.send_event(&KeeperEvent::NotStarted(failure))?;
             }
         }
         Ok(())
     }
 
     /// Starts the leader with the restrictions of the isolation level.
-    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
+    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.isolation.sandbox.as_ref(), start.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
             staged.finish(output).map_err(|error| not_isolated(&error))?;
@@ -236,7 +236,7 @@ impl Keeper {
     }
 
     fn signal(&self, stage: StopStage) {
-        let (Stand::Running(group) | Stand::Lingering(group)) = &self.stand else {
+        let (ActionState::Running(group) | ActionState::Lingering(group)) = &self.stand else {
             return;
         };
         match stage {
@@ -249,7 +249,7 @@ impl Keeper {
 
     /// Kills every process of the action but this one. At the namespace level the launcher does that, by killing this process.
     fn kill_all(&self) {
-        if let Stand::Running(group) | Stand::Lingering(group) = &self.stand {
+        if let ActionState::Running(group) | ActionState::Lingering(group) = &self.stand {
             let _refused = group.signal(StopStage::Sigkill);
         }
         let spared =
@@ -258,26 +258,26 @@ impl Keeper {
     }
 
     /// Checks whether the leader or all processes have ended, and reaps orphans that became children of this process.
-    fn look_at_children(&mut self) -> Result<(), KeeperError> {
+    fn check_children(&mut self) -> Result<(), KeeperError> {
         match self.stand {
-            Stand::Waiting | Stand::Told | Stand::Over => {}
-            Stand::Running(group) => {
+            ActionState::Waiting | ActionState::Told | ActionState::Over => {}
+            ActionState::Running(group) => {
                 let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
                     self.reap_orphans();
                     return Ok(());
                 };
                 let others = self.others();
                 self.stand = match others {
-                    Others::Nobody => Stand::Told,
-                    Others::NoneFound => Stand::Over,
-                    Others::Alive(_) => Stand::Lingering(group),
+                    RemainingProcesses::Nobody => ActionState::Told,
+                    RemainingProcesses::NoneFound => ActionState::Over,
+                    RemainingProcesses::Alive(_) => ActionState::Lingering(group),
                 };
-                self.tell(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, others })?;
+                self.send_event(&KeeperEvent::Ended { status: ended.status, usage: ended.usage, others })?;
             }
-            Stand::Lingering(_) => {
+            ActionState::Lingering(_) => {
                 self.reap_orphans();
                 if !has_children(self.leader().as_slice()) {
-                    self.stand = Stand::Over;
+                    self.stand = ActionState::Over;
                 }
             }
         }
@@ -285,13 +285,13 @@ impl Keeper {
     }
 
     /// Returns which processes are left besides the leader, which has ended.
-    fn others(&self) -> Others {
+    fn others(&self) -> RemainingProcesses {
         // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
-            return Others::Nobody;
+            return RemainingProcesses::Nobody;
         }
         let survivors: Vec<Survivor> = self.alive().iter().take(NAMED_CAP).map(read_survivor).collect();
-        if survivors.is_empty() { Others::NoneFound } else { Others::Alive(survivors) }
+        if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
     }
 
     /// Returns every living process of the action but the leader. An empty answer is certain.
@@ -313,8 +313,8 @@ impl Keeper {
 
     fn leader(&self) -> Option<Pid> {
         match self.stand {
-            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
-            Stand::Waiting | Stand::Told | Stand::Over => None,
+            ActionState::Running(group) | ActionState::Lingering(group) => Some(group.id()),
+            ActionState::Waiting | ActionState::Told | ActionState::Over => None,
         }
     }
 

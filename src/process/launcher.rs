@@ -23,14 +23,14 @@ use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 use crate::process::cgroup::{Cgroup, Delegation};
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::{await_end, kill_child, kill_descendants};
-use crate::process::keeper::{Commission, run_keeper};
-use crate::process::level::{Levels, Refusal};
+use crate::process::keeper::{KeeperSetup, run_keeper};
+use crate::process::level::{LevelRefusal, Levels};
 use crate::process::open_action::{KeeperHandle, OpenAction};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{ActionNumber, Event, Isolation, Obstacle, Request, Start};
-use crate::process::stage::Identity;
+use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, Start};
+use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
     wait_child,
@@ -66,14 +66,14 @@ const CAUGHT: [i32; 20] = [
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
 /// How long the launcher waits for a keeper that it killed, in milliseconds; it usually takes less than one.
-const BURIED_MS: u16 = 500;
+const KEEPER_END_MS: u16 = 500;
 
 #[derive(Debug)]
 struct Launcher {
     channel: Channel,
     wake: OwnedFd,
     supervisor: Pid,
-    identity: Identity,
+    identity: UserAndGroup,
     levels: Levels,
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, OpenAction>,
@@ -126,12 +126,12 @@ impl Launcher {
         for number in CAUGHT {
             flag::register(number, Arc::clone(&nothing)).map_err(ServeError::Prepare)?;
         }
-        settle(supervisor).map_err(ServeError::Prepare)?;
+        detach_from_supervisor(supervisor).map_err(ServeError::Prepare)?;
         Ok(Self {
             channel: Channel::new(UnixStream::from(socket)),
             wake: wake.into(),
             supervisor,
-            identity: Identity::own(),
+            identity: UserAndGroup::own(),
             levels: Levels::default(),
             delegation: Delegation::find(),
             open: BTreeMap::new(),
@@ -150,19 +150,19 @@ impl Launcher {
                     return Ok(());
                 }
             }
-            if requests && self.take_requests()? == Arrival::Closed {
+            if requests && self.take_requests()? == ReceiveStatus::Closed {
                 return Ok(());
             }
             for number in keepers {
-                self.hear_keeper(number)?;
+                self.receive_keeper_events(number)?;
             }
-            self.look_at_keepers()?;
+            self.check_keepers()?;
         }
     }
 
     fn wait(&self) -> Result<Ready, ServeError> {
         let keepers: Vec<ActionNumber> =
-            self.open.iter().filter(|(_, action)| action.is_heard()).map(|(number, _)| *number).collect();
+            self.open.iter().filter(|(_, action)| action.may_send_events()).map(|(number, _)| *number).collect();
         let mut watched =
             vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
         let descriptors = keepers.iter().filter_map(|number| self.open.get(number)).map(|action| action.keeper.descriptor());
@@ -183,19 +183,19 @@ impl Launcher {
         let _woken = read(&self.wake, &mut bytes);
     }
 
-    fn take_requests(&mut self) -> Result<Arrival, ServeError> {
+    fn take_requests(&mut self) -> Result<ReceiveStatus, ServeError> {
         let arrival = self.channel.receive()?;
-        while let Some((request, descriptors)) = self.channel.next_message::<Request>()? {
+        while let Some((request, descriptors)) = self.channel.next_message::<LauncherRequest>()? {
             match request {
-                Request::Start(start) => {
+                LauncherRequest::Start(start) => {
                     self.start(&start, descriptors)?;
                     if start.another_follows {
-                        self.look_ahead(*start);
+                        self.prepare_next(*start);
                     }
                 }
-                Request::Signal { number, stage } => self.signal(number, stage),
-                Request::Park { isolation } => self.park(*isolation),
-                Request::Release { number } => self.release(number),
+                LauncherRequest::Signal { number, stage } => self.signal(number, stage),
+                LauncherRequest::Park { isolation } => self.park(*isolation),
+                LauncherRequest::Release { number } => self.release(number),
             }
         }
         Ok(arrival)
@@ -206,7 +206,7 @@ impl Launcher {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
             self.open.insert(number, action);
-            return self.hear_keeper(number);
+            return self.receive_keeper_events(number);
         }
         loop {
             let level = self.levels.best(start.isolation.strongest);
@@ -214,23 +214,23 @@ impl Launcher {
                 let why = self.levels.obstacles(level).join("; ");
                 let failure =
                     SpawnFailure::NotIsolated { why: format!("`sandbox.mode = \"require\"` wants namespaces, and {why}") };
-                return Ok(self.channel.send(&Event::NotStarted { number, failure }, &[])?);
+                return Ok(self.channel.send(&LauncherEvent::NotStarted { number, failure }, &[])?);
             }
             let obstacle = match self.start_fresh(level, start, &descriptors) {
                 Ok(action) => {
                     self.levels.note_working(level);
                     self.open.insert(number, action);
-                    return self.hear_keeper(number);
+                    return self.receive_keeper_events(number);
                 }
                 Err(obstacle) => obstacle,
             };
             if let Obstacle::Level(why) = &obstacle
                 && level != IsolationLevel::ProcessGroup
-                && self.levels.note_refused(level, why.clone()) == Refusal::GivenUp
+                && self.levels.note_refused(level, why.clone()) == LevelRefusal::GivenUp
             {
                 continue;
             }
-            let event = Event::NotStarted { number, failure: SpawnFailure::NotIsolated { why: obstacle.to_string() } };
+            let event = LauncherEvent::NotStarted { number, failure: SpawnFailure::NotIsolated { why: obstacle.to_string() } };
             return Ok(self.channel.send(&event, &[])?);
         }
     }
@@ -241,9 +241,10 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let order = Order { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
+        let order =
+            KeeperOrder { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
         let mut keeper = self
-            .commission(order)
+            .fork_keeper(order)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
             Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
@@ -261,7 +262,7 @@ impl Launcher {
         let group = if is_meant { self.make_group(start).ok() } else { None };
         let is_taken = is_meant
             && keeper.await_ready().is_ok()
-            && group.as_ref().is_none_or(|group| group.take(keeper.process).is_ok())
+            && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
             && keeper.run(start, descriptors).is_ok();
         if is_taken {
             self.levels.note_working(keeper.level);
@@ -279,17 +280,17 @@ impl Launcher {
             group.clear();
             let _emptied_by_then = group.remove();
         }
-        self.bury(keeper);
+        self.kill_keeper(keeper);
     }
 
     /// Kills a keeper and the processes of its action. Where the kernel does not kill them with the keeper, they become children
     /// of this process.
-    fn bury(&mut self, keeper: &KeeperHandle) {
+    fn kill_keeper(&mut self, keeper: &KeeperHandle) {
         kill_child(keeper.process);
         self.released.push(keeper.process);
         if keeper.level != IsolationLevel::Namespace {
             // They become children of this process only when the keeper has ended.
-            await_end(keeper.process, BURIED_MS);
+            await_end(keeper.process, KEEPER_END_MS);
             self.kill_strays();
         }
         self.reap_released();
@@ -302,11 +303,11 @@ impl Launcher {
 
     /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
     /// keeper is parked when this action is over.
-    fn look_ahead(&mut self, start: Start) {
+    fn prepare_next(&mut self, start: Start) {
         if !self.open.contains_key(&start.number) {
             return;
         }
-        if start.isolation.lays_copies() {
+        if start.isolation.mounts_overlay() {
             self.followed.insert(start.number, start.isolation);
         } else {
             self.park(start.isolation);
@@ -317,19 +318,19 @@ impl Launcher {
     /// it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
-            self.bury(&parked.keeper);
+            self.kill_keeper(&parked.keeper);
         }
         let level = self.levels.best(isolation.strongest);
         if level != IsolationLevel::Namespace {
             return;
         }
-        if let Ok(keeper) = self.commission(Order { level, isolation: &isolation, group: None, start: None }) {
+        if let Ok(keeper) = self.fork_keeper(KeeperOrder { level, isolation: &isolation, group: None, start: None }) {
             self.parked = Some(Parked { keeper, isolation });
         }
     }
 
-    fn commission(&mut self, order: Order<'_>) -> io::Result<KeeperHandle> {
-        let Order { level, isolation, group, start } = order;
+    fn fork_keeper(&mut self, order: KeeperOrder<'_>) -> io::Result<KeeperHandle> {
+        let KeeperOrder { level, isolation, group, start } = order;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
             IsolationLevel::Namespace => fork_into_namespaces()?,
@@ -345,7 +346,7 @@ impl Launcher {
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(Commission { level, identity: self.identity, isolation, group, socket: theirs, start }))
+                end_forked(run_keeper(KeeperSetup { level, identity: self.identity, isolation, group, socket: theirs, start }))
             }
         }
     }
@@ -368,19 +369,19 @@ impl Launcher {
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
-        self.bury(&action.keeper);
+        self.kill_keeper(&action.keeper);
         if let Some(isolation) = self.followed.remove(&number) {
             self.park(isolation);
         }
     }
 
     /// Receives what a keeper has sent.
-    fn hear_keeper(&mut self, number: ActionNumber) -> Result<(), ServeError> {
+    fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServeError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
         // A keeper that sends something unreadable is treated as gone: it is killed with its action.
-        let events = action.hear(number, &self.levels).unwrap_or_else(|_| {
+        let events = action.receive_events(number, &self.levels).unwrap_or_else(|_| {
             kill_child(action.keeper.process);
             Vec::new()
         });
@@ -388,14 +389,14 @@ impl Launcher {
     }
 
     /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is killed here.
-    fn look_at_keepers(&mut self) -> Result<(), ServeError> {
+    fn check_keepers(&mut self) -> Result<(), ServeError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
             let Some(action) = self.open.get(&number).filter(|action| !action.is_over()) else { continue };
             let Ok(Some(ended)) = wait_child(action.keeper.process, Reaping::Keep) else { continue };
             // The keeper's last events are still in the socket.
-            self.hear_keeper(number)?;
+            self.receive_keeper_events(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
             let events = action.close(number, ended.status);
@@ -444,7 +445,7 @@ struct Parked {
     isolation: Isolation,
 }
 
-struct Order<'a> {
+struct KeeperOrder<'a> {
     level: IsolationLevel,
     isolation: &'a Isolation,
     group: Option<&'a Cgroup>,
@@ -459,7 +460,7 @@ struct Ready {
 }
 
 /// Detaches this process from the terminal, directory and signal state of the process that started it.
-fn settle(supervisor: Pid) -> io::Result<()> {
+fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
     // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the terminal.
     setsid()?;
     set_dumpable(false)?;

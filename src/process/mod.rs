@@ -55,10 +55,10 @@ pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use confine::restricts_sockets_and_signals;
-pub use control::{ALL_REASONS, Arrival, Control, ControlError, ControlHandle};
+pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
-pub use group::die;
+pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;

@@ -10,11 +10,11 @@ use nix::unistd::Pid;
 
 use crate::model::{GroupUsage, IsolationLevel, StopStage, Usage};
 use crate::process::cgroup::Cgroup;
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
 use crate::process::protocol::{
-    ActionNumber, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Others, Start,
+    ActionNumber, Isolation, KeeperEvent, KeeperRequest, LauncherEvent, LeaderStatus, Obstacle, RemainingProcesses, Start,
 };
 
 /// How long a keeper may take to become ready, in milliseconds; it usually takes about one.
@@ -27,23 +27,23 @@ pub(super) struct KeeperHandle {
     pub(super) level: IsolationLevel,
     channel: Channel,
     /// Events that arrived while another one was waited for.
-    heard: Vec<KeeperEvent>,
+    unhandled: Vec<KeeperEvent>,
 }
 
 /// An action that was started and is not yet released, with its keeper.
 #[derive(Debug)]
 pub(super) struct OpenAction {
     pub(super) keeper: KeeperHandle,
-    told: Told,
+    told: SentState,
     group: Option<Cgroup>,
     /// The `Started` event, if it is not sent yet. Nobody waits for it, so it is sent together with the next event: waking the
     /// supervisor would cost the action time.
-    started: Option<Event>,
+    started: Option<LauncherEvent>,
 }
 
 /// Which events about an action the supervisor was sent.
 #[derive(Debug)]
-enum Told {
+enum SentState {
     Started,
     /// The leader's end is known but not sent yet. It is sent when the keeper has ended too, because only then it is certain that
     /// no process is left.
@@ -59,7 +59,7 @@ enum Told {
 
 impl KeeperHandle {
     pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
-        Self { process, level, channel: Channel::new(socket), heard: Vec::new() }
+        Self { process, level, channel: Channel::new(socket), unhandled: Vec::new() }
     }
 
     /// Returns the descriptor to poll.
@@ -94,7 +94,7 @@ impl KeeperHandle {
             Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
             Ok(event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. })) => {
-                self.heard.push(event);
+                self.unhandled.push(event);
                 Ok(())
             }
         }
@@ -119,8 +119,8 @@ impl KeeperHandle {
                 Err(errno) => return Err(silent(&io::Error::from(errno).to_string())),
             }
             match self.channel.receive() {
-                Ok(Arrival::Closed) | Err(_) => return Err(silent("ended before it was ready")),
-                Ok(Arrival::Bytes | Arrival::Nothing) => {}
+                Ok(ReceiveStatus::Closed) | Err(_) => return Err(silent("ended before it was ready")),
+                Ok(ReceiveStatus::Bytes | ReceiveStatus::Nothing) => {}
             }
         }
     }
@@ -133,17 +133,17 @@ fn silent(what: &str) -> Obstacle {
 impl OpenAction {
     /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
-        Self { keeper, told: Told::Started, group, started: None }
+        Self { keeper, told: SentState::Started, group, started: None }
     }
 
     /// Returns whether the keeper may still send events.
-    pub(super) fn is_heard(&self) -> bool {
-        !matches!(self.told, Told::EndPending { .. } | Told::Over)
+    pub(super) fn may_send_events(&self) -> bool {
+        !matches!(self.told, SentState::EndPending { .. } | SentState::Over)
     }
 
     /// Returns whether the supervisor was told that no process is left.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.told, Told::Over)
+        matches!(self.told, SentState::Over)
     }
 
     /// Kills every process of the action: with the namespace or cgroup by the kernel, otherwise by the keeper.
@@ -167,14 +167,14 @@ impl OpenAction {
     }
 
     /// Receives what the keeper has sent, and returns the events for the supervisor.
-    pub(super) fn hear(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<Event>, ChannelError> {
+    pub(super) fn receive_events(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<LauncherEvent>, ChannelError> {
         let _closed_is_seen_by_its_end = self.keeper.channel.receive()?;
-        let mut heard = std::mem::take(&mut self.keeper.heard);
+        let mut unhandled = std::mem::take(&mut self.keeper.unhandled);
         while let Some((event, _)) = self.keeper.channel.next_message()? {
-            heard.push(event);
+            unhandled.push(event);
         }
         let mut events = Vec::new();
-        for event in heard {
+        for event in unhandled {
             if let Some(event) = self.note(number, event, levels) {
                 events.extend(self.started.take());
                 events.push(event);
@@ -183,51 +183,59 @@ impl OpenAction {
         Ok(events)
     }
 
-    fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<Event> {
+    fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<LauncherEvent> {
         let level = self.keeper.level;
         match event {
             KeeperEvent::Ready => None,
             KeeperEvent::Started => {
-                self.started = Some(Event::Started { number, level, obstacles: levels.obstacles(level) });
+                self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level) });
                 None
             }
             KeeperEvent::NotStarted(failure) => {
-                self.told = Told::Over;
-                Some(Event::NotStarted { number, failure })
+                self.told = SentState::Over;
+                Some(LauncherEvent::NotStarted { number, failure })
             }
             KeeperEvent::Unready(obstacle) => {
-                self.told = Told::Over;
+                self.told = SentState::Over;
                 let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
-                Some(Event::NotStarted { number, failure })
+                Some(LauncherEvent::NotStarted { number, failure })
             }
             KeeperEvent::Ended { status, usage, others } => self.note_end(number, status, usage, others),
         }
     }
 
-    fn note_end(&mut self, number: ActionNumber, status: LeaderStatus, usage: Usage, others: Others) -> Option<Event> {
-        let ended = |survivors| Event::Ended { number, status, usage, survivors, group: None };
+    fn note_end(
+        &mut self,
+        number: ActionNumber,
+        status: LeaderStatus,
+        usage: Usage,
+        others: RemainingProcesses,
+    ) -> Option<LauncherEvent> {
+        let ended = |survivors| LauncherEvent::Ended { number, status, usage, survivors, group: None };
         let (told, event) = match others {
-            Others::Alive(survivors) => (Told::Ended, Some(ended(survivors))),
+            RemainingProcesses::Alive(survivors) => (SentState::Ended, Some(ended(survivors))),
             // A cgroup's usage is complete only after the keeper has left it.
-            Others::Nobody if self.group.is_none() => (Told::Over, Some(ended(Vec::new()))),
-            Others::Nobody => {
+            RemainingProcesses::Nobody if self.group.is_none() => (SentState::Over, Some(ended(Vec::new()))),
+            RemainingProcesses::Nobody => {
                 self.kill();
-                (Told::EndPending { status, usage }, None)
+                (SentState::EndPending { status, usage }, None)
             }
-            Others::NoneFound => (Told::EndPending { status, usage }, None),
+            RemainingProcesses::NoneFound => (SentState::EndPending { status, usage }, None),
         };
         self.told = told;
         event
     }
 
     /// Notes that the keeper has ended and no process of the action is left. Returns the events for the supervisor.
-    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<Event> {
+    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
         let group = self.close_group();
-        let event = match std::mem::replace(&mut self.told, Told::Over) {
-            Told::EndPending { status, usage } => Some(Event::Ended { number, status, usage, survivors: Vec::new(), group }),
-            Told::Ended => Some(Event::Emptied { number, group }),
-            Told::Started => Some(Event::Vanished { number, why: describe(keeper) }),
-            Told::Over => None,
+        let event = match std::mem::replace(&mut self.told, SentState::Over) {
+            SentState::EndPending { status, usage } => {
+                Some(LauncherEvent::Ended { number, status, usage, survivors: Vec::new(), group })
+            }
+            SentState::Ended => Some(LauncherEvent::Emptied { number, group }),
+            SentState::Started => Some(LauncherEvent::Vanished { number, why: describe(keeper) }),
+            SentState::Over => None,
         };
         self.started.take().into_iter().chain(event).collect()
     }

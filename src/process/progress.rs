@@ -11,7 +11,7 @@ use crate::model::{
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
-use crate::process::protocol::{Event, LeaderStatus};
+use crate::process::protocol::{LauncherEvent, LeaderStatus};
 
 /// How long a pipe must be silent after the end of the action before we stop reading it (house style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
@@ -64,7 +64,7 @@ struct Stop {
 
 /// The state of one action, from the request to start it to its end.
 #[derive(Debug)]
-pub(super) struct Progress<'limits> {
+pub(super) struct ActionProgress<'limits> {
     limits: &'limits ActionLimits,
     begun: Monotonic,
     leader: Leader,
@@ -86,7 +86,7 @@ pub(super) struct Conclusion {
     pub(super) kept: Option<Kept>,
 }
 
-impl<'limits> Progress<'limits> {
+impl<'limits> ActionProgress<'limits> {
     /// Returns an action that is requested now; its time limits count from here.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
@@ -104,24 +104,24 @@ impl<'limits> Progress<'limits> {
     }
 
     /// Notes an event from the launcher.
-    pub(super) fn note_event(&mut self, now: Monotonic, event: Event) {
+    pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
-            Event::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
-            Event::NotStarted { failure, .. } => {
+            LauncherEvent::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
+            LauncherEvent::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
             }
-            Event::Ended { status, usage, survivors, group, .. } => {
+            LauncherEvent::Ended { status, usage, survivors, group, .. } => {
                 self.group = group;
                 self.leader = Leader::Ended { status, usage };
                 self.over = survivors.is_empty().then_some(now);
                 self.survivors = survivors;
             }
-            Event::Emptied { group, .. } => {
+            LauncherEvent::Emptied { group, .. } => {
                 self.group = group;
                 self.over = self.over.or(Some(now));
             }
-            Event::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
+            LauncherEvent::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
         }
     }
 
@@ -208,7 +208,7 @@ impl<'limits> Progress<'limits> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
         let kept =
             self.kept.map(|(level, obstacles)| Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles });
-        let usage = usage.map(|usage| of_all(usage, self.group));
+        let usage = usage.map(|usage| merge_usage(usage, self.group));
         let exceeded = self.group.and_then(exceeded_limit);
         let stop = self.stop.map(|stop| (stop.cause, stop.ladder.last_taken()));
         let end = match (self.leader, stop) {
@@ -275,7 +275,7 @@ impl<'limits> Progress<'limits> {
 }
 
 /// Returns what all processes of an action used, if its cgroup reported that; otherwise what the leader used.
-fn of_all(leader: Usage, group: Option<GroupUsage>) -> Usage {
+fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {
         user: group.user.unwrap_or(leader.user),

@@ -78,7 +78,7 @@ pub struct Isolation {
 
 /// A request from the supervisor to the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum LauncherRequest {
     /// Start a child in a process group of its own.
     Start(Box<Start>),
     /// Signal all processes of the action. Ignored if the action is not open.
@@ -97,7 +97,7 @@ pub(super) enum LeaderStatus {
 
 /// An event that the launcher reports to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Event {
+pub(super) enum LauncherEvent {
     /// The child runs.
     Started {
         number: ActionNumber,
@@ -147,7 +147,7 @@ impl Isolation {
 
     /// Returns whether the sandbox mounts a writable copy of a directory (overlayfs). Only one such copy may exist at a time
     /// (overlayfs, "Sharing and copying layers").
-    pub(super) fn lays_copies(&self) -> bool {
+    pub(super) fn mounts_overlay(&self) -> bool {
         let mut places = self.sandbox.iter().flat_map(|sandbox| &sandbox.places);
         places.any(|place| matches!(place.access, Access::Overlay { .. }))
     }
@@ -183,13 +183,13 @@ pub(super) enum KeeperEvent {
         status: LeaderStatus,
         /// What the leader used.
         usage: Usage,
-        others: Others,
+        others: RemainingProcesses,
     },
 }
 
 /// Which processes of an action are alive when its leader has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Others {
+pub(super) enum RemainingProcesses {
     /// Certainly none: the kernel says that the namespace's first process has no child, and all processes in it descend from that
     /// one. The launcher ends the keeper.
     Nobody,
@@ -212,7 +212,7 @@ pub(super) enum Obstacle {
     Stale,
 }
 
-impl Event {
+impl LauncherEvent {
     /// Returns the number of the action that the event is about.
     pub(super) fn number(&self) -> ActionNumber {
         match self {
@@ -237,7 +237,7 @@ mod tests {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
         let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
         let sandbox = Sandbox { places: vec![place], store: odd.clone().into() };
-        let request = Request::Start(Box::new(Start {
+        let request = LauncherRequest::Start(Box::new(Start {
             number: ActionNumber(7),
             program: odd.clone(),
             argv: vec![odd.clone()],
@@ -248,6 +248,6 @@ mod tests {
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");
-        assert_eq!(serde_json::from_slice::<Request>(&bytes).expect("own words"), request);
+        assert_eq!(serde_json::from_slice::<LauncherRequest>(&bytes).expect("own words"), request);
     }
 }

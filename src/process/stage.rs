@@ -20,7 +20,7 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::model::{Access, Place, Sandbox};
 use crate::process::protocol::Obstacle;
-use crate::process::system_calls::{Extent, MountAttribute, attach_mount, clone_mount, restrict_copy, restrict_mount};
+use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
 /// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect the other
 /// nodes.
@@ -34,7 +34,7 @@ const WORKSHOP: &str = "/proc";
 
 /// What is remembered of the prepared file system until the action is known.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedFileSystem {
     /// The store, opened before it was covered.
     store: Option<(OwnedFd, PathBuf)>,
     /// Paths that another program may replace, with the device and inode they had.
@@ -57,12 +57,12 @@ enum Kind {
 
 /// The user and group of this process before it entered a namespace of its own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Identity {
+pub(super) struct UserAndGroup {
     user: u32,
     group: u32,
 }
 
-impl Identity {
+impl UserAndGroup {
     /// Returns the user and group of this process now.
     pub(super) fn own() -> Self {
         Self { user: geteuid().as_raw(), group: getegid().as_raw() }
@@ -71,18 +71,22 @@ impl Identity {
 
 /// Maps the user into the new user namespace, and sets up the file system as the sandbox says. The output directory, which is
 /// attached when the action is known, will probably lie in the same directory as `output`.
-pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<Staged, Obstacle> {
+pub(super) fn stage(
+    identity: UserAndGroup,
+    sandbox: Option<&Sandbox>,
+    output: Option<&Path>,
+) -> Result<StagedFileSystem, Obstacle> {
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
-        return Ok(Staged { store: None, places: Vec::new() });
+        return Ok(StagedFileSystem { store: None, places: Vec::new() });
     };
-    let store = hold(&sandbox.store)?;
+    let store = open_store(&sandbox.store)?;
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
     let copied = copy_all(&sandbox.places)?;
     let attribute = if is_root { MountAttribute::ReadOnlyWithoutDevices } else { MountAttribute::ReadOnly };
-    restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
+    restrict_mount(Path::new("/"), attribute, MountExtent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
     for (path, device) in &devices {
         attach_mount(device, path).map_err(|error| broken("attach", path, &error))?;
     }
@@ -113,10 +117,10 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Optio
         guard_kernel_switches()?;
     }
     let places = sandbox.places.clone();
-    Ok(Staged { store, places })
+    Ok(StagedFileSystem { store, places })
 }
 
-impl Staged {
+impl StagedFileSystem {
     /// Returns whether every path is still the same file or directory: one that was moved away and made anew is not.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
@@ -130,17 +134,17 @@ impl Staged {
         };
         if let Some(output) = output {
             let below = output.strip_prefix(path).map_err(io::Error::other)?;
-            let copy = clone_mount(Some(store.as_fd()), below, Extent::Tree)?;
+            let copy = clone_mount(Some(store.as_fd()), below, MountExtent::Tree)?;
             restrict_copy(&copy, MountAttribute::WritableAgain)?;
             fs::create_dir_all(output)?;
             attach_mount(&copy, output)?;
         }
-        restrict_mount(path, MountAttribute::ReadOnly, Extent::One)
+        restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
 }
 
 /// Writes the maps of this process's new user namespace: its one user and one group are mapped to themselves.
-fn map_identity(identity: Identity) -> io::Result<()> {
+fn map_identity(identity: UserAndGroup) -> io::Result<()> {
     // While a process is not dumpable, its files in `/proc` belong to root.
     set_dumpable(true)?;
     write_to("/proc/self/setgroups", "deny")?;
@@ -154,7 +158,7 @@ fn write_to(path: &str, text: &str) -> io::Result<()> {
     File::options().write(true).open(path)?.write_all(text.as_bytes())
 }
 
-fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
+fn open_store(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
     if store.as_os_str().is_empty() {
         return Ok(None);
     }
@@ -164,7 +168,7 @@ fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
 }
 
 fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
-    let copy = |path: &'static Path| match clone_mount(None, path, Extent::Tree) {
+    let copy = |path: &'static Path| match clone_mount(None, path, MountExtent::Tree) {
         Ok(device) => Some(Ok((path, device))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(Err(lasting("cannot copy a device for root's commands", &error))),
@@ -197,7 +201,7 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
             if identity_of(&metadata) != place.identity {
                 return Err(Obstacle::Stale);
             }
-            let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
+            let copy = clone_mount(None, &place.path, MountExtent::Tree).map_err(|error| refused(&error))?;
             let is_writable = place.access == Access::Writable;
             let attribute = if is_writable { MountAttribute::WithoutDevices } else { MountAttribute::ReadOnlyWithoutDevices };
             restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
@@ -205,7 +209,7 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
         }
         Access::Private { source } => {
             make_private(source).map_err(|error| broken("make", source, &error))?;
-            let copy = clone_mount(None, source, Extent::One).map_err(|error| refused(&error))?;
+            let copy = clone_mount(None, source, MountExtent::One).map_err(|error| refused(&error))?;
             restrict_copy(&copy, MountAttribute::WithoutDevices).map_err(|error| refused(&error))?;
             Some(copy)
         }
@@ -246,7 +250,7 @@ fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
     let options = options.join(",");
     mount(Some("overlay"), path, Some("overlay"), MsFlags::MS_NODEV, Some(options.as_str()))
         .map_err(|errno| refused(&errno.into()))?;
-    clone_mount(None, path, Extent::One).map_err(|error| refused(&error))
+    clone_mount(None, path, MountExtent::One).map_err(|error| refused(&error))
 }
 
 /// Escapes a path for overlayfs, which separates its options by commas and lower directories by colons.
@@ -330,7 +334,7 @@ impl Covers {
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
         self.sealable[..but_the_last].iter().try_for_each(|path| {
-            restrict_mount(path, MountAttribute::ReadOnly, Extent::One).map_err(|error| broken("close", path, &error))
+            restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One).map_err(|error| broken("close", path, &error))
         })
     }
 }
@@ -362,7 +366,7 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
             // Not every kernel has all of these.
             Err(Errno::ENOENT) => continue,
             Err(errno) => Err(errno.into()),
-            Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, Extent::Tree),
+            Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, MountExtent::Tree),
         };
         guarded.map_err(|error| broken("guard", path, &error))?;
     }

@@ -11,14 +11,14 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::model::{ActionEnd, ActionLimits, Captured, DurationMs, Ended, LimitKind, StopReason};
-use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, Reading, Sinks};
+use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, ReadStatus, Sinks};
 use crate::process::channel::ChannelError;
 use crate::process::clock::{self, Monotonic};
 use crate::process::control::Control;
 use crate::process::frames::Stream;
-use crate::process::handle::{LaunchRequest, LauncherHandle, News};
+use crate::process::handle::{LaunchRequest, LauncherHandle, LauncherUpdate};
 use crate::process::input::sealed_input;
-use crate::process::progress::{Conclusion, Progress, Step};
+use crate::process::progress::{ActionProgress, Conclusion, Step};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
 /// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have been killed
@@ -53,7 +53,7 @@ struct Supervision<'a> {
     launcher: &'a mut LauncherHandle,
     control: &'a Control,
     heeded: &'static [StopReason],
-    progress: Progress<'a>,
+    progress: ActionProgress<'a>,
     capture: Capture,
     number: Option<ActionNumber>,
     begun: Monotonic,
@@ -75,7 +75,7 @@ pub fn supervise(
 ) -> Result<Ended, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
-    let mut progress = Progress::begin(begun, limits);
+    let mut progress = ActionProgress::begin(begun, limits);
     // Read before the start: a request that comes after the start is then counted separately, so that a second one can kill.
     if let Some(reason) = control.requested().filter(|reason| heeded.contains(reason)) {
         progress.note_request(begun, reason);
@@ -139,7 +139,7 @@ impl Supervision<'_> {
                 Step::Finish => return Ok(()),
                 Step::Wait(until) => {
                     for source in self.wait(until.map(|until| until.since(now))).map_err(SuperviseError::Wait)? {
-                        self.attend(source);
+                        self.handle_source(source);
                     }
                 }
             }
@@ -166,7 +166,7 @@ impl Supervision<'_> {
         Ok(watched.iter().zip(sources).filter(|(watched, _)| is_ready(watched)).map(|(_, source)| source).collect())
     }
 
-    fn attend(&mut self, source: Source) {
+    fn handle_source(&mut self, source: Source) {
         match source {
             Source::Output(stream) => {
                 let _more = self.read_output(stream);
@@ -177,7 +177,7 @@ impl Supervision<'_> {
                 let was_stopping = self.progress.is_stopping();
                 self.read_what_is_there();
                 if self.progress.is_stopping() == was_stopping {
-                    self.hear_launcher();
+                    self.receive_launcher_events();
                 }
             }
             Source::Control => {
@@ -194,37 +194,37 @@ impl Supervision<'_> {
     fn read_what_is_there(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             for _ in 0..PIPEFUL {
-                if self.read_output(stream) == Reading::Nothing {
+                if self.read_output(stream) == ReadStatus::Nothing {
                     break;
                 }
             }
         }
     }
 
-    fn read_output(&mut self, stream: Stream) -> Reading {
+    fn read_output(&mut self, stream: Stream) -> ReadStatus {
         let now = clock::monotonic();
         let elapsed = DurationMs::from(now.since(self.begun)).0;
         match self.capture.read_once(stream, clock::now(), elapsed) {
-            Ok(Reading::Bytes) => {
+            Ok(ReadStatus::Bytes) => {
                 // Writing the log may have taken longer than the command may be silent: its silence counts from now.
                 self.progress.note_output(clock::monotonic(), self.capture.printed());
-                Reading::Bytes
+                ReadStatus::Bytes
             }
-            Ok(Reading::Nothing) => Reading::Nothing,
+            Ok(ReadStatus::Nothing) => ReadStatus::Nothing,
             Err(fault) => {
                 self.fault.get_or_insert(fault.into());
                 self.capture.close();
                 self.progress.note_own_fault(now);
-                Reading::Nothing
+                ReadStatus::Nothing
             }
         }
     }
 
-    fn hear_launcher(&mut self) {
+    fn receive_launcher_events(&mut self) {
         let Some(number) = self.number else {
             return;
         };
-        let news = self.launcher.hear(number);
+        let news = self.launcher.receive_events(number);
         self.note(news);
     }
 
@@ -233,11 +233,11 @@ impl Supervision<'_> {
         self.note(news);
     }
 
-    fn note(&mut self, news: News) {
+    fn note(&mut self, news: LauncherUpdate) {
         let now = clock::monotonic();
         match news {
-            News::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
-            News::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
+            LauncherUpdate::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
+            LauncherUpdate::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
         }
     }
 

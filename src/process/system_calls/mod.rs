@@ -21,7 +21,7 @@ use crate::model::Usage;
 use crate::process::protocol::LeaderStatus;
 
 pub(super) use namespaces::{
-    Extent, MountAttribute, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
+    MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 

@@ -27,7 +27,7 @@ pub(in crate::process) enum MountAttribute {
 
 /// Which mounts a restriction applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::process) enum Extent {
+pub(in crate::process) enum MountExtent {
     /// The mount at the path.
     One,
     /// The mount at the path and everything mounted below it.
@@ -57,11 +57,15 @@ pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
 }
 
 /// Copies the mount at a path, relative to a directory. The copy is not attached anywhere yet.
-pub(in crate::process) fn clone_mount(directory: Option<BorrowedFd<'_>>, path: &Path, extent: Extent) -> io::Result<OwnedFd> {
+pub(in crate::process) fn clone_mount(
+    directory: Option<BorrowedFd<'_>>,
+    path: &Path,
+    extent: MountExtent,
+) -> io::Result<OwnedFd> {
     let path = to_c_string(path)?;
     let recursion = match extent {
-        Extent::One => 0,
-        Extent::Tree => libc::AT_RECURSIVE.cast_unsigned(),
+        MountExtent::One => 0,
+        MountExtent::Tree => libc::AT_RECURSIVE.cast_unsigned(),
     };
     let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | recursion;
     // SAFETY: the path is a NUL-terminated string that lives until the call returns; the other arguments are integers.
@@ -91,13 +95,13 @@ pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Resu
 }
 
 /// Restricts the mount at a path, and detaches it from what is mounted elsewhere later (private propagation).
-pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: Extent) -> io::Result<()> {
+pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: MountExtent) -> io::Result<()> {
     restrict(libc::AT_FDCWD, &to_c_string(path)?, 0, attribute, extent)
 }
 
 /// Restricts a copied mount that is not attached yet.
 pub(in crate::process) fn restrict_copy(mount: &OwnedFd, attribute: MountAttribute) -> io::Result<()> {
-    restrict(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH, attribute, Extent::Tree)
+    restrict(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH, attribute, MountExtent::Tree)
 }
 
 fn restrict(
@@ -105,11 +109,11 @@ fn restrict(
     path: &std::ffi::CStr,
     flags: libc::c_int,
     attribute: MountAttribute,
-    extent: Extent,
+    extent: MountExtent,
 ) -> io::Result<()> {
     let recursion = match extent {
-        Extent::One => 0,
-        Extent::Tree => libc::AT_RECURSIVE,
+        MountExtent::One => 0,
+        MountExtent::Tree => libc::AT_RECURSIVE,
     };
     let request = libc::mount_attr {
         attr_set: match attribute {
