@@ -18,7 +18,7 @@ use crate::store::{self, IndexedProject, IndexedRun};
 /// The store, open for reading.
 pub struct Archive {
     pub(crate) store: Store,
-    pub(crate) index: store::Index,
+    pub(crate) index: store::StoreIndex,
     opening_notes: Vec<String>,
 }
 

@@ -5,21 +5,21 @@ use std::path::Path;
 use crate::evidence::{self, Store};
 use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
-use crate::store::{EveryLine, Index, Mending};
+use crate::store::{EveryLine, Mending, StoreIndex};
 
 /// Says a line to whoever gave the command.
 pub type Announce = fn(&str);
 
 /// An index that was opened.
 pub(crate) struct OpenedIndex {
-    pub(crate) index: Index,
+    pub(crate) index: StoreIndex,
     /// What there is to say about the opening.
     pub(crate) notes: Vec<String>,
 }
 
 /// Opens the index of a store. What there is to say later is in the operators' log, unless [`announce_with`] is told otherwise.
 pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
-    let opened = Index::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
+    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
     let mut index = opened.index;
     mend(&mut index, store, |_| ());
     let notes: Vec<String> = opened.set_aside.as_deref().map(note).into_iter().collect();
@@ -28,11 +28,11 @@ pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
 }
 
 /// Says, from here on, when the index is mended.
-pub(crate) fn announce_with(index: &mut Index, store: &Store, announce: Announce) {
+pub(crate) fn announce_with(index: &mut StoreIndex, store: &Store, announce: Announce) {
     mend(index, store, announce);
 }
 
-fn mend(index: &mut Index, store: &Store, announce: Announce) {
+fn mend(index: &mut StoreIndex, store: &Store, announce: Announce) {
     let store = store.clone();
     let done = move |aside: &Path| {
         let note = note(aside);

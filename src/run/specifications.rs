@@ -17,7 +17,7 @@ use crate::spec::specification::{
     InvalidAction, Reading, SPECIFICATION_SUFFIX, SpecificationFault, Surroundings, read_specification,
 };
 use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// The most bytes of a file that are read: more than any reader takes.
 const MOST_BYTES: u64 = (16 << 20) + 1;
@@ -80,7 +80,7 @@ struct Known {
 
 impl Specifications {
     /// Takes in what a look at a project's tree has found: reads what changed and forgets what is gone.
-    pub fn update(&mut self, root: &Path, index: &Index) {
+    pub fn update(&mut self, root: &Path, index: &TreeIndex) {
         if self.root != root {
             *self = Self { root: root.to_owned(), files: BTreeMap::new() };
         }

@@ -14,7 +14,7 @@ use crate::evidence::{BackgroundJob, BackgroundThread};
 use crate::model::{Digest, Plan, Tool};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeKind, ConfigurationChangeV2, EnvironmentComponentV2};
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// Names of files that can change what a run means although no source did (S7); a `*` stands for any characters.
 const CONFIGURATION: &[&str] = &[
@@ -210,7 +210,7 @@ pub(crate) fn is_pinned(name: &[u8]) -> bool {
 }
 
 /// Returns the files of a tree that pin or configure something, with their digests.
-pub(crate) fn pinned(index: &Index) -> impl Iterator<Item = (String, Digest)> {
+pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
     index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 

@@ -40,13 +40,14 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Index;
+    use crate::store::StoreIndex;
 
     #[test]
     fn a_file_has_the_digest_of_its_last_stamp() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut index =
-            Index::open(&directory.path().join("state.db"), crate::store::testing::everything_counts).expect("an index").index;
+        let mut index = StoreIndex::open(&directory.path().join("state.db"), crate::store::testing::everything_counts)
+            .expect("an index")
+            .index;
         let row = |stamp: &str, text: &[u8]| ("/usr/bin/python".to_owned(), stamp.to_owned(), Digest::of(text));
         index.remember_file_digests(&[row("1", b"old")]).expect("written");
         index.remember_file_digests(&[row("2", b"new")]).expect("written");

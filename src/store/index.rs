@@ -1,7 +1,7 @@
 //! The index as everybody uses it: questions and answers, and mending by itself where a file that was opened turns out to be damaged.
 //!
 //! Damage deep inside the file shows only when somebody reads there. Whoever opens the index can say where the lines are that it was made
-//! of ([`Index::mend_with`]); it is then set aside and made anew, and what was asked is asked again. Nothing but time is lost.
+//! of ([`StoreIndex::mend_with`]); it is then set aside and made anew, and what was asked is asked again. Nothing but time is lost.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub struct Mending {
 
 /// The index over the ledgers. Several processes may have it open; one at a time writes.
 #[derive(Debug)]
-pub struct Index {
+pub struct StoreIndex {
     pub(super) tables: RefCell<Tables>,
     mending: Option<Mending>,
 }
@@ -39,7 +39,7 @@ pub struct Index {
 #[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
 pub struct Opened {
     /// The index.
-    pub index: Index,
+    pub index: StoreIndex,
     /// Where a damaged file was moved to; the index is then empty, and every ledger is to be applied from its beginning.
     pub set_aside: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub struct Opened {
 /// Writes the questions that [`Tables`] answers.
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
-        impl Index {
+        impl StoreIndex {
             $(
                 $(#[$doc])*
                 ///
@@ -104,7 +104,7 @@ questions! {
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
-impl Index {
+impl StoreIndex {
     /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place. `judge` says
     /// which approvals count.
     ///

@@ -3,7 +3,7 @@
 //!
 //! # What it owns
 //!
-//! `state.db`. Every row in it follows from ledger lines, which the caller hands over in order ([`Index::apply`]): deleting
+//! `state.db`. Every row in it follows from ledger lines, which the caller hands over in order ([`StoreIndex::apply`]): deleting
 //! the file loses nothing, and a rebuilt index equals one that was kept up to date line by line. It remembers how far it has
 //! come per project, so that only new lines are read.
 //!
@@ -37,7 +37,7 @@ pub use approvals::ApprovalJudge;
 pub use checkpoints::{CheckpointError, Checkpoints, KeptCheckpoint};
 pub use compare::{IndexDifference, IndexLook, RowDifference};
 pub use error::IndexError;
-pub use index::{EveryLine, Index, Mending, Opened};
+pub use index::{EveryLine, Mending, Opened, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::IndexedRun;
 pub use tree_index::{read_tree_index, write_tree_index};

@@ -9,10 +9,10 @@ use crate::model::{
     ApprovalReason, ApprovalRecord, ApprovalTerms, Asker, Digest, ExpectedOutput, HeldApproval, LEDGER_SCHEMA, LedgerBody,
     LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, Sequence, TaskId, Timestamp,
 };
-use crate::store::{ApprovalJudge, Index};
+use crate::store::{ApprovalJudge, StoreIndex};
 
 pub(super) struct TestIndex {
-    pub(super) index: Index,
+    pub(super) index: StoreIndex,
     pub(super) lines: BTreeMap<ProjectId, Vec<(u64, LedgerLine)>>,
     pub(super) path: PathBuf,
     pub(super) _directory: TempDir,
@@ -109,7 +109,7 @@ impl TestIndex {
     pub(super) fn judging(judge: ApprovalJudge) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().join("state.db");
-        let index = Index::open(&path, judge).expect("a new index opens").index;
+        let index = StoreIndex::open(&path, judge).expect("a new index opens").index;
         Self { index, lines: BTreeMap::new(), path, _directory: directory }
     }
 

@@ -16,7 +16,7 @@ use proctor::run::{
     Carried, Checks, EnvironmentSettings, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace,
 };
 use proctor::spec::{self, DiskFiles};
-use proctor::tree::Hints;
+use proctor::tree::TreeHints;
 use serde_json::Value;
 
 use crate::common::{Project, fake_tool};
@@ -96,7 +96,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
-        hints: Hints::Everything,
+        hints: TreeHints::Everything,
         lost_events: false,
         control,
     };

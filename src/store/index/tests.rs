@@ -7,13 +7,13 @@ use std::sync::mpsc::channel;
 
 use crate::model::OverallStatus;
 use crate::store::testing::{TestIndex, everything_counts, project, run_record, task};
-use crate::store::{EveryLine, Index, IndexError, Mending};
+use crate::store::{EveryLine, IndexError, Mending, StoreIndex};
 
 const PAGE: u64 = 1024;
 const SHOP: &str = "shop-00000001";
 
 /// What an index answers; every table that runs leave something in is asked.
-fn answers(index: &Index) -> Result<String, IndexError> {
+fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     let (shop, default) = (project(SHOP), task("default"));
     let runs = index.runs(&shop, None, 1000)?;
     let asked = (index.position(&shop)?, index.projects()?, index.tasks(&shop)?, index.last_run(&shop, &default)?);
@@ -49,7 +49,7 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
         fs::copy(&sound.path, &path).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.write_all_at(&vec![0xa5; PAGE as usize], page * PAGE).unwrap();
-        let opened = Index::open(&path, everything_counts).unwrap();
+        let opened = StoreIndex::open(&path, everything_counts).unwrap();
         let mut index = opened.index;
         if opened.set_aside.is_some() {
             at_opening += 1;
@@ -64,7 +64,11 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
         when_read += said.len();
         assert!(said.len() <= 1, "page {page}: {said:?}");
         assert!(said.iter().all(|aside| aside.is_file()), "page {page}: {said:?}");
-        assert_eq!(answers(&Index::open(&path, everything_counts).unwrap().index).unwrap(), expected, "page {page}: it is kept");
+        assert_eq!(
+            answers(&StoreIndex::open(&path, everything_counts).unwrap().index).unwrap(),
+            expected,
+            "page {page}: it is kept"
+        );
     }
     assert!(at_opening > 3 && when_read > 3, "{at_opening} at the opening, {when_read} when it was read");
 }
@@ -73,7 +77,7 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
 fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
     let (mut test, lines) = filled();
     let expected = answers(&test.index).unwrap();
-    let spoil = |index: &Index| {
+    let spoil = |index: &StoreIndex| {
         index.tables.borrow().connection.execute("UPDATE runs SET status = 'FINE' WHERE sequence = 7", []).unwrap();
     };
     spoil(&test.index);
@@ -88,7 +92,7 @@ fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
 fn an_index_that_another_process_has_mended_is_not_set_aside_again() {
     let (mut test, lines) = filled();
     let expected = answers(&test.index).unwrap();
-    let mut other = Index::open(&test.path, everything_counts).unwrap().index;
+    let mut other = StoreIndex::open(&test.path, everything_counts).unwrap().index;
     let spoil = "UPDATE runs SET status = 'FINE' WHERE sequence = 7";
     test.index.tables.borrow().connection.execute(spoil, []).unwrap();
     test.index.mend_with(mending(&lines, |_| ()));
