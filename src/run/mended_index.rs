@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::evidence::{self, Store};
 use crate::run::approval_request::approval_counts;
 use crate::run::error::RunError;
-use crate::store::{EveryLine, Mending, StoreIndex};
+use crate::store::{AllLedgerLines, IndexRepair, StoreIndex};
 
 /// Says a line to whoever gave the command.
 pub type Announce = fn(&str);
@@ -39,7 +39,7 @@ fn mend(index: &mut StoreIndex, store: &Store, announce: Announce) {
         tracing::warn!("{note}");
         announce(&note);
     };
-    index.mend_with(Mending { lines: Box::new(move || every_line(&store)), done: Box::new(done) });
+    index.repair_with(IndexRepair { lines: Box::new(move || every_line(&store)), done: Box::new(done) });
 }
 
 fn note(aside: &Path) -> String {
@@ -47,8 +47,8 @@ fn note(aside: &Path) -> String {
 }
 
 /// Reads every ledger as far as it can be read: whoever needs the rest is told what is wrong with it.
-fn every_line(store: &Store) -> EveryLine {
-    let mut ledgers = EveryLine::new();
+fn every_line(store: &Store) -> AllLedgerLines {
+    let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {
         let lines = evidence::read_lines(store, &project, 0).map(|lines| lines.map_while(Result::ok).collect());
         ledgers.push((project, lines.unwrap_or_default()));

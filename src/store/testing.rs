@@ -1,4 +1,4 @@
-//! What the tests of this folder share: an index and ledger lines for it.
+//! Shared by the tests of this folder: an index and ledger lines for it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> Ledge
     }))
 }
 
-/// Returns the line of a ledger that has `before` lines, each 100 bytes long.
+/// Returns the next line of a ledger that has `before` lines, each 100 bytes long.
 pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
     let sequence = before as u64 + 1;
     let line = LedgerLine {
@@ -113,7 +113,7 @@ impl TestIndex {
         Self { index, lines: BTreeMap::new(), path, _directory: directory }
     }
 
-    /// Adds a line to a project's ledger and applies it.
+    /// Appends a line to a project's ledger and applies it.
     pub(super) fn append(&mut self, id: &str, body: LedgerBody) {
         let lines = self.lines.entry(project(id)).or_default();
         lines.push(line(lines.len(), body));

@@ -1,4 +1,4 @@
-//! Ledger lines to rows, in one go and one by one.
+//! Ledger lines applied at once and one by one.
 
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
-    // It was refused: its specification has errors, so it had no plan (C78).
+    // The specification has errors, so this run was refused and had no plan (C78).
     test.append_run(SHOP, run_record(5, "default", OverallStatus::SpecificationError));
     let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
     assert_eq!(last.run_id, run_id(1));
@@ -192,11 +192,11 @@ fn runs_with_a_verdict_are_what_a_test_history_is_read_from() {
     };
     test.append_run(SHOP, judged(1, OverallResult::Passed, OverallStatus::Success));
     test.append_run(SHOP, judged(2, OverallResult::Failed, OverallStatus::PartialSuccess));
-    // A run of picked checks has a verdict on them.
+    // A run of selected checks has a verdict on them.
     let picked = judged(3, OverallResult::Passed, OverallStatus::Success);
     test.append_run(SHOP, RunRecord { checks: vec!["lint".to_owned()], ..picked });
     test.append_run(SHOP, judged(4, OverallResult::Passed, OverallStatus::Success));
-    // None of those that follow is one: refused, pruned, of another task, interrupted, superseded.
+    // None of the following runs has a verdict that counts: refused, pruned, of another task, interrupted, superseded.
     let refused = judged(5, OverallResult::Failed, OverallStatus::SpecificationError);
     test.append_run(SHOP, RunRecord { plan_digest: None, ..refused });
     test.append_run(SHOP, RunRecord { task: task("b"), ..judged(6, OverallResult::Passed, OverallStatus::Success) });
@@ -282,7 +282,7 @@ fn lines_may_be_given_twice_but_none_may_be_missing() {
     assert!(test.index.apply(&project("till-00000002"), &lines[1..]).is_err());
 }
 
-/// Everything the index can say about some projects.
+/// Everything that the index says about some projects.
 #[derive(Debug, PartialEq)]
 struct Everything {
     projects: Vec<IndexedProject>,
@@ -370,7 +370,7 @@ proptest! {
         for (which, body) in bodies {
             let next = line(ledgers[which].len(), body);
             ledgers[which].push(next);
-            // Readers start again somewhere before the end, so lines come more than once.
+            // Readers start again somewhere before the end, so lines are applied more than once.
             let from = ledgers[which].len().saturating_sub(batch);
             kept.index.apply(&ids[which], &ledgers[which][from..]).unwrap();
         }

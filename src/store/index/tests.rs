@@ -1,4 +1,4 @@
-//! Damage at every place of the file, found by whoever reads there.
+//! Damage at any place of the file, found when that place is read.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -7,12 +7,12 @@ use std::sync::mpsc::channel;
 
 use crate::model::OverallStatus;
 use crate::store::testing::{TestIndex, everything_counts, project, run_record, task};
-use crate::store::{EveryLine, IndexError, Mending, StoreIndex};
+use crate::store::{AllLedgerLines, IndexError, IndexRepair, StoreIndex};
 
 const PAGE: u64 = 1024;
 const SHOP: &str = "shop-00000001";
 
-/// What an index answers; every table that runs leave something in is asked.
+/// Queries every table that runs write to.
 fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     let (shop, default) = (project(SHOP), task("default"));
     let runs = index.runs(&shop, None, 1000)?;
@@ -20,21 +20,21 @@ fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     Ok(format!("{runs:?} {asked:?} {:?}", index.tdd(&shop, &default)?))
 }
 
-/// Returns an index with some pages, all of them in the one file, and the lines it was made of.
-fn filled() -> (TestIndex, EveryLine) {
+/// Returns an index of several pages, without a write-ahead log, and the lines it was made from.
+fn filled() -> (TestIndex, AllLedgerLines) {
     let mut test = TestIndex::new();
     for number in 1..=60 {
         test.append_run(SHOP, run_record(number, "default", OverallStatus::Success));
     }
-    let lines: EveryLine = test.lines.iter().map(|(project, lines)| (project.clone(), lines.clone())).collect();
+    let lines: AllLedgerLines = test.lines.iter().map(|(project, lines)| (project.clone(), lines.clone())).collect();
     let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
     test.index.tables.borrow().connection.query_row(checkpoint, [], |_| Ok(())).unwrap();
     (test, lines)
 }
 
-fn mending(lines: &EveryLine, done: impl Fn(&Path) + Send + 'static) -> Mending {
+fn mending(lines: &AllLedgerLines, done: impl Fn(&Path) + Send + 'static) -> IndexRepair {
     let lines = lines.clone();
-    Mending { lines: Box::new(move || lines.clone()), done: Box::new(done) }
+    IndexRepair { lines: Box::new(move || lines.clone()), done: Box::new(done) }
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
             continue;
         }
         let (say, said) = channel();
-        index.mend_with(mending(&lines, move |aside| say.send(aside.to_owned()).unwrap()));
+        index.repair_with(mending(&lines, move |aside| say.send(aside.to_owned()).unwrap()));
         assert_eq!(answers(&index).unwrap(), expected, "page {page}");
         assert_eq!(answers(&index).unwrap(), expected, "page {page}");
         drop(index);
@@ -82,7 +82,7 @@ fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
     };
     spoil(&test.index);
     assert!(matches!(answers(&test.index), Err(IndexError::Value { .. })));
-    test.index.mend_with(mending(&lines, |_| ()));
+    test.index.repair_with(mending(&lines, |_| ()));
     assert_eq!(answers(&test.index).unwrap(), expected);
     test.append_run(SHOP, run_record(61, "default", OverallStatus::Failed));
     assert!(answers(&test.index).unwrap().contains("Failed"), "the new one goes on");
@@ -95,8 +95,8 @@ fn an_index_that_another_process_has_mended_is_not_set_aside_again() {
     let mut other = StoreIndex::open(&test.path, everything_counts).unwrap().index;
     let spoil = "UPDATE runs SET status = 'FINE' WHERE sequence = 7";
     test.index.tables.borrow().connection.execute(spoil, []).unwrap();
-    test.index.mend_with(mending(&lines, |_| ()));
-    other.mend_with(mending(&lines, |_| panic!("it was mended before")));
+    test.index.repair_with(mending(&lines, |_| ()));
+    other.repair_with(mending(&lines, |_| panic!("it was mended before")));
     assert_eq!(answers(&test.index).unwrap(), expected);
     assert_eq!(answers(&other).unwrap(), expected);
     let names = fs::read_dir(test.path.parent().unwrap()).unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Opening: versions, damage, two programs at once.
+//! Opening: versions, damage, two processes at once.
 
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -140,7 +140,7 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
     );
 }
 
-/// Moves what is in the write-ahead log into the file, and removes the log.
+/// Moves the write-ahead log's content into the file, and removes the log.
 fn close_with_everything_in_one_file(index: StoreIndex) {
     index.tables.borrow().connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
     drop(index);
