@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proctor::ignore::{Matcher, MatcherSettings, RulesFile};
 use proctor::model::{Timestamp, TreePath};
-use proctor::tree::{Index, compare};
+use proctor::tree::{TreeIndex, compare};
 
 /// The content of a usual `.gitignore`.
 const RULES: &str = "*.py[cod]\n*$py.class\n*.so\nbuild/\ndist/\n*.egg-info/\n.env\n/coverage/\n*.log\n!keep.log\ndocs/_build/\n";
@@ -49,7 +49,7 @@ fn measure(shape: &Shape) {
     let mut matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let rounds = shape.rounds;
     let before = resident_kib();
-    let scan = || Index::scan(home.path(), &matcher, now()).expect("a readable tree");
+    let scan = || TreeIndex::scan(home.path(), &matcher, now()).expect("a readable tree");
     let index = scan();
     println!("{} files in {} directories, digest {}", index.files(), shape.directories, index.digest());
     println!("  resident: {} KiB before, {} KiB with the index", before, resident_kib());
@@ -84,7 +84,7 @@ fn measure(shape: &Shape) {
     let bytes = other.to_bytes();
     print_median("index to bytes", rounds, || drop(black_box(other.to_bytes())));
     print_median(&format!("load {} KiB and rescan", bytes.len() / 1024), rounds, || {
-        let loaded = Index::from_bytes(home.path(), &bytes).expect("sound bytes");
+        let loaded = TreeIndex::from_bytes(home.path(), &bytes).expect("sound bytes");
         drop(black_box(loaded.rescan(&matcher, now())));
     });
     drop(bytes);

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{Timestamp, TreePath};
-use proctor::tree::Index;
+use proctor::tree::TreeIndex;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
@@ -35,10 +35,10 @@ fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
 }
 
-fn scan(root: &Path, ignore: &[&str]) -> Index {
+fn scan(root: &Path, ignore: &[&str]) -> TreeIndex {
     let ignore = ignore.iter().map(|pattern| (*pattern).to_owned()).collect();
     let matcher = Matcher::new(&MatcherSettings { ignore, ..MatcherSettings::default() }).expect("good patterns");
-    Index::scan(root, &matcher, now()).expect("a readable root")
+    TreeIndex::scan(root, &matcher, now()).expect("a readable root")
 }
 
 fn digest(root: &Path) -> String {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::Timestamp;
-use proctor::tree::Index;
+use proctor::tree::TreeIndex;
 use serde_json::Value;
 
 use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};
@@ -67,7 +67,7 @@ fn tree_digest(project: &Project) -> String {
     let settings =
         MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: Some("evidence".to_owned()), task_list: None };
     let matcher = Matcher::new(&settings).expect("no pattern is wrong");
-    let index = Index::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");
+    let index = TreeIndex::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");
     index.digest().to_string()
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, OnDisk, Order};
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{OnChange, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
-use proctor::tree::{Hints, Index, compare};
+use proctor::tree::{TreeHints, TreeIndex, compare};
 use proctor::watch::{Pace, Watcher};
 use tempfile::TempDir;
 
@@ -78,11 +78,11 @@ fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
     }
 }
 
-fn scan(root: &Path) -> Index {
+fn scan(root: &Path) -> TreeIndex {
     // Directories come and go while a walk is in them; the next walk is of what is there then.
     loop {
         let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
-        if let Ok(index) = Index::scan(root, &matcher, Timestamp::from_millis(0)) {
+        if let Ok(index) = TreeIndex::scan(root, &matcher, Timestamp::from_millis(0)) {
             return index;
         }
     }
@@ -96,7 +96,7 @@ struct Stage<'a> {
     origin: Instant,
     wake: Option<Moment>,
     run: Option<Run>,
-    verdict: Option<Index>,
+    verdict: Option<TreeIndex>,
     hinted: Hinted,
     synced: Option<SyncId>,
     asked: u64,
@@ -105,7 +105,7 @@ struct Stage<'a> {
 struct Run {
     order: Order,
     stopped: bool,
-    begun: Option<Index>,
+    begun: Option<TreeIndex>,
     over_at: Moment,
 }
 
@@ -139,8 +139,8 @@ impl Stage<'_> {
                 Effect::Start(order) => {
                     assert!(self.run.is_none(), "two runs at once");
                     match &order.hints {
-                        Hints::Everything => self.hinted.everything = true,
-                        Hints::Only(paths) => self.hinted.paths.extend(paths.iter().cloned()),
+                        TreeHints::Everything => self.hinted.everything = true,
+                        TreeHints::Only(paths) => self.hinted.paths.extend(paths.iter().cloned()),
                     }
                     self.wake = None;
                     self.run = Some(Run { order, stopped: false, begun: None, over_at: Moment(0) });
@@ -301,7 +301,7 @@ fn settle(stage: &mut Stage<'_>, watcher: &Watcher, seed: u64) {
         stage.turn();
         let is_quiet = stage.run.is_none() && stage.wake.is_none();
         let now = scan(stage.root);
-        if is_quiet && stage.verdict.as_ref().map(Index::digest) == Some(now.digest()) {
+        if is_quiet && stage.verdict.as_ref().map(TreeIndex::digest) == Some(now.digest()) {
             return;
         }
         let moved = stage.verdict.as_ref().map(|index| compare(index, &now).moved).unwrap_or_default();

@@ -82,7 +82,7 @@ impl Environment {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
         let (fail_at, die_at) = (text("PROCTOR_TEST_FAIL_AT"), text("PROCTOR_TEST_DIE_AT"));
         let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
-        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, crate::process::die) {
+        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, crate::process::kill_self) {
             injection.install();
         }
         let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
@@ -148,7 +148,7 @@ impl Environment {
         Arc::new(move |step| {
             FailureInjection::log_step(step);
             if fatal.as_deref() == Some(step.name()) {
-                crate::process::die();
+                crate::process::kill_self();
             }
         })
     }
@@ -167,7 +167,7 @@ impl Environment {
         Box::new(move || {
             passed.set(passed.get() + 1);
             if fatal == Some(passed.get()) {
-                crate::process::die();
+                crate::process::kill_self();
             }
         })
     }

@@ -12,7 +12,7 @@ use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
 use crate::project::{RunError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// What came of looking for the plan of a task.
 pub(crate) enum Found {
@@ -93,9 +93,9 @@ pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<St
     Ok(names)
 }
 
-fn scan(root: &Path, configuration: &Configuration) -> Result<Index, CommandError> {
+fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, CommandError> {
     let matcher = opening::matcher(configuration)?;
-    Index::scan(root, &matcher, clock::now()).map_err(|error| of_run(&RunError::Tree(error)))
+    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| of_run(&RunError::Tree(error)))
 }
 
 fn of_task(error: &TaskError) -> CommandError {

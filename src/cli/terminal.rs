@@ -7,7 +7,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios::{FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcflush, tcgetattr, tcsetattr};
 
 use crate::daemon::Key;
-use crate::process::{Arrival, Control};
+use crate::process::{Control, WokenBy};
 
 /// Returns whether standard output is a terminal.
 pub(crate) fn is_output_terminal() -> bool {
@@ -78,7 +78,7 @@ pub(crate) fn read_answer(control: &Control) -> Option<String> {
     let input = std::io::stdin();
     let mut answer = Vec::new();
     loop {
-        if control.wait_beside(input.as_fd()) == Arrival::Request {
+        if control.wait_beside(input.as_fd()) == WokenBy::Request {
             return None;
         }
         // A terminal hands lines over one by one, so what is left of a paste is the terminal's and not the buffer's.

@@ -18,7 +18,7 @@ use crate::project::read_debt;
 use crate::project::{RetestRefusal, sealed_report};
 use crate::report::{ActionResultV2, ExecutionReportV2};
 use crate::store;
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// What a task amounts to for the tree as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Workspace {
     /// # Errors
     /// When the tree cannot be read, or the task's report is not the one the ledger knows.
     pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
-        let standing = self.standing(scope, Ok(described), &[], &Hints::Everything)?;
+        let standing = self.standing(scope, Ok(described), &[], &TreeHints::Everything)?;
         completion(&self.store, &self.index, &standing, task)
     }
 
@@ -110,7 +110,7 @@ impl Workspace {
                 passed: run.result == Some(OverallResult::Passed),
             }),
             waiting: retests.waiting,
-            tree: self.trees.look(&self.store, settings, scope, &Hints::Everything)?.digest(),
+            tree: self.trees.look(&self.store, settings, scope, &TreeHints::Everything)?.digest(),
             plan: crate::spec::plan_digest(described.plan),
             used: retests.used,
             budget: settings.routing.max_retests,
@@ -194,7 +194,12 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     }
 }
 
-fn completion(store: &Store, index: &store::Index, standing: &ProjectStanding, name: &TaskId) -> Result<Completion, RunError> {
+fn completion(
+    store: &Store,
+    index: &store::StoreIndex,
+    standing: &ProjectStanding,
+    name: &TaskId,
+) -> Result<Completion, RunError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {

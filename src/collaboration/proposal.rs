@@ -12,7 +12,7 @@ use crate::project::RunError;
 use crate::project::Settings;
 use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, compare_specifications, read_specification};
 use crate::spec::{DiskFiles, hold_to_project};
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// A proposed specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn review_specification(
 }
 
 fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunError> {
-    let index = Index::scan(root, &settings.new_matcher()?, clock::now()).map_err(RunError::Tree)?;
+    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(RunError::Tree)?;
     let named = index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()));
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
     let mut found = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
 use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, TreeDigest, TreePath, Trigger, WatchProblem};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// What is to be done.
 #[must_use]
@@ -36,7 +36,7 @@ pub struct Order {
     /// If the tree still has this digest, there is nothing to do.
     pub unless_tree: Option<TreeDigest>,
     /// Which paths may differ from what was last seen of the tree.
-    pub hints: Hints,
+    pub hints: TreeHints,
     /// Whether events may have been lost since the last run (`lostEvents` in the report).
     pub lost_events: bool,
 }

@@ -16,7 +16,7 @@ use crate::process::{Control, ControlHandle};
 use crate::project::{
     Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
 };
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
 /// What the worker says of the run under way.
@@ -145,7 +145,7 @@ pub struct Worker {
 /// What the thread is asked to do, one after the other.
 enum WorkerTask {
     Run(Order, Control),
-    Look(Ticket, Vec<TaskId>, Hints),
+    Look(Ticket, Vec<TaskId>, TreeHints),
     Errand(Errand),
 }
 
@@ -203,7 +203,7 @@ impl Worker {
     }
 
     /// Asks how the verdicts stand, of `wanted` too, by a look at what the hints name of the tree; answered after what was asked for before.
-    pub fn look(&self, ticket: Ticket, wanted: Vec<TaskId>, hints: Hints) {
+    pub fn look(&self, ticket: Ticket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
 
@@ -265,7 +265,7 @@ impl Bench {
                 if let ErrandKind::Review(proposal) = &errand.what {
                     return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
                 }
-                let plan = self.plan_of(&mut reloaded, &errand.task, &Hints::Everything).map_err(ErrandTrouble::Run)?;
+                let plan = self.plan_of(&mut reloaded, &errand.task, &TreeHints::Everything).map_err(ErrandTrouble::Run)?;
                 plan.map(|plan| (plan, reloaded.settings, reloaded.configuration))
             }
             Err(lines) => Err(Unplanned::Wrong(lines)),
@@ -274,7 +274,12 @@ impl Bench {
     }
 
     /// Takes the plan of a task; lines for people where it has none. Specifications are read for their own tasks alone.
-    fn plan_of(&mut self, reloaded: &mut Reloaded, task: &TaskId, hints: &Hints) -> Result<Result<Plan, Unplanned>, RunError> {
+    fn plan_of(
+        &mut self,
+        reloaded: &mut Reloaded,
+        task: &TaskId,
+        hints: &TreeHints,
+    ) -> Result<Result<Plan, Unplanned>, RunError> {
         if *task == TaskId::default_task() {
             let plan = std::mem::replace(&mut reloaded.plan, Err(Vec::new()));
             return Ok(plan.map_err(Unplanned::Wrong));
@@ -287,12 +292,12 @@ impl Bench {
         }))
     }
 
-    fn look(&mut self, wanted: &[TaskId], hints: &Hints) -> Result<ProjectStanding, RunError> {
+    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStanding, RunError> {
         let reloaded = (self.reload)();
         // What the watcher heard of is everything only by the rules it watches by.
         let by_its_rules =
             |reloaded: &Reloaded| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
-        let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &Hints::Everything };
+        let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &TreeHints::Everything };
         if let Ok(reloaded) = &reloaded {
             let (settings, pace) = (reloaded.settings.clone(), reloaded.pace.clone());
             self.tell_new_rules(&settings, pace);
@@ -364,7 +369,7 @@ impl Bench {
     }
 
     /// Tells which tasks are run on a save, and when, if that has changed.
-    fn tell_tasks(&mut self, reloaded: &Reloaded, hints: &Hints) {
+    fn tell_tasks(&mut self, reloaded: &Reloaded, hints: &TreeHints) {
         let found = watched_tasks(&mut self.workspace, &self.scope, reloaded, hints);
         // A tree that cannot be read fails the run itself, with its reason.
         if let Ok(tasks) = found {
@@ -388,7 +393,7 @@ pub fn watched_tasks(
     workspace: &mut Workspace,
     scope: &Scope,
     reloaded: &Reloaded,
-    hints: &Hints,
+    hints: &TreeHints,
 ) -> Result<Vec<TaskId>, RunError> {
     let watched = &reloaded.configuration.watch.tasks;
     if !watched.asks_for_specifications() {

@@ -1,24 +1,22 @@
-//! What is never part of a tree: metadata of version control, tools' caches, editors' temporaries (S5).
+//! Files that never belong to a tree: metadata of version control, caches of tools, temporary files of editors (S5).
 
 use NameRule::{Begins, Between, Ends, Is};
 
-/// A shape of a file or directory name.
+/// A pattern for file and directory names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
-    /// The name is this.
+    /// The name is exactly this.
     Is(&'static str),
-    /// The name begins with this.
     Begins(&'static str),
     /// The name ends with this and is longer.
     Ends(&'static str),
-    /// The name begins with the first, ends with the second and is longer than both.
+    /// The name begins with the first, ends with the second and is longer than both together.
     Between(&'static str, &'static str),
 }
 
-/// A row of [`ALWAYS_OUT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlwaysOut {
-    /// The names it is about, at every level.
+    /// The names that are excluded, at every level.
     pub name: NameRule,
     /// Why, for `proctor why`.
     pub reason: &'static str,
@@ -28,10 +26,10 @@ const fn row(name: NameRule, reason: &'static str) -> AlwaysOut {
     AlwaysOut { name, reason }
 }
 
-/// Names that are out at every level, files and directories alike; neither rules files nor `watch.include` bring them back.
+/// Names that are excluded at every level, for files and directories; neither rules files nor `watch.include` can put them back.
 ///
-/// Listed is what a tool or an editor writes by itself while somebody works or tests run: in the digest it would make every run
-/// find its tree moved (S6), in the trigger it would start runs in a circle.
+/// The table lists what tools and editors write by themselves while somebody works or tests run. If the digest contained such
+/// files, every run would find its tree moved (S6); if they triggered runs, runs would start each other for ever.
 pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Is(".git"), "git's own data; in worktrees and submodules a file"),
     row(Is(".hg"), "Mercurial's own data"),
@@ -104,8 +102,9 @@ impl NameRule {
     }
 }
 
-/// Which rows can match a name that begins, or ends, with a byte: one bit for each row of [`ALWAYS_OUT`]. Every entry of a tree is
-/// asked about, and nearly none matches; comparing each with all rows was a third of a rescan's own time.
+/// Says which rows can match a name that begins, or ends, with a given byte: one bit for each row of [`ALWAYS_OUT`]. This is a
+/// measured optimisation: every entry of a tree is tested and nearly none matches, and comparing each with all rows took a third
+/// of a rescan's own time.
 struct RowsByByte {
     first: [u64; 256],
     last: [u64; 256],
@@ -128,7 +127,7 @@ const fn index_rows() -> RowsByByte {
     rows
 }
 
-/// Returns the row that keeps a name out, if one does.
+/// Returns the row that excludes a name, if there is one.
 pub(super) fn find_always_out(name: &[u8]) -> Option<&'static AlwaysOut> {
     let (first, last) = (name.first()?, name.last()?);
     let mut candidates = ROWS_BY_BYTE.first[usize::from(*first)] | ROWS_BY_BYTE.last[usize::from(*last)];

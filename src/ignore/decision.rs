@@ -1,4 +1,4 @@
-//! An answer of the matcher, with the rule that gave it.
+//! The matcher's decision about a path, with the rule that decided.
 
 use crate::ignore::rules::RulesFile;
 use crate::model::TreePath;
@@ -6,40 +6,35 @@ use crate::model::TreePath;
 /// Whether a path belongs to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
     In,
-    /// It does not.
     Out,
 }
 
-/// An answer of the matcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the path belongs to the tree.
     pub verdict: Verdict,
-    /// The rule that decided; none where nothing speaks of the path, which is then in.
-    pub rule: Option<Rule>,
+    /// The rule that decided; `None` if no rule matches the path, which then belongs to the tree.
+    pub rule: Option<IgnoreRule>,
 }
 
-/// A rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
-    /// Where it is written.
+pub struct IgnoreRule {
+    /// Where the rule is written.
     pub source: RuleSource,
-    /// The line of the file or the position in the setting, from 1; none for what is always out.
+    /// The line of the file or the position in the setting, counted from 1; `None` for the built-in rules.
     pub line: Option<u32>,
-    /// The pattern as it is written.
     pub pattern: String,
 }
 
 /// Where a rule is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleSource {
-    /// The table [`crate::ignore::ALWAYS_OUT`], with its reason.
+    /// The table [`crate::ignore::ALWAYS_OUT`], with the row's reason.
     AlwaysOut(&'static str),
     /// The evidence link of the project (S1).
     EvidenceLink,
-    /// The task list that proctor writes into.
+    /// The task list that proctor writes.
     TaskList,
     /// `watch.ignore`.
     Ignore,
@@ -47,9 +42,8 @@ pub enum RuleSource {
     Include,
     /// A rules file of the project.
     File {
-        /// The directory it lies in.
+        /// The directory of the rules file.
         directory: TreePath,
-        /// Which of the two.
         file: RulesFile,
     },
 }

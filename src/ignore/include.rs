@@ -1,4 +1,4 @@
-//! The patterns of `watch.include`, and into which excluded directories they lead.
+//! The patterns of `watch.include`, and the excluded directories that may contain matches.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -6,22 +6,22 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::ignore::pattern::{PatternList, PatternProblem, PatternSource, problem, to_plain_braces};
-use crate::ignore::scope::Ground;
+use crate::ignore::pattern::{IgnorePatternProblem, PatternList, PatternSource, problem, to_plain_braces};
+use crate::ignore::scope::SurroundingTree;
 
 /// `watch.include`, compiled.
 #[derive(Debug, Clone)]
 pub(super) struct IncludeList {
-    /// What is put back.
+    /// All patterns: what matches is put back.
     pub(super) patterns: PatternList,
-    /// Those of the patterns that name their way: the only ones that count in excluded directories.
-    naming: PatternList,
-    ways: Vec<Way>,
+    /// The patterns with a path: only these count inside excluded directories.
+    with_path: PatternList,
+    ways: Vec<PathPattern>,
 }
 
-/// The components of a pattern that names its way.
+/// The components of a pattern with a path.
 #[derive(Debug, Clone)]
-struct Way(Vec<Component>);
+struct PathPattern(Vec<Component>);
 
 #[derive(Debug, Clone)]
 enum Component {
@@ -31,12 +31,12 @@ enum Component {
 
 impl IncludeList {
     /// Compiles the setting.
-    pub(super) fn compile(written: &[String]) -> (Self, Vec<PatternProblem>) {
+    pub(super) fn compile(written: &[String]) -> (Self, Vec<IgnorePatternProblem>) {
         let (patterns, mut problems) = compile_setting(&PatternSource::Include, written);
         let mut ways = Vec::new();
         let mut named = Vec::new();
         for (line, text) in (1_u32..).zip(written) {
-            match to_way(text) {
+            match to_path_pattern(text) {
                 Ok(None) => {}
                 Ok(Some(way)) => {
                     ways.push(way);
@@ -48,27 +48,27 @@ impl IncludeList {
                 Err(_) => {}
             }
         }
-        // What is wrong with a pattern was said above.
-        let naming = PatternList::compile(&PatternSource::Include, named.into_iter()).0;
-        (Self { patterns, naming, ways }, problems)
+        // Problems of these patterns were reported above.
+        let with_path = PatternList::compile(&PatternSource::Include, named.into_iter()).0;
+        (Self { patterns, with_path, ways }, problems)
     }
 
-    /// Returns whether an excluded path in a directory of this ground is put back by a pattern of its own.
-    pub(super) fn puts_back(&self, ground: Ground, path: &[u8], is_directory: bool) -> bool {
+    /// Returns whether a pattern puts back an excluded path. `ground` says whether its directory belongs to the tree.
+    pub(super) fn puts_back(&self, ground: SurroundingTree, path: &[u8], is_directory: bool) -> bool {
         let list = match ground {
-            Ground::Inside => &self.patterns,
-            Ground::Leading => &self.naming,
+            SurroundingTree::Inside => &self.patterns,
+            SurroundingTree::Leading => &self.with_path,
         };
         !list.is_empty() && list.hit(path, is_directory).is_some()
     }
 
-    /// Returns whether a pattern may match something below an excluded directory, so that a walk has to look.
+    /// Returns whether a pattern may match something below an excluded directory, so that a walk must enter it.
     pub(super) fn leads_below(&self, directory: &[u8]) -> bool {
         self.ways.iter().any(|way| way.leads_below(directory))
     }
 }
 
-impl Way {
+impl PathPattern {
     fn leads_below(&self, directory: &[u8]) -> bool {
         let mut components = self.0.iter();
         for name in directory.split(|byte| *byte == b'/') {
@@ -83,8 +83,8 @@ impl Way {
     }
 }
 
-/// Compiles a setting, whose patterns may neither negate nor be comments: each is meant to do something.
-pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (PatternList, Vec<PatternProblem>) {
+/// Compiles a setting. Its patterns may neither begin with `!` nor be comments, which would have no effect.
+pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (PatternList, Vec<IgnorePatternProblem>) {
     let opposite = match origin {
         PatternSource::Ignore => "`watch.include`",
         PatternSource::Include | PatternSource::File(_) => "`watch.ignore`",
@@ -109,15 +109,15 @@ pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (Pa
     (list, problems)
 }
 
-/// Splits a pattern that names its way; none for a pattern that is looked for at any depth.
-fn to_way(pattern: &str) -> Result<Option<Way>, String> {
+/// Splits a pattern with a path into components; `None` for a pattern that matches at any depth.
+fn to_path_pattern(pattern: &str) -> Result<Option<PathPattern>, String> {
     let trimmed = pattern.trim();
     let inner = trimmed.trim_matches('/');
     if inner.is_empty() || inner.starts_with("**") || !trimmed.trim_end_matches('/').contains('/') {
         return Ok(None);
     }
     let components = inner.split('/').map(to_component).collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(Way(components)))
+    Ok(Some(PathPattern(components)))
 }
 
 fn to_component(text: &str) -> Result<Component, String> {

@@ -1,4 +1,4 @@
-//! The matcher: which rule decides whether a path belongs to the tree.
+//! The matcher: decides by the rules whether a path belongs to the tree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,14 +6,13 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out};
-use crate::ignore::decision::{Decision, Rule, RuleSource, Verdict};
+use crate::ignore::decision::{Decision, IgnoreRule, RuleSource, Verdict};
 use crate::ignore::include::{IncludeList, compile_setting};
-use crate::ignore::pattern::{Hit, PatternList, PatternProblem, PatternSource};
+use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
-use crate::ignore::scope::{Ground, Scope, Standing};
+use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
 use crate::model::{Digest, TreePath};
 
-/// The settings a matcher is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatcherSettings {
     /// `watch.ignore`: patterns relative to the project's root.
@@ -22,19 +21,19 @@ pub struct MatcherSettings {
     pub include: Vec<String>,
     /// The name of the evidence link at the root, if there is one (S1).
     pub evidence_link: Option<String>,
-    /// The task list that proctor writes into, if there is one: its path, relative to the root.
+    /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
 }
 
 impl MatcherSettings {
-    /// Returns the settings of whoever watches the tree: he hears of the task list too, which is no part of it, so that a change of
-    /// it by hand is found at once. The look that follows finds the tree as it was, and runs nothing.
+    /// Returns the settings for watching. The task list does not belong to the tree, but it is watched, so that a change by hand
+    /// is noticed at once. The tree digest is unchanged then, so no run starts.
     pub fn for_watching(&self) -> Self {
         Self { task_list: None, ..self.clone() }
     }
 }
 
-/// The matcher. It is cheap to clone and holds no path of this machine.
+/// Decides whether paths belong to the tree. Cheap to clone; contains no absolute path.
 #[derive(Debug, Clone)]
 pub struct Matcher {
     ignore: PatternList,
@@ -44,8 +43,8 @@ pub struct Matcher {
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
-/// A rule that decided, before anybody wants to read it.
-enum Reason<'rules> {
+/// What decided about a path; turned into an [`IgnoreRule`] only when somebody asks for it.
+enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
     EvidenceLink(&'rules str),
     TaskList(&'rules str),
@@ -54,21 +53,21 @@ enum Reason<'rules> {
     File(&'rules DirectoryRules, RulesFile, &'rules Glob),
 }
 
-/// The way down to a path.
+/// The way from the root down to a path, as far as a walk would go.
 struct Descent {
-    /// What holds where it was decided.
-    scope: Scope,
-    /// Where the path stands.
-    standing: Standing,
-    /// How many bytes of the path name the entry that was decided about: an ancestor that is out, or the path itself.
+    /// The rules at the point where the decision was made.
+    scope: RulesScope,
+    /// The membership of the path.
+    standing: TreeMembership,
+    /// The length in bytes of the part of the path that was decided about: an excluded ancestor, or the whole path.
     decided: usize,
-    /// The ancestor that is excluded and looked into, and the scope it was found in.
-    excluded: Option<(Scope, usize)>,
+    /// The excluded ancestor that a walk enters because of `watch.include`, and the rules around it.
+    excluded: Option<(RulesScope, usize)>,
 }
 
 impl Matcher {
-    /// Makes a matcher without rules files, or names every pattern that cannot be used.
-    pub fn new(settings: &MatcherSettings) -> Result<Self, Vec<PatternProblem>> {
+    /// Makes a matcher without rules files. The error names every pattern that cannot be used.
+    pub fn new(settings: &MatcherSettings) -> Result<Self, Vec<IgnorePatternProblem>> {
         let (ignore, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
         let (include, more) = IncludeList::compile(&settings.include);
         problems.extend(more);
@@ -80,8 +79,8 @@ impl Matcher {
         Ok(Self { ignore, include, evidence_link, task_list, rules: HashMap::new() })
     }
 
-    /// Takes over the text of a rules file; the same text again costs nothing. Returns the lines that cannot be used.
-    pub fn add_rules(&mut self, directory: &TreePath, file: RulesFile, text: &[u8]) -> Vec<PatternProblem> {
+    /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
+    pub fn add_rules(&mut self, directory: &TreePath, file: RulesFile, text: &[u8]) -> Vec<IgnorePatternProblem> {
         let digest = Digest::of(text);
         if self.rules_digest(directory, file) == Some(digest) {
             return Vec::new();
@@ -92,19 +91,19 @@ impl Matcher {
         problems
     }
 
-    /// Forgets one rules file.
+    /// Removes one rules file.
     pub fn remove_rules(&mut self, directory: &TreePath, file: RulesFile) {
         if self.rules_digest(directory, file).is_some() {
             self.set_rules(directory, file, None);
         }
     }
 
-    /// Forgets the rules files of a directory and of everything below it.
+    /// Removes the rules files of a directory and of everything below it.
     pub fn forget_rules(&mut self, directory: &TreePath) {
         self.rules.retain(|known, _| !is_at_or_below(known, directory.as_bytes()));
     }
 
-    /// Returns the SHA-256 of the text that was taken over, if one was.
+    /// Returns the SHA-256 of a rules file's text, if one was set.
     pub fn rules_digest(&self, directory: &TreePath, file: RulesFile) -> Option<Digest> {
         self.rules.get(directory.as_bytes()).and_then(|rules| rules.text(file)).map(|text| text.digest)
     }
@@ -122,8 +121,8 @@ impl Matcher {
         Decision { verdict, rule }
     }
 
-    /// Returns what holds in a directory, or none when a walk does not come there.
-    pub fn scope(&self, directory: &TreePath) -> Option<Scope> {
+    /// Returns the rules that apply in a directory; `None` when a walk does not enter it.
+    pub fn scope(&self, directory: &TreePath) -> Option<RulesScope> {
         if directory.is_root() {
             return Some(self.root_scope());
         }
@@ -132,39 +131,39 @@ impl Matcher {
         standing.is_walked().then_some(scope)
     }
 
-    /// Returns what holds at the root.
-    pub fn root_scope(&self) -> Scope {
-        Scope { ground: Ground::Inside, rules: self.rules.get(&b""[..]).cloned().into_iter().collect() }
+    /// Returns the rules that apply at the root.
+    pub fn root_scope(&self) -> RulesScope {
+        RulesScope { ground: SurroundingTree::Inside, rules: self.rules.get(&b""[..]).cloned().into_iter().collect() }
     }
 
-    /// Narrows the scope of a directory to that of a directory in it, whose rules files must have been taken over before.
-    pub fn enter(&self, scope: &mut Scope, directory: &TreePath, standing: Standing) {
+    /// Narrows the rules of a directory to those of a subdirectory, whose rules files must have been set before.
+    pub fn enter(&self, scope: &mut RulesScope, directory: &TreePath, standing: TreeMembership) {
         self.enter_bytes(scope, directory.as_bytes(), standing);
     }
 
-    /// Returns where an entry of the scope's directory stands.
-    pub fn standing(&self, scope: &Scope, path: &TreePath, is_directory: bool) -> Standing {
+    /// Returns the membership of an entry of the directory to which the rules belong.
+    pub fn standing(&self, scope: &RulesScope, path: &TreePath, is_directory: bool) -> TreeMembership {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns what holds at the root of a tree whose walk carries the rules files it finds itself, whatever was taken over here.
-    pub fn bare_scope(&self) -> Scope {
-        Scope { ground: Ground::Inside, rules: Vec::new() }
+    /// Returns the rules that apply at the root for a walk that reads rules files itself: those that were set here are left out.
+    pub fn bare_scope(&self) -> RulesScope {
+        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
     }
 
-    /// Returns what holds in a directory of the scope's directory that stands so and in which a walk found these rules files.
-    pub fn narrow(&self, scope: &Scope, standing: Standing, rules: Option<&Arc<DirectoryRules>>) -> Scope {
+    /// Returns the rules for a subdirectory with this membership, in which a walk found these rules files.
+    pub fn narrow(&self, scope: &RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
         let mut scope = scope.clone();
         narrow(&mut scope, standing, rules);
         scope
     }
 
-    /// Returns where an entry of the scope's directory stands, by the bytes of its path.
-    pub fn standing_of(&self, scope: &Scope, path: &[u8], is_directory: bool) -> Standing {
+    /// Returns the membership of an entry, given by the bytes of its path.
+    pub fn standing_of(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
         self.judge(scope, path, is_directory).0
     }
 
-    /// Goes down to a path other than the root, and stops at the first ancestor that a walk would not look into.
+    /// Goes down to a path other than the root and stops at the first ancestor that a walk would not enter.
     fn descend(&self, path: &[u8], is_directory: bool) -> Descent {
         let mut scope = self.root_scope();
         let mut excluded = None;
@@ -172,9 +171,9 @@ impl Matcher {
             let ancestor = &path[..cut];
             let standing = self.judge(&scope, ancestor, true).0;
             match standing {
-                Standing::Out => return Descent { scope, standing, decided: cut, excluded },
-                Standing::Leads if scope.ground == Ground::Inside => excluded = Some((scope.clone(), cut)),
-                Standing::Leads | Standing::In | Standing::PutBack => {}
+                TreeMembership::Out => return Descent { scope, standing, decided: cut, excluded },
+                TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
+                TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack => {}
             }
             self.enter_bytes(&mut scope, ancestor, standing);
         }
@@ -182,44 +181,55 @@ impl Matcher {
         Descent { scope, standing, decided: path.len(), excluded }
     }
 
-    /// Returns the rule that decides about the first `cut` bytes of a path, an entry of the scope's directory.
-    fn rule_at(&self, scope: &Scope, cut: usize, path: &[u8], is_directory: bool) -> Option<Rule> {
+    /// Returns the rule that decides about the first `cut` bytes of a path.
+    fn rule_at(&self, scope: &RulesScope, cut: usize, path: &[u8], is_directory: bool) -> Option<IgnoreRule> {
         let is_directory = cut < path.len() || is_directory;
         let reason = self.judge(scope, &path[..cut], is_directory).1;
         reason.map(|reason| self.to_rule(&reason, &path[..cut], is_directory))
     }
 
-    fn judge<'rules>(&'rules self, scope: &'rules Scope, path: &[u8], is_directory: bool) -> (Standing, Option<Reason<'rules>>) {
+    fn judge<'rules>(
+        &'rules self,
+        scope: &'rules RulesScope,
+        path: &[u8],
+        is_directory: bool,
+    ) -> (TreeMembership, Option<DecisionReason<'rules>>) {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         if let Some(row) = find_always_out(&path[name_start..]) {
-            return (Standing::Out, Some(Reason::AlwaysOut(row)));
+            return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
         }
         if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
-            return (Standing::Out, Some(Reason::EvidenceLink(link)));
+            return (TreeMembership::Out, Some(DecisionReason::EvidenceLink(link)));
         }
-        // What a verdict leads to cannot be part of what it is bound to: its own entry would make it stale.
+        // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree digest and
+        // make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (Standing::Out, Some(Reason::TaskList(list)));
+            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
         }
         let (is_excluded, reason) = match scope.ground {
-            Ground::Leading => (true, None),
-            Ground::Inside => self.find_rule(scope, path, is_directory),
+            SurroundingTree::Leading => (true, None),
+            SurroundingTree::Inside => self.find_rule(scope, path, is_directory),
         };
         if !is_excluded {
-            (Standing::In, reason)
+            (TreeMembership::In, reason)
         } else if self.include.puts_back(scope.ground, path, is_directory) {
-            (Standing::PutBack, Some(Reason::Include))
+            (TreeMembership::PutBack, Some(DecisionReason::Include))
         } else if is_directory && self.include.leads_below(path) {
-            (Standing::Leads, reason)
+            (TreeMembership::Leads, reason)
         } else {
-            (Standing::Out, reason)
+            (TreeMembership::Out, reason)
         }
     }
 
-    /// Returns whether the settings or the rules files of the scope exclude a path, and the rule that says so or keeps it.
-    fn find_rule<'rules>(&'rules self, scope: &'rules Scope, path: &[u8], is_directory: bool) -> (bool, Option<Reason<'rules>>) {
-        if let Some(Hit::Excluded(glob)) = self.ignore.hit(path, is_directory) {
-            return (true, Some(Reason::Ignore(glob)));
+    /// Returns whether the settings or the rules files exclude a path, and the rule that excludes or keeps it.
+    fn find_rule<'rules>(
+        &'rules self,
+        scope: &'rules RulesScope,
+        path: &[u8],
+        is_directory: bool,
+    ) -> (bool, Option<DecisionReason<'rules>>) {
+        if let Some(DecidingPattern::Excluded(glob)) = self.ignore.hit(path, is_directory) {
+            return (true, Some(DecisionReason::Ignore(glob)));
         }
         for rules in scope.rules.iter().rev() {
             let prefix = rules.directory.as_bytes().len();
@@ -227,15 +237,15 @@ impl Matcher {
             for file in RulesFile::ALL {
                 match rules.text(file).and_then(|text| text.patterns.hit(relative, is_directory)) {
                     None => {}
-                    Some(Hit::Excluded(glob)) => return (true, Some(Reason::File(rules, file, glob))),
-                    Some(Hit::Kept(glob)) => return (false, Some(Reason::File(rules, file, glob))),
+                    Some(DecidingPattern::Excluded(glob)) => return (true, Some(DecisionReason::File(rules, file, glob))),
+                    Some(DecidingPattern::Kept(glob)) => return (false, Some(DecisionReason::File(rules, file, glob))),
                 }
             }
         }
         (false, None)
     }
 
-    fn enter_bytes(&self, scope: &mut Scope, directory: &[u8], standing: Standing) {
+    fn enter_bytes(&self, scope: &mut RulesScope, directory: &[u8], standing: TreeMembership) {
         narrow(scope, standing, self.rules.get(directory));
     }
 
@@ -248,21 +258,31 @@ impl Matcher {
         }
     }
 
-    fn to_rule(&self, reason: &Reason<'_>, path: &[u8], is_directory: bool) -> Rule {
+    fn to_rule(&self, reason: &DecisionReason<'_>, path: &[u8], is_directory: bool) -> IgnoreRule {
         let written = |source, list: &PatternList, glob| {
             let (line, pattern) = list.written(glob);
-            Rule { source, line: Some(line), pattern: pattern.to_owned() }
+            IgnoreRule { source, line: Some(line), pattern: pattern.to_owned() }
         };
         match reason {
-            Reason::AlwaysOut(row) => Rule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() },
-            Reason::TaskList(list) => Rule { source: RuleSource::TaskList, line: None, pattern: (*list).to_owned() },
-            Reason::EvidenceLink(link) => Rule { source: RuleSource::EvidenceLink, line: None, pattern: (*link).to_owned() },
-            Reason::Ignore(glob) => written(RuleSource::Ignore, &self.ignore, glob),
-            Reason::Include => match self.include.patterns.hit(path, is_directory) {
-                Some(Hit::Excluded(glob) | Hit::Kept(glob)) => written(RuleSource::Include, &self.include.patterns, glob),
-                None => Rule { source: RuleSource::Include, line: None, pattern: String::from_utf8_lossy(path).into_owned() },
+            DecisionReason::AlwaysOut(row) => {
+                IgnoreRule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() }
+            }
+            DecisionReason::TaskList(list) => {
+                IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*list).to_owned() }
+            }
+            DecisionReason::EvidenceLink(link) => {
+                IgnoreRule { source: RuleSource::EvidenceLink, line: None, pattern: (*link).to_owned() }
+            }
+            DecisionReason::Ignore(glob) => written(RuleSource::Ignore, &self.ignore, glob),
+            DecisionReason::Include => match self.include.patterns.hit(path, is_directory) {
+                Some(DecidingPattern::Excluded(glob) | DecidingPattern::Kept(glob)) => {
+                    written(RuleSource::Include, &self.include.patterns, glob)
+                }
+                None => {
+                    IgnoreRule { source: RuleSource::Include, line: None, pattern: String::from_utf8_lossy(path).into_owned() }
+                }
             },
-            Reason::File(rules, file, glob) => {
+            DecisionReason::File(rules, file, glob) => {
                 let source = RuleSource::File { directory: rules.directory.clone(), file: *file };
                 let text = rules.text(*file).expect("the pattern was found in this file");
                 written(source, &text.patterns, glob)
@@ -271,10 +291,11 @@ impl Matcher {
     }
 }
 
-fn narrow(scope: &mut Scope, standing: Standing, rules: Option<&Arc<DirectoryRules>>) {
-    scope.ground = if standing.belongs() { Ground::Inside } else { Ground::Leading };
-    if standing == Standing::PutBack {
-        // What excluded the directory speaks of its contents too (`build/**`); whoever puts it back means the contents.
+fn narrow(scope: &mut RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
+    scope.ground = if standing.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
+    if standing == TreeMembership::PutBack {
+        // The pattern that excluded the directory may match its contents too (`build/**`), but who puts the directory back wants
+        // the contents.
         scope.rules.clear();
     }
     if standing.reads_rules() {

@@ -8,26 +8,25 @@ use std::path::Path;
 use ::ignore::Match;
 use ::ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
-/// Where a pattern was written.
+/// Where a pattern is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternSource {
     /// The setting `watch.ignore`.
     Ignore,
     /// The setting `watch.include`.
     Include,
-    /// A rules file, relative to the project's root.
+    /// A rules file, by its path relative to the project's root.
     File(String),
 }
 
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern `{pattern}` of {origin}, line {line}: {problem}")]
-pub struct PatternProblem {
-    /// Where it was written.
+pub struct IgnorePatternProblem {
+    /// Where it is written.
     pub origin: PatternSource,
-    /// The line of the file or the position in the setting, from 1.
+    /// The line of the file or the position in the setting, counted from 1.
     pub line: u32,
-    /// The pattern.
     pub pattern: String,
     /// What is wrong with it and what to write instead.
     pub problem: String,
@@ -43,9 +42,9 @@ impl fmt::Display for PatternSource {
     }
 }
 
-/// What a list says of a path.
-pub(super) enum Hit<'list> {
-    /// The last pattern that matches excludes it.
+/// The pattern of a list that decides about a path.
+pub(super) enum DecidingPattern<'list> {
+    /// The last pattern that matches excludes the path.
     Excluded(&'list Glob),
     /// The last pattern that matches begins with `!`.
     Kept(&'list Glob),
@@ -66,13 +65,13 @@ struct WrittenPattern {
 }
 
 impl PatternList {
-    /// Compiles patterns given with their line numbers; what cannot be used is named and left out.
+    /// Compiles patterns with their line numbers. Patterns that cannot be used are left out and returned as problems.
     pub(super) fn compile<'text>(
         origin: &PatternSource,
         patterns: impl Iterator<Item = (u32, &'text str)>,
-    ) -> (Self, Vec<PatternProblem>) {
+    ) -> (Self, Vec<IgnorePatternProblem>) {
         let mut builder = GitignoreBuilder::new("");
-        // git takes `[` without `]` for a pattern that matches nothing; here it is a mistake that is named.
+        // For git, `[` without `]` is a pattern that matches nothing; here it is reported as a mistake.
         builder.allow_unclosed_class(false);
         let mut written = Vec::new();
         let mut problems = Vec::new();
@@ -91,40 +90,40 @@ impl PatternList {
     }
 
     /// Compiles the text of a rules file.
-    pub(super) fn parse(origin: &PatternSource, text: &[u8]) -> (Self, Vec<PatternProblem>) {
+    pub(super) fn parse(origin: &PatternSource, text: &[u8]) -> (Self, Vec<IgnorePatternProblem>) {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         let lines: Vec<String> = text.split(|byte| *byte == b'\n').map(to_pattern_text).collect();
         let patterns = (1..).zip(lines.iter().map(String::as_str));
         Self::compile(origin, patterns.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')))
     }
 
-    /// Returns what the list says of a path that is given relative to where the list applies.
-    pub(super) fn hit(&self, relative: &[u8], is_directory: bool) -> Option<Hit<'_>> {
+    /// Returns the pattern that decides about a path, which is relative to the directory of the list.
+    pub(super) fn hit(&self, relative: &[u8], is_directory: bool) -> Option<DecidingPattern<'_>> {
         match self.compiled.matched(Path::new(OsStr::from_bytes(relative)), is_directory) {
             Match::None => None,
-            Match::Ignore(glob) => Some(Hit::Excluded(glob)),
-            Match::Whitelist(glob) => Some(Hit::Kept(glob)),
+            Match::Ignore(glob) => Some(DecidingPattern::Excluded(glob)),
+            Match::Whitelist(glob) => Some(DecidingPattern::Kept(glob)),
         }
     }
 
-    /// Returns the line and the text of a pattern that [`PatternList::hit`] named.
+    /// Returns the line and the text of a pattern that [`PatternList::hit`] returned.
     pub(super) fn written<'list>(&'list self, glob: &'list Glob) -> (u32, &'list str) {
-        // Of equal patterns the last is the one that decides.
+        // Of equal patterns the last one decides.
         let found = self.written.iter().rev().find(|pattern| pattern.handed_over == glob.original());
         found.map_or((0, glob.original()), |pattern| (pattern.line, &pattern.text))
     }
 
-    /// Returns whether no pattern is in the list.
     pub(super) fn is_empty(&self) -> bool {
         self.compiled.is_empty()
     }
 }
 
-pub(super) fn problem(origin: &PatternSource, line: u32, pattern: &str, problem: String) -> PatternProblem {
-    PatternProblem { origin: origin.clone(), line, pattern: pattern.to_owned(), problem }
+pub(super) fn problem(origin: &PatternSource, line: u32, pattern: &str, problem: String) -> IgnorePatternProblem {
+    IgnorePatternProblem { origin: origin.clone(), line, pattern: pattern.to_owned(), problem }
 }
 
-/// Cuts a line as git does. Bytes that are not UTF-8 become `?`, which matches any one byte: the file that is meant, and seldom more.
+/// Cuts a line as git does. Bytes that are not UTF-8 become `?`, which matches any one byte: the intended file, and rarely
+/// another.
 fn to_pattern_text(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
@@ -137,7 +136,7 @@ fn to_pattern_text(line: &[u8]) -> String {
     if is_escaped { text[..=trimmed.len()].to_owned() } else { trimmed.to_owned() }
 }
 
-/// Escapes braces outside of classes: the glob library takes `{a,b}` for alternatives, git for six characters.
+/// Escapes braces outside of classes: the glob library reads `{a,b}` as alternatives, git reads six plain characters.
 pub(super) fn to_plain_braces(pattern: &str) -> String {
     let mut plain = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();

@@ -1,14 +1,13 @@
-//! The rules files a matcher was handed, compiled.
+//! The compiled rules files of a matcher.
 
 use crate::ignore::pattern::{PatternList, PatternSource};
 use crate::model::{Digest, TreePath};
 
-/// The kinds of rules files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RulesFile {
     /// `.gitignore`.
     GitIgnore,
-    /// `.ignore`, which beats `.gitignore` of the same directory.
+    /// `.ignore`, which overrides `.gitignore` of the same directory.
     DotIgnore,
 }
 
@@ -20,7 +19,7 @@ pub struct DirectoryRules {
     dot_ignore: Option<RulesText>,
 }
 
-/// One of them.
+/// One rules file: its digest and its patterns.
 #[derive(Debug, Clone)]
 pub(super) struct RulesText {
     pub(super) digest: Digest,
@@ -31,7 +30,6 @@ impl RulesFile {
     /// Both kinds, the stronger one first.
     pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
 
-    /// Returns the file's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::GitIgnore => ".gitignore",
@@ -39,7 +37,7 @@ impl RulesFile {
         }
     }
 
-    /// Returns which rules file has this name, if one has.
+    /// Returns the kind of rules file that has this name, if there is one.
     pub fn named(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
     }
@@ -50,7 +48,7 @@ impl DirectoryRules {
         Self { directory, git_ignore: None, dot_ignore: None }
     }
 
-    /// Compiles what a walk read. A line that is no pattern changes nothing, as for git.
+    /// Compiles the texts of a directory's rules files. As in git, a line that is not a valid pattern has no effect.
     pub fn parse(directory: TreePath, texts: &[(RulesFile, Vec<u8>)]) -> Self {
         let mut rules = Self::new(directory);
         for (file, text) in texts {

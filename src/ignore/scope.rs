@@ -1,37 +1,38 @@
-//! What a walk carries down: where an entry stands, and which rules apply in a directory.
+//! What a walk passes down the tree: the membership of an entry, and the rules that apply in a directory.
 
 use std::sync::Arc;
 
 use crate::ignore::rules::DirectoryRules;
 
-/// Where an entry stands.
+/// Whether an entry belongs to the tree, and whether a walk enters it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TreeMembership {
     /// It belongs to the tree.
     In,
-    /// It belongs to the tree because `watch.include` says so, against a rule.
+    /// It belongs to the tree because `watch.include` puts it back although a rule excludes it.
     PutBack,
-    /// A directory that does not belong to the tree and has to be looked into: a pattern of `watch.include` leads through it.
+    /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it.
     Leads,
-    /// It does not belong to the tree; a walk does not look into it.
+    /// It does not belong to the tree, and a walk does not enter it.
     Out,
 }
 
-/// What holds in a directory: made by [`crate::ignore::Matcher::root_scope`], narrowed by [`crate::ignore::Matcher::enter`].
+/// The rules that apply in a directory: from [`crate::ignore::Matcher::root_scope`], narrowed by
+/// [`crate::ignore::Matcher::enter`].
 #[derive(Debug, Clone)]
-pub struct Scope {
-    pub(super) ground: Ground,
-    /// The rules of the directories from the top down.
+pub struct RulesScope {
+    pub(super) ground: SurroundingTree,
+    /// The rules files of the directories from the root down.
     pub(super) rules: Vec<Arc<DirectoryRules>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ground {
+pub(super) enum SurroundingTree {
     Inside,
     Leading,
 }
 
-impl Standing {
+impl TreeMembership {
     /// Returns whether the entry belongs to the tree.
     pub fn belongs(self) -> bool {
         match self {
@@ -40,7 +41,7 @@ impl Standing {
         }
     }
 
-    /// Returns whether a walk looks into a directory that stands so.
+    /// Returns whether a walk enters the directory.
     pub fn is_walked(self) -> bool {
         match self {
             Self::In | Self::PutBack | Self::Leads => true,
@@ -48,15 +49,15 @@ impl Standing {
         }
     }
 
-    /// Returns whether the rules files of a directory that stands so count.
+    /// Returns whether the rules files in the directory count.
     pub fn reads_rules(self) -> bool {
         self.belongs()
     }
 }
 
-impl Scope {
-    /// Returns whether the rules files of the directory count.
+impl RulesScope {
+    /// Returns whether the rules files in the directory count.
     pub fn reads_rules(&self) -> bool {
-        self.ground == Ground::Inside
+        self.ground == SurroundingTree::Inside
     }
 }

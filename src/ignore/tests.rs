@@ -2,7 +2,7 @@
 
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 
-use crate::ignore::{ALWAYS_OUT, Decision, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, Standing, Verdict};
+use crate::ignore::{ALWAYS_OUT, Decision, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, TreeMembership, Verdict};
 use crate::model::TreePath;
 
 fn path(text: &str) -> TreePath {
@@ -99,10 +99,10 @@ fn an_include_that_names_its_way_leads_through_excluded_directories() {
     check(&matcher, &["out/a/schema.json", "vendor/LICENSE", "vendor/x/y/LICENSE"], &["out/schema.json", "out/a/b/schema.json"]);
     check(&matcher, &[], &["out/plain", "out/a/x", "out/a/never", "vendor/x/main.c", "vendor/node_modules/LICENSE"]);
     let root = matcher.root_scope();
-    assert_eq!(matcher.standing(&root, &path("out"), true), Standing::Leads);
+    assert_eq!(matcher.standing(&root, &path("out"), true), TreeMembership::Leads);
     let scope = matcher.scope(&path("out/a")).expect("a walk has to look there");
     assert!(!scope.reads_rules());
-    assert_eq!(matcher.standing(&scope, &path("out/a/b"), true), Standing::Out);
+    assert_eq!(matcher.standing(&scope, &path("out/a/b"), true), TreeMembership::Out);
     assert!(matcher.scope(&path("out/a/b")).is_none());
 }
 
@@ -111,7 +111,7 @@ fn an_include_without_a_directory_opens_no_excluded_directory() {
     let rules = [("", GitIgnore, "build/\n.env\n")];
     let matcher = matcher(&[], &[".env"], &rules);
     check(&matcher, &[".env", "app/.env"], &["build/.env"]);
-    assert_eq!(matcher.standing(&matcher.root_scope(), &path("build"), true), Standing::Out);
+    assert_eq!(matcher.standing(&matcher.root_scope(), &path("build"), true), TreeMembership::Out);
 }
 
 #[test]
@@ -232,7 +232,7 @@ proptest! {
         let matcher = matcher(&[], &include, &[("", GitIgnore, &top), ("a", GitIgnore, &deep), ("a/build", DotIgnore, &deep)]);
         let mut scope = matcher.root_scope();
         let mut walked = TreePath::root();
-        let mut standing = Standing::In;
+        let mut standing = TreeMembership::In;
         let parts: Vec<&str> = text.split('/').collect();
         for (depth, part) in parts.iter().enumerate() {
             walked = walked.join(part.as_bytes());

@@ -1,24 +1,25 @@
-//! Why a path belongs to a tree or not, in words for people and as data for programs. Pure: whoever asks has read the rules files.
+//! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure: the caller has read the
+//! rules files.
 
-use crate::ignore::decision::{Rule, RuleSource, Verdict};
+use crate::ignore::decision::{IgnoreRule, RuleSource, Verdict};
 use crate::ignore::matcher::Matcher;
 use crate::model::TreePath;
 
-/// What decides about a path.
+/// Why a path belongs to the tree or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// The path.
     pub path: TreePath,
     /// Whether it belongs to the tree.
     pub verdict: Verdict,
-    /// The path that was decided about: the topmost directory above it that does not belong, else itself.
+    /// The path that was decided about: the topmost directory above it that does not belong to the tree, otherwise the path
+    /// itself.
     pub decided_at: TreePath,
-    /// The rule; none where nothing speaks of the path.
-    pub rule: Option<Rule>,
+    /// The rule that decided; `None` if no rule matches the path.
+    pub rule: Option<IgnoreRule>,
 }
 
 impl Matcher {
-    /// Returns what decides about a path.
+    /// Returns which rule decides about a path.
     pub fn explain(&self, path: &TreePath, is_directory: bool) -> Explanation {
         let decision = self.decide(path, is_directory);
         let decided_at = if decision.verdict == Verdict::Out { self.topmost_out(path) } else { path.clone() };
@@ -33,7 +34,7 @@ impl Matcher {
 }
 
 impl Explanation {
-    /// Returns the lines for people: the verdict, the rule, what follows from it.
+    /// Returns lines for people: the verdict, the rule, and what can be done about it.
     pub fn lines(&self) -> Vec<String> {
         let path = &self.path;
         let reason = self.rule.as_ref().map(|rule| self.reason(rule));
@@ -60,7 +61,7 @@ impl Explanation {
     }
 
     /// Returns where the rule is written, in words for people.
-    pub fn source(rule: &Rule) -> String {
+    pub fn source(rule: &IgnoreRule) -> String {
         let line = rule.line.unwrap_or_default();
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
@@ -72,7 +73,7 @@ impl Explanation {
         }
     }
 
-    fn reason(&self, rule: &Rule) -> String {
+    fn reason(&self, rule: &IgnoreRule) -> String {
         let (pattern, at) = (&rule.pattern, &self.decided_at);
         let which = if *at == self.path { String::new() } else { format!(" of `{at}`") };
         let written = Self::source(rule);

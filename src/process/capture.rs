@@ -1,10 +1,11 @@
-//! Reads a child's two streams, keeps every byte in the log up to the limit of output, and hashes while it writes.
+//! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! What is printed beyond the limit is read and dropped: a command that is being stopped is not held by a full pipe, and however
-//! long that takes, no disk is filled.
+//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
+//! stopped, and no disk is filled however long the stop takes.
 //!
-//! It writes only to the files it is given, never decodes, and holds bounded memory whatever the child prints. The order of the
-//! log is the order in which the bytes were read: where both streams have bytes at the same moment, standard output comes first.
+//! This module writes only to the files it is given, never decodes text, and holds bounded memory whatever the child prints. The
+//! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
+//! comes first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
@@ -18,51 +19,48 @@ use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
-/// What is asked of the kernel for each pipe: the default limit for users (`pipe(7)`), so a fast child waits seldom.
+/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child rarely
+/// waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// So many reads empty a pipe that nobody writes to.
+/// So many reads empty a full pipe that nobody writes to any more.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
-/// Finished frames are written when they fill this much.
+/// Finished frames are written once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// Where the output goes: two files that are open for writing and empty. Nothing is synced.
+/// The two files that output is written to; both are open for writing and empty. They are not synced here.
 #[derive(Debug)]
 pub struct Sinks {
-    /// Takes the exact bytes of both streams in order of arrival.
+    /// Receives the exact bytes of both streams, in the order in which they were read.
     pub log: File,
-    /// Takes the lines that say which bytes came from which stream, and when.
+    /// Receives lines that say which bytes came from which stream, and when.
     pub frames: File,
 }
 
-/// Why output could not be kept: always our own fault, never the child's.
+/// Output could not be kept. This is always proctor's fault or the machine's, never the child's.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The pipes.
     #[error("cannot make the pipes for the output of a command")]
     Pipe(#[source] io::Error),
-    /// Reading.
     #[error("cannot read the output of a command")]
     Read(#[source] io::Error),
-    /// The log.
     #[error("cannot write the log of a command")]
     Log(#[source] io::Error),
-    /// The frames.
     #[error("cannot write the frames of a command's log")]
     Frames(#[source] io::Error),
 }
 
-/// The ends of the pipes that the child gets.
+/// The writing ends of the pipes, which the child inherits.
 #[derive(Debug)]
 pub(super) struct ChildEnds {
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
-/// What one look at a stream brought.
+/// The outcome of one read from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadStatus {
     Bytes,
     Nothing,
 }
@@ -75,14 +73,14 @@ struct HashedFile {
     bytes: u64,
 }
 
-/// One stream: its pipe, while something may still come, and its excerpt.
+/// One stream: its pipe, until it is closed, and its excerpt.
 #[derive(Debug)]
 struct Side {
     pipe: Option<PipeReader>,
     excerpt: ExcerptBuilder,
 }
 
-/// The capture of one action.
+/// Captures the output of one action.
 #[derive(Debug)]
 pub(super) struct Capture {
     log: File,
@@ -118,7 +116,7 @@ impl HashedFile {
 }
 
 impl Capture {
-    /// Makes the pipes; nothing is read yet. Of what is printed, `limit` bytes are kept; none: all of it.
+    /// Makes the pipes without reading anything yet. Only the first `limit` bytes are kept; `None` keeps everything.
     pub(super) fn open(sinks: Sinks, limit: Option<u64>) -> Result<(Self, ChildEnds), CaptureError> {
         let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
         let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
@@ -137,49 +135,51 @@ impl Capture {
         Ok((capture, ChildEnds { stdout, stderr }))
     }
 
-    /// Returns what to wait for; none for a stream that is closed.
+    /// Returns the descriptor to poll; `None` once the stream is closed.
     pub(super) fn descriptor(&self, stream: Stream) -> Option<BorrowedFd<'_>> {
         self.side(stream).pipe.as_ref().map(PipeReader::as_fd)
     }
 
-    /// Returns whether either stream may still give bytes.
+    /// Returns whether a stream may still give bytes.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Returns how many bytes were read, kept or not.
+    /// Returns how many bytes were read, including those that were dropped.
     pub(super) fn printed(&self) -> u64 {
         self.printed
     }
 
-    /// Returns whether something was read that was not kept.
+    /// Returns whether bytes were dropped.
     pub(super) fn is_cut(&self) -> bool {
         self.printed > self.hasher.bytes()
     }
 
-    /// Gives up reading.
+    /// Closes both pipes; nothing more is read.
     pub(super) fn close(&mut self) {
         self.stdout.pipe = None;
         self.stderr.pipe = None;
     }
 
-    /// Takes at most one buffer of a stream, `ms` milliseconds after the action's start.
-    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<Reading, CaptureError> {
+    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
+    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<ReadStatus, CaptureError> {
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         };
         let Some(pipe) = &mut side.pipe else {
-            return Ok(Reading::Nothing);
+            return Ok(ReadStatus::Nothing);
         };
         let count = match pipe.read(self.hasher.room()) {
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(Reading::Nothing),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(ReadStatus::Nothing);
+            }
             Err(error) => return Err(CaptureError::Read(error)),
         };
         if count == 0 {
             side.pipe = None;
-            return Ok(Reading::Nothing);
+            return Ok(ReadStatus::Nothing);
         }
         self.last_output = Some(now);
         self.printed += count as u64;
@@ -191,7 +191,11 @@ impl Capture {
         self.log.write_all(bytes).map_err(CaptureError::Log)?;
         self.hasher.add(kept);
         self.lines.push(stream, kept as u64, ms);
-        if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames().map(|()| Reading::Bytes) } else { Ok(Reading::Bytes) }
+        if self.lines.lines().len() >= FRAME_BYTES {
+            self.flush_frames().map(|()| ReadStatus::Bytes)
+        } else {
+            Ok(ReadStatus::Bytes)
+        }
     }
 
     /// Writes the last frames and returns what was captured.
@@ -227,11 +231,11 @@ impl Capture {
     }
 }
 
-/// Our end does not block; the child's end does, as every program expects of its output.
+/// Makes a pipe whose reading end does not block. The child's end does block, as every program expects of its output.
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // A user near the limit on pipe pages gets the default size: slower, not wrong.
+    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not wrong.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }
@@ -254,13 +258,13 @@ mod tests {
         let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Nothing);
         ends.stderr.write_all(b"two").expect("written");
-        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), Reading::Bytes);
+        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), ReadStatus::Bytes);
         drop(ends);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), Reading::Nothing);
-        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), Reading::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), ReadStatus::Nothing);
         assert!(!capture.is_open());
         let captured = capture.finish().expect("finished");
         let (log, frames) = (fs::read(log).expect("read"), fs::read(frames).expect("read"));
@@ -281,7 +285,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
             ends.stdout.write_all(text).expect("written");
-            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), Reading::Bytes);
+            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
             assert_eq!((capture.printed(), capture.is_cut()), (printed, is_cut));
         }
         let captured = capture.finish().expect("finished");

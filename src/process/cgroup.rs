@@ -1,7 +1,7 @@
-//! A cgroup per action (`cgroups(7)`, version 2), where the service manager has delegated one to us.
+//! Makes a cgroup per action (`cgroups(7)`, version 2) where the service manager has delegated one to proctor.
 //!
-//! A cgroup is a directory whose files are its interface: nothing here is more than reading and writing them. A test gives it a
-//! directory of ordinary files to stand for a cgroup.
+//! A cgroup is a directory whose files are its interface, so this module only reads and writes files. Tests use a directory of
+//! ordinary files in place of a cgroup.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,65 +15,67 @@ use crate::process::process_table::{LiveProcess, read_process};
 use crate::process::protocol::ActionNumber;
 use crate::process::system_calls::has_attribute;
 
-/// How systemd marks what it has delegated, as a user's manager and as the system's (`systemd.resource-control(5)`, Delegate=).
+/// The attributes by which systemd marks a delegated cgroup, for a user's manager and for the system's
+/// (`systemd.resource-control(5)`, Delegate=).
 const DELEGATED: &[&str] = &["user.delegate", "trusted.delegate"];
 
-/// Where proctor's own processes go, so that controllers can be enabled for the cgroups beside it.
+/// The leaf cgroup for proctor's own processes. Controllers can only be enabled for the cgroups beside it once the parent has no
+/// processes.
 const OWN_LEAF: &str = "supervisor";
 
-/// How the cgroup of an action is called, before the launcher's process id and the action's number.
+/// An action's cgroup is named with this prefix, the launcher's process id and the action's number.
 const ACTION_PREFIX: &str = "action-";
 
 /// The controllers that limits and peaks need.
 const CONTROLLERS: &[&str] = &["memory", "pids"];
 
-/// How long is waited for those who were killed, in milliseconds; it takes about one.
+/// How long killed processes are waited for, in milliseconds; they usually take about one.
 const DYING_MS: usize = 2000;
 
-/// How often a process is looked at whose parents end meanwhile.
+/// How often a process's ancestors are read again because one of them ended meanwhile.
 const ANCESTRY_LOOKS: usize = 16;
 
-/// A cgroup in which we may make others.
+/// A cgroup in which proctor may make others.
 #[derive(Debug)]
 pub(super) struct Delegation {
     base: PathBuf,
 }
 
-/// Who else may be in a cgroup that is ours.
+/// Which other processes may be in a cgroup that proctor treats as its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Neighbours {
-    /// Nobody but the parent.
+    /// Only the parent process.
     None,
-    /// Whatever the parent has started, which is proctor itself.
+    /// Everything that the parent process, which is proctor's service, has started.
     OfOurService,
 }
 
-/// The cgroup of one action.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     directory: PathBuf,
 }
 
 impl Delegation {
-    /// Finds the cgroup of this process, and makes ready to make others in it; says why there is none.
+    /// Finds the cgroup of this process and prepares it for cgroups of actions. The error says why there is none.
     ///
-    /// It is ours when the service manager has marked it, and also when nobody but this process, its supervisor and what that has
-    /// started is in it (a service has a launcher for each project): the user manager of systemd 252 marks nothing (measured), and whom
-    /// a unit holds alone it cannot take anything from. A shell's session or a terminal's scope holds others, and is never touched.
+    /// A cgroup is proctor's own when the service manager has marked it as delegated. The user manager of systemd 252 marks
+    /// nothing (measured), so a cgroup also counts when it holds only this process, its supervisor and what the supervisor has
+    /// started (a service has a launcher for each project): nobody else can be affected. The cgroup of a shell session or a
+    /// terminal holds other processes and is never touched.
     pub(super) fn find() -> Result<Self, String> {
-        let found = Self::look(Neighbours::OfOurService)?;
+        let found = Self::locate_own(Neighbours::OfOurService)?;
         found.remove_leftovers();
         found.enable_controllers();
         Ok(found)
     }
 
     /// Finds the cgroup of this process and changes nothing.
-    fn look(neighbours: Neighbours) -> Result<Self, String> {
+    fn locate_own(neighbours: Neighbours) -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("cannot read `/proc/self/cgroup`: {error}"))?;
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
         let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
-        // A process that was already moved into the leaf finds it as its own.
+        // A process that was already moved into the leaf finds the leaf as its cgroup.
         let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
         if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base, neighbours) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
@@ -81,13 +83,13 @@ impl Delegation {
         Ok(Self { base })
     }
 
-    /// Returns the controllers that the cgroups of actions have.
+    /// Returns the controllers that are enabled for actions' cgroups.
     fn enabled_controllers(&self) -> Vec<String> {
         let enabled = fs::read_to_string(self.base.join("cgroup.subtree_control")).unwrap_or_default();
         enabled.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Makes the cgroup of an action, with its limits where there are controllers for them.
+    /// Makes the cgroup of an action, with those limits whose controllers are enabled.
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
@@ -96,7 +98,7 @@ impl Delegation {
         Ok(cgroup)
     }
 
-    /// Ends and removes the cgroups of actions whose launcher is dead: it was killed, and nobody else removes them.
+    /// Kills and removes the cgroups of actions whose launcher was killed; nobody else would remove them.
     fn remove_leftovers(&self) {
         for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -109,7 +111,8 @@ impl Delegation {
         }
     }
 
-    /// Moves our processes out of the way and enables what is there: inner nodes have no processes of their own (`cgroups(7)`).
+    /// Moves proctor's processes into the leaf and enables the controllers: a cgroup with children may have no processes of its
+    /// own (`cgroups(7)`).
     fn enable_controllers(&self) {
         let offered = fs::read_to_string(self.base.join("cgroup.controllers")).unwrap_or_default();
         let wanted: Vec<String> =
@@ -123,35 +126,35 @@ impl Delegation {
         for process in processes.split_whitespace() {
             let _ended = set(&leaf.join("cgroup.procs"), process);
         }
-        // Refused, there are no files for limits in the cgroups below, and what is used says so.
+        // If this is refused, the cgroups below have no files for limits; the recorded usage then says that nothing was limited.
         let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
     }
 }
 
-/// Returns the controllers that the cgroups of actions have, once a launcher has started an action; or why actions have no cgroups.
+/// Returns the controllers that actions' cgroups have once a launcher has started an action.
 ///
 /// # Errors
-/// When no cgroup is delegated to this process.
+/// When no cgroup is delegated to this process; the text says why.
 pub fn limits_offered() -> Result<Vec<String>, String> {
-    Ok(Delegation::look(Neighbours::None)?.enabled_controllers())
+    Ok(Delegation::locate_own(Neighbours::None)?.enabled_controllers())
 }
 
 impl Cgroup {
-    /// Puts this process into it; whatever it starts is born there.
+    /// Moves this process into the cgroup; every process it starts is born there.
     pub(super) fn enter(&self) -> io::Result<()> {
         set(&self.directory.join("cgroup.procs"), "0")
     }
 
-    /// Puts another process into it, before that starts anything.
-    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
+    /// Moves another process, which has not started anything yet, into the cgroup.
+    pub(super) fn add_process(&self, process: Pid) -> io::Result<()> {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 
-    /// Sets limits. Without the controller there is no such file, and no limit: what was used says so.
+    /// Writes the limits. Without the controller there is no such file and no limit; the recorded usage says so.
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
-            // Otherwise the limit only moves memory to the swap.
+            // Otherwise the limit would only move memory into swap.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
         }
@@ -160,17 +163,17 @@ impl Cgroup {
         }
     }
 
-    /// Kills everything in it, in one step of the kernel (Linux 5.14).
+    /// Kills every process of the cgroup in one step of the kernel (Linux 5.14).
     pub(super) fn kill(&self) -> io::Result<()> {
         set(&self.directory.join("cgroup.kill"), "1")
     }
 
-    /// Returns whether nobody in it is alive; unknown is not empty.
+    /// Returns whether no process of the cgroup is alive; false if that is unknown.
     pub(super) fn is_empty(&self) -> bool {
         self.read("cgroup.events").and_then(|text| value_of(&text, "populated")) == Some(0)
     }
 
-    /// Waits, within a bound, until those who were killed are dead.
+    /// Waits, for a bounded time, until the killed processes are dead.
     fn await_empty(&self) {
         for _ in 0..DYING_MS {
             if self.is_empty() {
@@ -180,7 +183,7 @@ impl Cgroup {
         }
     }
 
-    /// Kills whoever is left in it, and waits until they are dead.
+    /// Kills every process that is left and waits until all are dead.
     pub(super) fn clear(&self) {
         if !self.is_empty() {
             let _before_5_14 = self.kill();
@@ -188,7 +191,7 @@ impl Cgroup {
         }
     }
 
-    /// Returns what everything that ran in it has used.
+    /// Returns what all processes that ran in the cgroup have used.
     pub(super) fn usage(&self) -> GroupUsage {
         let time = |key: &str| {
             let micros = self.read("cpu.stat").and_then(|text| value_of(&text, key));
@@ -206,7 +209,7 @@ impl Cgroup {
         }
     }
 
-    /// Removes it, which the kernel allows once nobody in it is alive.
+    /// Removes the cgroup. The kernel allows that once none of its processes is alive.
     pub(super) fn remove(&self) -> io::Result<()> {
         fs::remove_dir(&self.directory)
     }
@@ -216,26 +219,26 @@ impl Cgroup {
     }
 }
 
-/// Returns whether this process, its parent, those neighbours and nobody else is in a cgroup that we may make others in.
+/// Returns whether proctor may make cgroups here and only this process, its parent and those neighbours are in it.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let is_ours = |member: Pid| {
         member == Pid::this()
             || member == getppid()
             || (neighbours == Neighbours::OfOurService && !is_strange(member, getppid(), read_process))
     };
-    // A launcher that takes a dead one's place finds us in the leaf.
+    // A launcher that replaces a dead one finds proctor's processes in the leaf.
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
     let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
-    // The root holds the whole system, and of a cgroup we may not move processes in nothing is ours.
+    // The root cgroup holds the whole system; and where processes may not be moved, nothing can be made.
     are_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
 }
 
-/// Returns whether a process that was seen is alive and was not started by `ours`, directly or through others.
+/// Returns whether a process that was listed as a member is alive and was not started by `ours`, directly or through others.
 ///
-/// Members come and go while they are looked at: an action's first process is born among us and leaves for its own cgroup. So each
-/// is followed from child to parent as it is now, and one whose line ends in a process that is gone is looked at again: it has
-/// another parent by then, or has ended itself.
+/// Members come and go while they are examined: an action's first process is born in this cgroup and then moves to its own. So
+/// each process is followed from child to parent as it is now. If that line ends in a process that is gone, the member is read
+/// again: by then it has another parent, or has ended.
 fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
     for _ in 0..ANCESTRY_LOOKS {
         let mut next = member;
@@ -243,7 +246,7 @@ fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>)
             if process.parent == ours {
                 return false;
             }
-            // The parent of the first process, or of one from outside our view, has no number.
+            // The first process of the system or namespace has no parent, and a parent outside our pid namespace has no number.
             if process.parent.as_raw() <= 1 {
                 return true;
             }
@@ -256,7 +259,7 @@ fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>)
     true
 }
 
-/// Returns the launcher that made the cgroup of an action with this name.
+/// Returns the process id of the launcher that made the cgroup with this name.
 fn launcher_of(name: &str) -> Option<i32> {
     name.strip_prefix(ACTION_PREFIX)?.split_once('-')?.0.parse().ok()
 }
@@ -269,13 +272,13 @@ fn set(file: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// Returns the number behind a key in one of the files of lines `key number`.
+/// Returns the value of a key in a file of `key value` lines.
 fn value_of(text: &str, key: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok())
 }
 
-/// Finds the directory of a process's cgroup, from its `/proc/PID/cgroup` and the mounts it sees.
+/// Finds the directory of a process's cgroup from its `/proc/PID/cgroup` and its `/proc/PID/mountinfo`.
 fn locate(own: &str, mounts: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -294,7 +297,7 @@ fn locate(own: &str, mounts: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A directory of ordinary files that stands for a cgroup with controllers.
+    /// Makes a directory of ordinary files that looks like a cgroup with controllers.
     fn stand_in(files: &[(&str, &str)]) -> (tempfile::TempDir, Cgroup) {
         let root = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
@@ -373,7 +376,7 @@ mod tests {
     fn cgroups_of_dead_launchers_are_removed_and_nothing_else() {
         let base = tempfile::tempdir().expect("a directory");
         let own = format!("action-{}-1", Pid::this());
-        // No process has this number: it is above what the kernel gives.
+        // No process has this id: it is above the kernel's maximum.
         let names = [own.as_str(), "action-2147483646-1", "action-", "action-x-1", "supervisor", "other-2147483646-1"];
         names.iter().for_each(|name| fs::create_dir(base.path().join(name)).expect("an empty directory"));
         Delegation { base: base.path().to_owned() }.remove_leftovers();
@@ -398,7 +401,7 @@ mod tests {
         let strange = |member: i32| is_strange(pid(member), pid(10), tree);
         assert_eq!([20, 21, 30, 99].map(strange), [false; 4], "children, a grandchild, one that has ended");
         assert_eq!([40, 50, 2].map(strange), [true; 3], "others' and the kernel's");
-        // The parent ends between two looks, and the child comes to the subreaper.
+        // The parent ends between two reads, and the subreaper becomes the child's parent.
         let looks = Cell::new(0);
         let orphaned = |process: Pid| match process.as_raw() {
             60 => child(if looks.replace(looks.get() + 1) == 0 { 61 } else { 20 }),

@@ -1,7 +1,7 @@
-//! Carries messages and descriptors over a Unix stream socket: a length, a count of descriptors, then JSON.
+//! Sends messages and descriptors over a Unix stream socket: a length, a number of descriptors, then JSON.
 //!
-//! It knows nothing of what the messages say. Descriptors travel with the first byte of their message (`unix(7)`,
-//! `SCM_RIGHTS`), so when a message is complete its descriptors are there.
+//! This module does not interpret messages. Descriptors travel with the first byte of their message (`unix(7)`, `SCM_RIGHTS`), so
+//! once a message is complete its descriptors have arrived too.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -17,19 +17,19 @@ use serde::de::DeserializeOwned;
 
 use crate::process::system_calls;
 
-/// Length and count of descriptors, both little-endian.
+/// The message's length and its number of descriptors, both as 32-bit little-endian numbers.
 const HEADER_BYTES: usize = 8;
 
-/// An argument vector with environment is at most 2 MiB (`execve(2)`), four times that as JSON.
+/// The longest message. Arguments and environment take at most 2 MiB (`execve(2)`), and up to four times that as JSON.
 const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 
-/// As many descriptors as one message may carry.
+/// How many descriptors one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
-/// How much is read at least at once: most messages are shorter, and every page of a buffer is copied after a fork.
+/// The least room of a read: most messages are shorter, and every page of a larger buffer would be copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// How much is read at most at once.
+/// The most that one read asks for.
 const MOST_ROOM: usize = 256 * 1024;
 
 /// A socket on which whole messages are exchanged.
@@ -40,54 +40,48 @@ pub(super) struct Channel {
     descriptors: VecDeque<OwnedFd>,
 }
 
-/// What stands before a message.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     length: usize,
     descriptors: usize,
 }
 
-/// What came of one look at the socket.
+/// The outcome of one read from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrival {
-    /// Bytes: there may be a message now.
+pub(super) enum ReceiveStatus {
+    /// Bytes were read; a message may be complete now.
     Bytes,
-    /// Nothing at the moment.
+    /// Nothing can be read at the moment.
     Nothing,
-    /// The other side is gone.
+    /// The other side has closed its socket.
     Closed,
 }
 
-/// Why a message could not be exchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// The other side is gone.
     #[error("the other side of the launcher's socket is gone")]
     Closed,
-    /// The socket did not take it.
     #[error("cannot send on the launcher's socket")]
     Send(#[source] io::Error),
-    /// The socket did not give it.
     #[error("cannot receive on the launcher's socket")]
     Receive(#[source] io::Error),
-    /// A message is longer than the cap.
+    /// A message is longer than [`MESSAGE_CAP`].
     #[error("a message of {0} bytes is too long for the launcher's socket")]
     TooLong(usize),
-    /// A message's content is not what this side understands.
+    /// A message is not valid JSON of the expected type.
     #[error("a message on the launcher's socket is not understood")]
     Malformed(#[source] serde_json::Error),
-    /// A message came with fewer descriptors than it says.
+    /// A message announced more descriptors than arrived.
     #[error("a message on the launcher's socket lacks its descriptors")]
     DescriptorsMissing,
 }
 
 impl Channel {
-    /// Returns a channel on a connected socket.
     pub(super) fn new(socket: UnixStream) -> Self {
         Self { socket, received: Vec::new(), descriptors: VecDeque::new() }
     }
 
-    /// Sends one message with its descriptors, waiting while the socket is full.
+    /// Sends one message with its descriptors. Blocks while the socket is full.
     pub(super) fn send<T: Serialize>(&self, message: &T, descriptors: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
         let mut bytes = vec![0; HEADER_BYTES];
         serde_json::to_writer(&mut bytes, message).map_err(ChannelError::Malformed)?;
@@ -114,27 +108,27 @@ impl Channel {
         Ok(())
     }
 
-    /// Tells the other side that nothing more will come, or that nothing more is taken.
+    /// Shuts down one direction of the socket, or both: nothing more is sent, or nothing more is received.
     pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.socket.shutdown(how)
     }
 
-    /// Takes what is there at the moment, without waiting.
-    pub(super) fn receive(&mut self) -> Result<Arrival, ChannelError> {
+    /// Reads what has arrived, without waiting.
+    pub(super) fn receive(&mut self) -> Result<ReceiveStatus, ChannelError> {
         let before = self.received.len();
         self.received.resize(before + self.room(), 0);
         let outcome = self.receive_from(before);
         let count = outcome.as_ref().ok().copied().flatten();
         self.received.truncate(before + count.unwrap_or(0));
         Ok(match outcome? {
-            None => Arrival::Nothing,
-            Some(0) => Arrival::Closed,
-            Some(_) => Arrival::Bytes,
+            None => ReceiveStatus::Nothing,
+            Some(0) => ReceiveStatus::Closed,
+            Some(_) => ReceiveStatus::Bytes,
         })
     }
 
-    /// Takes bytes to behind the first `start` of those that were received, and returns how many there were: 0 at the end of the
-    /// stream, none when nothing is there at the moment.
+    /// Reads bytes into the buffer behind the first `start` bytes. Returns how many were read: 0 at the end of the stream, `None`
+    /// when nothing can be read at the moment.
     fn receive_from(&mut self, start: usize) -> Result<Option<usize>, ChannelError> {
         let mut space = cmsg_space!([RawFd; DESCRIPTORS_CAP]);
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
@@ -155,7 +149,7 @@ impl Channel {
         }
     }
 
-    /// Returns how much is read next: what is missing of a message whose length is known.
+    /// Returns how many bytes to read next: the rest of a message whose length is known.
     fn room(&self) -> usize {
         let missing = self.header().map_or(0, |header| (HEADER_BYTES + header.length).saturating_sub(self.received.len()));
         missing.clamp(LEAST_ROOM, MOST_ROOM)
@@ -167,7 +161,7 @@ impl Channel {
         Some(Header { length: number([l0, l1, l2, l3]), descriptors: number([c0, c1, c2, c3]) })
     }
 
-    /// Takes the next complete message, if there is one.
+    /// Takes the next message from the buffer, if one is complete.
     pub(super) fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<OwnedFd>)>, ChannelError> {
         let Some(Header { length, descriptors: count }) = self.header() else {
             return Ok(None);
@@ -215,7 +209,7 @@ mod tests {
         one.send(&"second", &[second_writer.as_fd()]).expect("sent");
         drop((first_writer, second_writer));
         let mut seen = Vec::new();
-        while other.receive().expect("received") == Arrival::Bytes {
+        while other.receive().expect("received") == ReceiveStatus::Bytes {
             while let Some((name, descriptors)) = other.next_message::<String>().expect("a message") {
                 for descriptor in descriptors {
                     std::fs::File::from(descriptor).write_all(name.as_bytes()).expect("the pipe takes it");
@@ -239,7 +233,7 @@ mod tests {
             if let Some((message, _)) = other.next_message::<String>().expect("a message") {
                 break message;
             }
-            assert_ne!(other.receive().expect("received"), Arrival::Closed);
+            assert_ne!(other.receive().expect("received"), ReceiveStatus::Closed);
         };
         assert_eq!(sender.join().expect("no panic").expect("sent"), message.len());
     }
@@ -248,7 +242,7 @@ mod tests {
     fn a_closed_socket_and_a_mad_length_are_told_apart() {
         let (mut one, other) = pair();
         drop(other);
-        assert_eq!(one.receive().expect("an end"), Arrival::Closed);
+        assert_eq!(one.receive().expect("an end"), ReceiveStatus::Closed);
         assert!(matches!(one.send(&"late", &[]), Err(ChannelError::Closed)));
         one.received = vec![0xff; 8];
         assert!(matches!(one.next_message::<String>(), Err(ChannelError::TooLong(_))));

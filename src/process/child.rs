@@ -1,6 +1,6 @@
-//! Starts one child, in its keeper and nowhere else: its group, streams, environment and working directory.
+//! Starts one child from its keeper, with its process group, streams, environment and working directory.
 //!
-//! It inherits nothing that the request does not name, but the restrictions of whoever starts it.
+//! The child inherits only what the request names, and the restrictions of the process that starts it.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -10,27 +10,27 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::model::SpawnFailure;
-use crate::process::group::Group;
+use crate::process::group::ProcessGroup;
 use crate::process::program::explain_refusal;
 use crate::process::protocol::{DescriptorRole, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
-/// What a child that could not become its program ends with; nobody hears of it but by the pipe.
+/// The exit code of a child that could not execute its program. The error itself is reported through a pipe.
 const NOT_EXECUTED: u8 = 127;
 
-/// Starts a child in a group of its own with exactly what was asked for. It has the restrictions of this process.
-pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
+/// Starts a child in a process group of its own. It inherits the restrictions of this process.
+pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
     let child = command(start, descriptors).spawn().map_err(|error| refusal(start, &error))?;
     group(start, i32::try_from(child.id()).unwrap_or(0))
 }
 
-/// Does the same with a child that first takes restrictions upon itself, which this process does not have: it can then not signal
-/// this process either.
+/// Starts a child that restricts itself before it executes its program. Because this process is outside those restrictions, the
+/// child cannot signal it.
 pub(super) fn spawn_confined(
     start: &Start,
     descriptors: Vec<OwnedFd>,
     confine: impl FnOnce() -> Result<(), SpawnFailure>,
-) -> Result<Group, SpawnFailure> {
+) -> Result<ProcessGroup, SpawnFailure> {
     let mut command = command(start, descriptors);
     let (mut reader, mut writer) = io::pipe().map_err(|error| refusal(start, &error))?;
     match fork_if_single_threaded().map_err(|error| refusal(start, &error))? {
@@ -45,7 +45,7 @@ pub(super) fn spawn_confined(
         Some(Forked::Parent(child)) => {
             drop(writer);
             let mut told = Vec::new();
-            // It ends when the child becomes its program: the pipe is closed by that.
+            // Executing the program closes the pipe, so the read ends then.
             reader.read_to_end(&mut told).map_err(|error| refusal(start, &error))?;
             if told.is_empty() {
                 return group(start, child.as_raw());
@@ -63,8 +63,8 @@ fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
     }
     command.env_clear().envs(start.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
     command.current_dir(&start.directory).process_group(0);
-    // No terminal and no question to it: a tool that reads gets an end at once, or after what it was given (P5). The other streams
-    // are never inherited.
+    // A tool that reads its input sees the end at once, or after the input it was given: there is no terminal and nobody to
+    // answer questions (house style P5). The output streams are never inherited either.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (role, descriptor) in start.descriptors.iter().zip(descriptors) {
         match role {
@@ -80,6 +80,6 @@ fn refusal(start: &Start, error: &io::Error) -> SpawnFailure {
     explain_refusal(Path::new(&start.program), Path::new(&start.directory), error)
 }
 
-fn group(start: &Start, leader: i32) -> Result<Group, SpawnFailure> {
-    Group::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
+fn group(start: &Start, leader: i32) -> Result<ProcessGroup, SpawnFailure> {
+    ProcessGroup::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
 }

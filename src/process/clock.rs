@@ -1,17 +1,16 @@
-//! The one place that reads clocks.
+//! The only module that reads clocks.
 //!
-//! Everything else takes `now` as an argument (house style S2). Wall-clock times are for people and records; durations and
-//! deadlines are taken from a clock that cannot step.
+//! All other code takes `now` as an argument (house style S2). Wall-clock times are for people and records; durations and
+//! deadlines come from a clock that never jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::Timestamp;
 
-/// A point of a clock that never steps: `CLOCK_MONOTONIC`, which stands still while the machine sleeps.
+/// A point on `CLOCK_MONOTONIC`, which never jumps and stands still while the machine sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 
-/// Returns the wall-clock time.
 pub fn now() -> Timestamp {
     #[cfg(feature = "test-fakes")]
     return stepped::step(read());
@@ -27,12 +26,12 @@ fn read() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// Returns the present point of the clock that never steps.
+/// Returns the present point of the monotonic clock.
 pub fn monotonic() -> Monotonic {
     Monotonic(Instant::now())
 }
 
-/// Returns the microseconds on the clock that never steps, as systemd counts them; 0 where the system does not tell.
+/// Returns the microseconds of the monotonic clock, as systemd counts them; 0 where the system does not tell.
 pub fn monotonic_microseconds() -> u64 {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let micros = time.map(|time| time.tv_sec() * 1_000_000 + time.tv_nsec() / 1_000).unwrap_or_default();
@@ -40,18 +39,18 @@ pub fn monotonic_microseconds() -> u64 {
 }
 
 impl Monotonic {
-    /// Returns the point `duration` later; none if that is further away than the clock can say.
+    /// Returns the point `duration` later; `None` if the clock cannot represent it.
     pub fn plus(self, duration: Duration) -> Option<Self> {
         self.0.checked_add(duration).map(Self)
     }
 
-    /// Returns how long after `earlier` this is; zero if it is not after it.
+    /// Returns how long this point is after `earlier`; zero if it is not after it.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
 }
 
-/// A wall clock that somebody sets back while the program runs, for tests.
+/// A wall clock that is set back while the program runs, for tests.
 #[cfg(feature = "test-fakes")]
 pub mod stepped {
     use std::sync::OnceLock;
@@ -62,7 +61,7 @@ pub mod stepped {
     static BACK: OnceLock<(u32, i64)> = OnceLock::new();
     static READINGS: AtomicU32 = AtomicU32::new(0);
 
-    /// From the reading with this number on, counted from 1, the clock is so many milliseconds behind.
+    /// Sets the clock back by `millis` milliseconds, beginning with the reading of this number (counted from 1).
     pub fn set_back(at_reading: u32, millis: i64) {
         let _set_already = BACK.set((at_reading, millis));
     }

@@ -1,4 +1,4 @@
-//! The last restrictions a keeper takes upon itself before it starts the leader, which inherits them: no capabilities, no new
+//! The restrictions that a keeper puts on itself last, before it starts the leader, which inherits them: no capabilities, no new
 //! privileges, and Landlock (`landlock(7)`).
 
 use std::io;
@@ -14,49 +14,46 @@ use nix::unistd::geteuid;
 use crate::model::{Access, Sandbox};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
 
-/// The newest rights this program knows; an older kernel offers what it has (Linux 6.12 and later offer all of it).
+/// The newest Landlock rights that proctor knows (Linux 6.12); an older kernel grants the ones it has.
 const KNOWN: ABI = ABI::V6;
 
-/// Where an action may always write, beside what its sandbox names.
+/// Paths where every action may write, in addition to those of its sandbox.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
 
-/// The same for root's actions, which see nothing else of `/dev`: disks and the kernel's switches are root's files, whatever capabilities are left.
+/// The writable paths of root's actions. Disks and kernel settings are root's files and stay protected, whatever capabilities
+/// root has left.
 const ALWAYS_WRITABLE_FOR_ROOT: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
-/// Why an action cannot be confined.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConfineError {
-    /// The capabilities.
     #[error("cannot drop capabilities")]
     Capabilities(#[source] io::Error),
-    /// `no_new_privs`.
     #[error("cannot renounce new privileges")]
     NewPrivileges(#[source] io::Error),
-    /// Landlock.
     #[error("cannot restrict a command by Landlock")]
     Landlock(#[from] RulesetError),
-    /// The kernel has no Landlock.
     #[error("this kernel has no Landlock, or it is not enabled (`lsm=` on the kernel's command line)")]
     NoLandlock,
 }
 
-/// Confines this process in its namespaces, but for the capabilities it has there: files are the mounts' affair, Landlock keeps it
-/// from signals and abstract sockets. Nothing that is executed from here on has a capability.
+/// Restricts this process inside its namespaces, except for the capabilities it still needs there. Mounts protect the files;
+/// Landlock only forbids signals and abstract sockets. No program that is executed from here on gets a capability.
 pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     drop_bounding_set().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
-    // A kernel without scopes leaves abstract sockets open; the report says so. It restricts no files, so mounts can still be made.
+    // A kernel without Landlock scopes leaves abstract sockets open, and the report says so. This ruleset does not restrict
+    // files, so mounts can still be made.
     let _best_effort = scopes()?.create()?.restrict_self()?;
     Ok(())
 }
 
-/// Gives up the capabilities of this process, when nothing is left to be mounted.
+/// Gives up this process's capabilities, once nothing is left to be mounted.
 pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
     drop_capabilities().map_err(ConfineError::Capabilities)
 }
 
-/// Confines this process without namespaces: what it may write and what it may not read are rules of Landlock.
+/// Restricts this process without namespaces: Landlock rules say what it may write and what it may not read.
 pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
     drop_bounding_set().and_then(|()| drop_capabilities()).map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
@@ -70,7 +67,7 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     enforced(ruleset.restrict_self()?.ruleset)
 }
 
-/// Returns why this kernel has no Landlock for files, where it has none.
+/// Returns why this kernel cannot restrict files by Landlock; `None` if it can.
 pub(super) fn landlock_obstacle() -> Option<String> {
     let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(ABI::V1));
     strict.and_then(Ruleset::create).err().map(|_| ConfineError::NoLandlock.to_string())
@@ -101,7 +98,7 @@ fn allow(
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     for path in paths {
-        // What is not there, or may not be looked at, needs no rule.
+        // A path that is missing, or that we may not open, needs no rule.
         let Ok(opened) = PathFd::new(path) else { continue };
         let fits = if path.is_dir() { access } else { access & AccessFs::from_file(KNOWN) };
         ruleset = ruleset.add_rule(PathBeneath::new(opened, fits))?;
@@ -109,8 +106,8 @@ fn allow(
     Ok(ruleset)
 }
 
-/// What Landlock is told. Its rules only add, and count for everything below a path: to leave one path out, everything beside
-/// each directory on the way to it is named.
+/// The rules for Landlock. A rule can only allow, and it covers everything below its path. To leave one path out, the rules name
+/// everything beside each directory on the way to it.
 #[derive(Debug, PartialEq, Eq)]
 struct Rules {
     readable: Vec<PathBuf>,
@@ -122,7 +119,7 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
         sandbox.places.iter().filter(move |place| wanted(&place.access)).map(|place| place.path.clone())
     };
     let is_hidden = |access: &Access| matches!(access, Access::Hidden);
-    // Without namespaces nothing can be put in another place: a private directory is the shared one.
+    // Without namespaces nothing can be mounted: in place of a private directory the action gets the shared one.
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
     let is_root = geteuid().is_root();
     let devices = is_root.then(|| PathBuf::from("/dev"));
@@ -144,13 +141,13 @@ fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| path.starts_with(directory))
 }
 
-/// Returns the fewest paths that together hold everything below a directory but what is hidden.
+/// Returns the fewest paths that together cover a directory except for what is hidden in it.
 fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
     let mut named = Vec::new();
-    // A link is left out: what it leads to has a rule of its own, or must have none.
+    // A link gets no rule: its target has a rule of its own, or must have none.
     let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
         if hidden.contains(&path) {

@@ -1,7 +1,7 @@
-//! How other threads and signal handlers ask a supervisor to stop what it runs.
+//! How other threads and signal handlers ask a supervisor to stop its action.
 //!
-//! Requests are bytes in pipes, because a byte can be written from a signal handler and a pipe can be waited for beside the
-//! child's output. A request stays in force until it is acknowledged, so none is lost between two actions.
+//! Requests are bytes in pipes: a signal handler may write a byte, and a pipe can be polled together with the child's output. A
+//! request stays in force until it is acknowledged, so none is lost between two actions.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -15,33 +15,34 @@ use nix::unistd::{read, write};
 
 use crate::model::StopReason;
 
-/// As many bytes are taken from a source at once; what is left is taken the next time.
+/// How many bytes one read takes from a source; the rest is taken by the next read.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// Every reason there is: what a plain command heeds.
+/// All reasons to stop. A plain command is stopped by any of them.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
-/// Every reason, the weakest first: a stronger one replaces a weaker one as the reason of a stop. Its place is its byte.
+/// All reasons, the weakest first: a stronger one replaces a weaker one as the reason of a stop. A reason's index is the byte
+/// that stands for it in the pipe.
 const REASONS: [StopReason; 5] =
     [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 
-/// The receiving side: whoever supervises looks at it.
+/// The receiving side of stop requests, which a supervisor polls.
 #[derive(Debug)]
 pub struct Control {
     own: OwnedFd,
-    /// Held so that the pipe never reports an end when the last handle is dropped.
+    /// Kept so that the pipe does not report its end when the last other handle is dropped.
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
 }
 
-/// The asking side; clones ask the same supervisor.
+/// The requesting side; all clones ask the same supervisor.
 #[derive(Debug, Clone)]
 pub struct ControlHandle {
     pipe: Arc<OwnedFd>,
 }
 
-/// A descriptor of which every byte is a request for the same reason.
+/// A descriptor; every byte that is read from it is a request for the same reason.
 #[derive(Debug)]
 struct SignalSource {
     descriptor: OwnedFd,
@@ -49,28 +50,28 @@ struct SignalSource {
     ended: AtomicBool,
 }
 
-/// What came while a control and something else were waited for.
+/// What ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
-    /// A request: [`Control::in_force`] says which.
+pub enum WokenBy {
+    /// A stop was requested: [`Control::in_force`] says why.
     Request,
-    /// The other.
+    /// The other descriptor is ready.
     Other,
 }
 
-/// Says that the pipes of a control could not be made.
+/// The pipes of a control could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The pipe between handle and supervisor.
     #[error("cannot make the pipe for stop requests")]
     Pipe(#[source] io::Error),
-    /// A descriptor that was handed in.
+    /// A descriptor that was passed to [`Control::with_source`].
     #[error("cannot read stop requests from a descriptor")]
     Source(#[source] io::Error),
 }
 
 impl Control {
-    /// Returns a control and the handle to ask it with.
+    /// Returns a control and a handle to send requests to it.
     pub fn new() -> Result<(Self, ControlHandle), ControlError> {
         let (reader, writer) = io::pipe().map_err(ControlError::Pipe)?;
         let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
@@ -81,26 +82,26 @@ impl Control {
         Ok((control, handle))
     }
 
-    /// Adds a descriptor of which every byte is a request for `reason`: the reading end of a pipe whose other end a signal
-    /// handler writes to. It is made non-blocking and read to the end of its life by this control alone.
+    /// Adds a descriptor of which every byte is a request for `reason`: the reading end of a pipe that a signal handler writes
+    /// to. It is made non-blocking, and only this control reads from it.
     pub fn with_source(mut self, descriptor: OwnedFd, reason: StopReason) -> Result<Self, ControlError> {
         set_nonblocking(&descriptor).map_err(ControlError::Source)?;
         self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });
         Ok(self)
     }
 
-    /// Returns a further handle.
+    /// Returns another handle.
     pub fn handle(&self) -> ControlHandle {
         self.handle.clone()
     }
 
-    /// Returns the strongest reason asked for and not yet acknowledged.
+    /// Reads new requests and returns the strongest reason that is not yet acknowledged.
     pub fn requested(&self) -> Option<StopReason> {
         let _noted_as_in_force = self.take_requests();
         self.in_force()
     }
 
-    /// Returns the strongest reason asked for, and acknowledges it, in one step: a request that comes later is a new one.
+    /// Returns the strongest requested reason and acknowledges it in one step: a request that comes later is a new one.
     pub fn take(&self) -> Option<StopReason> {
         let _noted_as_in_force = self.take_requests();
         reason_at(self.in_force.swap(0, Ordering::SeqCst))
@@ -112,12 +113,12 @@ impl Control {
         let _another_is_in_force = self.in_force.compare_exchange(strength(reason), 0, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// Returns the reason in force without looking at the descriptors.
+    /// Returns the reason in force without reading new requests.
     pub fn in_force(&self) -> Option<StopReason> {
         reason_at(self.in_force.load(Ordering::SeqCst))
     }
 
-    /// Takes the requests that have arrived since the last look, in order of their sources.
+    /// Reads the requests that have arrived since the last call, in the order of their sources.
     pub fn take_requests(&self) -> Vec<StopReason> {
         let mut requests = Vec::new();
         let mut bytes = [0; TAKEN_AT_ONCE];
@@ -138,26 +139,26 @@ impl Control {
         requests
     }
 
-    /// Waits until something new is asked for, or until `other` can be read or has ended. Where both have come, the request is first.
-    pub fn wait_beside(&self, other: BorrowedFd<'_>) -> Arrival {
+    /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the request is returned.
+    pub fn wait_beside(&self, other: BorrowedFd<'_>) -> WokenBy {
         loop {
             let mut awaited: Vec<PollFd<'_>> =
                 std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
             let polled = poll(&mut awaited, PollTimeout::NONE);
             let has_come = awaited[0].any().unwrap_or(true);
             if !self.take_requests().is_empty() {
-                return Arrival::Request;
+                return WokenBy::Request;
             }
             match polled {
                 Err(Errno::EINTR) => {}
                 Ok(_) if !has_come => {}
-                // What cannot be waited for is left to whoever reads it.
-                Ok(_) | Err(_) => return Arrival::Other,
+                // Where waiting fails, reading the other descriptor reports the error.
+                Ok(_) | Err(_) => return WokenBy::Other,
             }
         }
     }
 
-    /// Returns what to wait for: readable when there may be a request.
+    /// Returns the descriptors to poll; one is readable when there may be a request.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let open = self.signals.iter().filter(|source| !source.ended.load(Ordering::SeqCst));
         std::iter::once(self.own.as_fd()).chain(open.map(|source| source.descriptor.as_fd()))
@@ -165,15 +166,15 @@ impl Control {
 }
 
 impl ControlHandle {
-    /// Asks for a stop. The first request begins the stop ladder, a further one kills at once (a further `Superseded` or
-    /// `ServiceEnded` does not: they may come in numbers).
+    /// Requests a stop. The first request begins the stop ladder, a second one kills at once, unless it is `Superseded` or
+    /// `ServiceEnded`: those may arrive many times.
     pub fn stop(&self, reason: StopReason) {
-        // A full pipe holds thousands of requests that nobody has read yet: one more would change nothing.
+        // A full pipe holds thousands of unread requests; one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);
     }
 }
 
-/// Returns the reason of a strength; none for 0.
+/// Returns the reason of a strength; `None` for 0.
 fn reason_at(strength: u8) -> Option<StopReason> {
     REASONS.get(usize::from(strength.checked_sub(1)?)).copied()
 }
@@ -257,15 +258,15 @@ mod tests {
         let (control, handle) = Control::new().expect("pipes");
         let (reader, mut writer) = io::pipe().expect("a pipe");
         let asker = std::thread::spawn(move || handle.stop(StopReason::Interrupted));
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Request);
         asker.join().expect("it has asked");
         assert_eq!(control.in_force(), Some(StopReason::Interrupted));
         writer.write_all(b"X").expect("written");
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other, "what is in force already is no news");
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Other, "what is in force already is no news");
         control.handle().stop(StopReason::Terminated);
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Request);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Request);
         drop(writer);
-        assert_eq!(control.wait_beside(reader.as_fd()), Arrival::Other);
+        assert_eq!(control.wait_beside(reader.as_fd()), WokenBy::Other);
     }
 
     #[test]

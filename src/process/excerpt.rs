@@ -1,8 +1,8 @@
-//! Keeps the first and the last bytes of a stream in bounded memory (E11). Pure; it never decodes.
+//! Keeps the first and the last bytes of a stream in bounded memory (E11). Pure; it never decodes text.
 
 use crate::model::StreamExcerpt;
 
-/// A stream's excerpt while the stream goes on: at most head cap and twice the tail cap are held.
+/// Collects a stream's excerpt while the stream goes on. It holds at most the head's cap and twice the tail's cap.
 #[derive(Debug, Default)]
 pub(super) struct ExcerptBuilder {
     total: u64,
@@ -11,7 +11,7 @@ pub(super) struct ExcerptBuilder {
 }
 
 impl ExcerptBuilder {
-    /// Takes the stream's next bytes.
+    /// Adds the stream's next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = StreamExcerpt::HEAD_CAP - self.head.len();

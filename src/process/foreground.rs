@@ -1,4 +1,4 @@
-//! A person's own program that is handed the terminal, an editor: neither isolated nor captured nor limited, since it is the person.
+//! Runs a program that a person uses at the terminal, an editor. It is neither isolated nor captured nor limited.
 
 use std::io;
 use std::path::Path;
@@ -7,24 +7,24 @@ use std::process::{Command, ExitStatus};
 use nix::unistd::Pid;
 
 use crate::model::StopReason;
-use crate::process::control::{Arrival, Control};
+use crate::process::control::{Control, WokenBy};
 use crate::process::group::{kill_child, terminate_child};
 use crate::process::system_calls::HeldProcess;
 
-/// Runs a program with this process's terminal, environment and process group, and waits as long as it takes.
+/// Runs a program with this process's terminal, environment and process group, and waits until it ends.
 ///
-/// The key that interrupts reaches the program too and is its own affair: one that ends well all the same was not interrupted, and
-/// nothing else is. Whoever has this process terminated has the program asked to end, and killed when asked again.
+/// An interrupt key (^C) also reaches the program, which deals with it: if the program then ends successfully, it was not
+/// interrupted. When this process is asked to terminate, the program is asked to terminate too, and killed at the second request.
 ///
 /// # Errors
-/// When it cannot be started.
+/// When the program cannot be started.
 pub fn run_at_terminal(program: &Path, arguments: &[String], directory: &Path, control: &Control) -> io::Result<ExitStatus> {
     let mut child = Command::new(program).args(arguments).current_dir(directory).spawn()?;
     let process = Pid::from_raw(child.id().cast_signed());
-    // Where the kernel cannot say when it ends, it is waited for and nothing else is heard meanwhile.
+    // Without a pidfd nobody can wait for both the program and the control: then only the program is waited for.
     if let Ok(held) = HeldProcess::open(process) {
         let mut end_it: fn(Pid) = terminate_child;
-        while control.wait_beside(held.end()) == Arrival::Request {
+        while control.wait_beside(held.end()) == WokenBy::Request {
             if control.in_force() == Some(StopReason::Terminated) {
                 end_it(process);
                 end_it = kill_child;
@@ -72,7 +72,7 @@ mod tests {
         let over = AtomicBool::new(false);
         let status = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // Requests that come together are one: it is asked again and again.
+                // Two requests that arrive together count as one, so the test repeats the request until the program has ended.
                 while !over.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_millis(10));
                     if ready.exists() {

@@ -1,18 +1,15 @@
-//! Which bytes of a log came from which stream, and when: the lines of a `.frames` file (E16). Pure.
+//! Records which bytes of a log came from which stream, and when: the lines of a `.frames` file (E16). Pure.
 
 use serde::Serialize;
 
-/// A stream of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Stream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
-/// A stretch of the log that came from one stream in one millisecond.
+/// Consecutive bytes of the log that came from one stream in one millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Frame {
     offset: u64,
@@ -21,7 +18,7 @@ struct Frame {
     ms: u64,
 }
 
-/// Joins what arrives into frames and writes the finished ones as JSON lines.
+/// Joins output into frames and formats finished frames as JSON lines.
 #[derive(Debug, Default)]
 pub(super) struct FrameLines {
     open: Option<Frame>,
@@ -53,12 +50,12 @@ impl FrameLines {
         }
     }
 
-    /// Returns the finished lines that were not cleared yet.
+    /// Returns the finished lines that [`FrameLines::clear`] has not yet dropped.
     pub(super) fn lines(&self) -> &[u8] {
         &self.lines
     }
 
-    /// Forgets the finished lines, once they are written.
+    /// Drops the finished lines, once they are written.
     pub(super) fn clear(&mut self) {
         self.lines.clear();
     }

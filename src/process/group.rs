@@ -1,5 +1,5 @@
-//! The only place that signals: whole process groups, never our own, never a special id (P1); our own children; and, where there
-//! is no pid namespace and no cgroup, whoever descends from a keeper.
+//! The only module that sends signals: to whole process groups, never our own and never a special id (house style P1); to our own
+//! children; and, where there is neither a pid namespace nor a cgroup, to all descendants of a keeper.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,23 +12,24 @@ use crate::process::system_calls::HeldProcess;
 
 /// A process group that may be signalled.
 ///
-/// It does not guarantee that the group still exists; whoever holds one keeps its leader unreaped (P2).
+/// The group may have ended. Whoever holds this value does not reap the group's leader, so the id cannot be reused (house style
+/// P2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group(Pid);
+pub(super) struct ProcessGroup(Pid);
 
-/// Why an id cannot be signalled as a group.
+/// The reason why an id must not be signalled as a group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GroupError {
-    /// 0 means our own group and 1 everybody; negative ids mean something else altogether.
+    /// 0 means our own group, 1 every process, and negative ids have other special meanings.
     #[error("`{0}` is not the id of a group that may be signalled")]
     Special(i32),
-    /// It is the group proctor itself is in.
+    /// It is proctor's own group.
     #[error("`{0}` is proctor's own process group")]
     Own(i32),
 }
 
-impl Group {
-    /// Returns the group with this id, if it is one that may be signalled.
+impl ProcessGroup {
+    /// Returns the group with this id if it may be signalled.
     pub(super) fn try_from_id(id: i32) -> Result<Self, GroupError> {
         if id <= 1 {
             return Err(GroupError::Special(id));
@@ -39,12 +40,12 @@ impl Group {
         Ok(Self(Pid::from_raw(id)))
     }
 
-    /// Returns the id, which is also the leader's process id.
+    /// Returns the group's id, which is also its leader's process id.
     pub(super) fn id(self) -> Pid {
         self.0
     }
 
-    /// Sends a rung's signal to every process of the group. A group without processes is no error: that is what was wanted.
+    /// Sends the signal of a rung to every process of the group. It is no error if the group has no process any more.
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
         let signal = match stage {
             StopStage::Sigint => Signal::SIGINT,
@@ -57,17 +58,18 @@ impl Group {
         }
     }
 
-    /// Lets those of the group go on that were stopped.
+    /// Sends SIGCONT, so that stopped processes of the group continue.
     pub(super) fn resume(self) {
         let _none_is_there = killpg(self.0, Signal::SIGCONT);
     }
 }
 
-/// Kills every descendant of this process but those that are spared with all of theirs, again and again until none is left or the
-/// sweeps are used up, and calls `reap` after each sweep, which is to reap every child that has ended and is not spared. Who forks faster than it is found is met in a later sweep.
+/// Kills every descendant of this process, except the spared ones and their descendants. Repeats until none is left or the sweeps
+/// are used up. After each sweep `reap` is called, which must reap every child that has ended and is not spared. A process that
+/// forks faster than it is found is found in a later sweep.
 ///
-/// Each is held before it is looked at a second time: an id that went to another process meanwhile is not signalled.
-pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> Swept {
+/// Each process is held by a pidfd and then read again before it is killed: an id that was reused meanwhile is not signalled.
+pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> SweepOutcome {
     for _ in 0..SWEEPS {
         for process in &find_descendants(&spared()) {
             let Ok(held) = HeldProcess::open(process.pid) else { continue };
@@ -77,52 +79,53 @@ pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnM
         }
         reap();
         if !has_children(&spared()) {
-            return Swept::Clean;
+            return SweepOutcome::Clean;
         }
     }
-    Swept::Left
+    SweepOutcome::Left
 }
 
-/// What a search for descendants has come to.
+/// The outcome of killing all descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Swept {
-    /// None is alive.
+pub(super) enum SweepOutcome {
+    /// No descendant is alive.
     Clean,
     /// Some were still alive: they fork faster than they are found, or belong to another user.
     Left,
 }
 
-/// How often descendants are searched for. Each search takes a fraction of a millisecond and more with every process there is.
+/// How often descendants are searched for. One search takes a fraction of a millisecond, and longer the more processes the
+/// machine has.
 const SWEEPS: usize = 2000;
 
-/// Kills a child that has not been reaped. One that has ended already is left as it is.
+/// Kills a child that has not been reaped; does nothing if it has ended.
 pub(super) fn kill_child(child: Pid) {
     let _ended = kill(child, Signal::SIGKILL);
 }
 
-/// Waits until a child that has not been reaped has ended, within a bound in milliseconds, and returns whether it has. It stays a
-/// zombie. Its own children have another parent by then (`exit(3)`).
+/// Waits at most `bound` milliseconds until a child that has not been reaped has ended; returns whether it has. It stays a
+/// zombie; its own children have another parent by then (`exit(3)`).
 pub(super) fn await_end(child: Pid, bound: u16) -> bool {
     let Ok(held) = HeldProcess::open(child) else {
         return false;
     };
     loop {
         match poll(&mut [PollFd::new(held.end(), PollFlags::POLLIN)], PollTimeout::from(bound)) {
-            // The very signal that tells of its end.
+            // Interrupted by SIGCHLD, which announces the end that is waited for.
             Err(Errno::EINTR) => {}
             ended => return matches!(ended, Ok(1..)),
         }
     }
 }
 
-/// Asks a child that has not been reaped to end.
+/// Sends SIGTERM to a child that has not been reaped.
 pub(super) fn terminate_child(child: Pid) {
     let _ended = kill(child, Signal::SIGTERM);
 }
 
-/// Ends this process as SIGKILL would at any moment, for tests of what is left then.
+/// Ends this process as a SIGKILL at any moment would, for tests of what is left then.
 #[cfg(feature = "test-fakes")]
-pub fn die() {
+pub fn kill_self() {
     let _killed = nix::sys::signal::raise(Signal::SIGKILL);
 }
 
@@ -143,9 +146,9 @@ mod tests {
     #[test]
     fn special_ids_and_our_own_group_are_refused() {
         for id in [i32::MIN, -2, -1, 0, 1] {
-            assert_eq!(Group::try_from_id(id), Err(GroupError::Special(id)));
+            assert_eq!(ProcessGroup::try_from_id(id), Err(GroupError::Special(id)));
         }
         let own = getpgrp().as_raw();
-        assert_eq!(Group::try_from_id(own), Err(GroupError::Own(own)));
+        assert_eq!(ProcessGroup::try_from_id(own), Err(GroupError::Own(own)));
     }
 }

@@ -1,4 +1,4 @@
-//! The supervisor's side of the launcher: starts it, asks it, hears of it, and cleans up when it is gone.
+//! The supervisor's side of the launcher: starts it, sends it requests, receives its events, and cleans up when it is gone.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,51 +18,48 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpid};
 
 use crate::model::{CommandExit, StopStage, Survivor};
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::clock;
-use crate::process::group::{Group, kill_child};
+use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{ActionNumber, DescriptorRole, Event, Isolation, Request, Start};
+use crate::process::protocol::{ActionNumber, DescriptorRole, Isolation, LauncherEvent, LauncherRequest, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
-/// The hidden argument that makes an executable of ours the launcher.
+/// The hidden argument that makes a proctor executable run as the launcher.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";
 
-/// How long the launcher gets to end when its handle is dropped, in milliseconds.
+/// How long the launcher may take to end when its handle is dropped, in milliseconds.
 const FAREWELL_MS: u16 = 1000;
 
-/// How often that wait is begun again because a signal interrupted it.
+/// How often that wait is begun again after a signal interrupted it.
 const FAREWELLS: usize = 5;
 
-/// How long the keepers of a lost launcher get to kill what they keep; it takes a few milliseconds.
+/// How long the keepers of a lost launcher may take to kill their processes; they usually take a few milliseconds.
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
-/// How often a lost launcher's session is searched after that; processes that fork meanwhile are found the next time.
+/// How often a lost launcher's session is searched after that, to find processes that forked meanwhile.
 const SWEEPS: usize = 3;
 
-/// A child as it is to be started.
+/// A child that is to be started.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
-    /// The absolute path of the program; [`crate::process::resolve_program`] finds it.
+    /// The absolute path of the program, from [`crate::process::resolve_program`].
     pub program: PathBuf,
-    /// The argument vector, its own name first.
+    /// The argument vector; the first entry is the program's name.
     pub argv: Vec<OsString>,
-    /// The whole environment: nothing else is inherited.
+    /// The whole environment: the child inherits no other variable.
     pub environment: Vec<(OsString, OsString)>,
-    /// The absolute path of the working directory.
     pub directory: PathBuf,
-    /// How it is kept apart.
     pub isolation: Isolation,
-    /// Whether another that is kept apart in the same way will probably be asked for next: what that needs is made ready while this one
-    /// runs.
+    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is prepared while this one runs.
     pub another_follows: bool,
-    /// What it reads on its standard input, before an end; none: the end at once.
+    /// The content of its standard input; `None`: standard input is empty.
     pub input: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for LaunchRequest {
-    /// Without the environment: its values may be secrets.
+    /// Leaves out the environment: its values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printed = formatter.debug_struct("LaunchRequest");
         printed.field("program", &self.program).field("argv", &self.argv).field("directory", &self.directory);
@@ -70,7 +67,7 @@ impl fmt::Debug for LaunchRequest {
     }
 }
 
-/// The launcher of this process. When it is dropped the launcher ends, and everything it still runs is killed.
+/// The launcher that this process started. Dropping the handle ends the launcher and kills everything it still runs.
 #[derive(Debug)]
 pub struct LauncherHandle {
     process: Pid,
@@ -79,53 +76,47 @@ pub struct LauncherHandle {
     state: LauncherState,
 }
 
-/// Whether the launcher can be asked.
+/// Whether the launcher can take requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LauncherState {
     Up,
-    /// It was told to end and has not been waited for yet.
+    /// It was asked to end and has not been reaped yet.
     Dismissed,
     Lost,
 }
 
-/// Whether the launcher ended when it was told to.
+/// Whether the launcher ended in time after it was asked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Farewell {
     Taken,
     Missed,
 }
 
-/// What the supervisor hears.
+/// What a read from the launcher's socket brought.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum News {
-    /// It has seen these.
-    Events(Vec<Event>),
-    /// It is gone. Whatever it ran has been killed and is named.
-    Lost { why: String, survivors: Vec<Survivor> },
+pub(super) enum LauncherUpdate {
+    Events(Vec<LauncherEvent>),
+    /// The launcher is gone. All its processes were killed; `survivors` names those that were found.
+    Lost {
+        why: String,
+        survivors: Vec<Survivor>,
+    },
 }
 
-/// Why the launcher could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LauncherError {
-    /// The socket to it.
     #[error("cannot make the launcher's socket")]
     Socket(#[source] io::Error),
-    /// The process.
     #[error("cannot start the launcher `{executable}`")]
-    Spawn {
-        /// The executable.
-        executable: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    Spawn { executable: PathBuf, source: io::Error },
 }
 
 impl LauncherHandle {
     /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
-    /// While this process has one thread, the launcher is forked off it and is up at once; what it holds of this process's memory nobody
-    /// can read, since it is not dumpable. To be called before anything is opened: a lock would be held by both. Where there are threads,
-    /// it is [`LauncherHandle::execute`].
+    /// While this process has one thread, it forks the launcher, which is then ready at once. Nobody can read the copied memory,
+    /// because the launcher is not dumpable. Call it before opening any lock file: both processes would hold the lock. A process
+    /// with several threads uses [`LauncherHandle::execute`].
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -134,7 +125,8 @@ impl LauncherHandle {
             Some(Forked::Parent(launcher)) => launcher,
             Some(Forked::Child) => {
                 drop(ours);
-                let code = let_go_of_streams().map_or(CommandExit::OwnFault.code(), |()| run_launcher(supervisor, theirs.into()));
+                let code =
+                    replace_standard_streams().map_or(CommandExit::OwnFault.code(), |()| run_launcher(supervisor, theirs.into()));
                 end_forked(code)
             }
             None => spawn_launcher(executable, theirs).map_err(refused)?,
@@ -142,7 +134,7 @@ impl LauncherHandle {
         Ok(Self::new(process, ours))
     }
 
-    /// Starts the launcher as `executable __launcher`, with the socket as its standard input: in the place of one that died.
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. It replaces a launcher that died.
     pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -158,7 +150,8 @@ impl LauncherHandle {
         self.process
     }
 
-    /// Returns whether the launcher is gone; a new one must then be started. It is only noticed while something is supervised.
+    /// Returns whether the launcher is gone, so that a new one must be started. That is only noticed while an action is
+    /// supervised.
     pub fn is_lost(&self) -> bool {
         match self.state {
             LauncherState::Up => false,
@@ -166,7 +159,7 @@ impl LauncherHandle {
         }
     }
 
-    /// Tells the launcher to end, which takes it about a millisecond; whoever drops the handle waits for it.
+    /// Asks the launcher to end, which takes about a millisecond. Dropping the handle waits for it.
     pub fn dismiss(&mut self) {
         if self.state == LauncherState::Up {
             self.state = LauncherState::Dismissed;
@@ -174,7 +167,7 @@ impl LauncherHandle {
         }
     }
 
-    /// Asks for a child and returns the number of its action.
+    /// Requests the start of a child and returns the number of its action.
     pub(super) fn ask_start(
         &mut self,
         request: &LaunchRequest,
@@ -193,30 +186,30 @@ impl LauncherHandle {
             descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
         };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
-        self.channel.send(&Request::Start(Box::new(start)), &borrowed)?;
+        self.channel.send(&LauncherRequest::Start(Box::new(start)), &borrowed)?;
         Ok(number)
     }
 
-    /// Makes ready for the action that is probably started next: what it needs is then there already. It is only ever a help, so
-    /// nothing is returned.
+    /// Asks the launcher to prepare a keeper for the action that will probably start next. Nothing is returned: without a
+    /// prepared keeper the action only starts more slowly.
     pub fn park(&mut self, isolation: &Isolation) {
         if self.state == LauncherState::Up {
-            // That the launcher is gone is noticed by whoever asks it next.
-            let _gone = self.channel.send(&Request::Park { isolation: Box::new(isolation.clone()) }, &[]);
+            // If the launcher is gone, the next request notices it.
+            let _gone = self.channel.send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()) }, &[]);
         }
     }
 
-    /// Asks for a signal to everything of an action.
+    /// Requests a signal to all processes of an action.
     pub(super) fn ask_signal(&self, number: ActionNumber, stage: StopStage) -> Result<(), ChannelError> {
-        self.channel.send(&Request::Signal { number, stage }, &[])
+        self.channel.send(&LauncherRequest::Signal { number, stage }, &[])
     }
 
-    /// Says that the supervisor is done with an action.
+    /// Tells the launcher that the supervisor is done with an action.
     pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
-        self.channel.send(&Request::Release { number }, &[])
+        self.channel.send(&LauncherRequest::Release { number }, &[])
     }
 
-    /// Returns what to wait for; none once the launcher is lost.
+    /// Returns the descriptor to poll; `None` once the launcher is lost.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self.state {
             LauncherState::Up => Some(self.channel.as_fd()),
@@ -224,8 +217,8 @@ impl LauncherHandle {
         }
     }
 
-    /// Takes what the launcher has said so far about an action, without waiting.
-    pub(super) fn hear(&mut self, number: ActionNumber) -> News {
+    /// Receives the launcher's events about one action, without waiting.
+    pub(super) fn receive_events(&mut self, number: ActionNumber) -> LauncherUpdate {
         let mut events = Vec::new();
         loop {
             let arrival = match self.channel.receive() {
@@ -233,8 +226,8 @@ impl LauncherHandle {
                 Err(error) => return self.abandon(&error),
             };
             loop {
-                match self.channel.next_message::<Event>() {
-                    // Events of an action that was given up are of no interest any more.
+                match self.channel.next_message::<LauncherEvent>() {
+                    // Events of an action that was given up are dropped.
                     Ok(Some((event, _))) if event.number() == number => events.push(event),
                     Ok(Some(_)) => {}
                     Ok(None) => break,
@@ -242,18 +235,18 @@ impl LauncherHandle {
                 }
             }
             match arrival {
-                Arrival::Bytes => {}
-                // What was said before the end counts; the end is heard the next time.
-                Arrival::Closed if events.is_empty() => return self.abandon(&ChannelError::Closed),
-                Arrival::Nothing | Arrival::Closed => return News::Events(events),
+                ReceiveStatus::Bytes => {}
+                // Return the events that came before the end; the next call reports the end.
+                ReceiveStatus::Closed if events.is_empty() => return self.abandon(&ChannelError::Closed),
+                ReceiveStatus::Nothing | ReceiveStatus::Closed => return LauncherUpdate::Events(events),
             }
         }
     }
 
-    /// Waits until the launcher has closed its side, which it does by ending.
+    /// Waits until the launcher has closed its side of the socket, which happens when it ends.
     fn wait_for_close(&self) -> Farewell {
         for _ in 0..FAREWELLS {
-            // POLLHUP is reported whatever is asked for.
+            // POLLHUP is reported even when no event is asked for.
             let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::empty())];
             match poll(&mut watched, PollTimeout::from(FAREWELL_MS)) {
                 Ok(0) => return Farewell::Missed,
@@ -266,31 +259,32 @@ impl LauncherHandle {
         Farewell::Missed
     }
 
-    /// Kills the launcher and everything of its session, and says how it had ended.
-    pub(super) fn abandon(&mut self, error: &ChannelError) -> News {
+    /// Kills the launcher and all processes of its session, and says how the launcher had ended.
+    pub(super) fn abandon(&mut self, error: &ChannelError) -> LauncherUpdate {
         self.state = LauncherState::Lost;
-        // It may be gone already; then this does nothing. It is not reaped yet, so its session id is still its own.
+        // Does nothing if the launcher has ended already. It has not been reaped, so its session id cannot have been reused.
         kill_child(self.process);
         let survivors = kill_session(self.process);
         let why = match (error, waitpid(self.process, None)) {
             (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {}", describe(status)),
             (_, Ok(_) | Err(_)) => format!("the launcher was given up: {error}"),
         };
-        News::Lost { why, survivors }
+        LauncherUpdate::Lost { why, survivors }
     }
 }
 
-/// Starts the launcher as a program of its own, with a socket as its standard input.
+/// Starts the launcher by executing it, with a socket as its standard input.
 fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     let mut command = Command::new(executable);
-    // Children get exactly what a request names; the launcher itself needs nothing.
+    // A child gets exactly the environment that its request names, and the launcher itself needs none.
     command.arg(LAUNCHER_ARGUMENT).env_clear().stdin(OwnedFd::from(socket)).stdout(Stdio::null());
     let child = command.spawn()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
 }
 
-/// Leaves the streams to the supervisor: a reader of its output must see an end when it ends, not when the launcher does.
-fn let_go_of_streams() -> io::Result<()> {
+/// Replaces the launcher's standard streams: whoever reads the supervisor's output must see its end when the supervisor ends, not
+/// when the launcher does.
+fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
     dup2_stdout(&nothing)?;
@@ -304,12 +298,12 @@ fn describe(status: WaitStatus) -> String {
     if let WaitStatus::Exited(_, code) = status { format!("exit status: {code}") } else { format!("{status:?}") }
 }
 
-/// Kills every group of a session, and names who was there. Only descendants of its leader can be in a session, so nobody else is
-/// hit, save for an id that is used again between the look and the signal.
+/// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be in it, so
+/// no other process is hit, unless an id is reused between the search and the signal.
 ///
-/// Who is in the leader's own group is a keeper. It kills what it keeps by itself, in other sessions too, where nobody but it can
-/// find them: so it is waited for, again and again told to go on in case its action has stopped it, and killed only when it takes too
-/// long.
+/// The processes in the leader's own group are keepers. A keeper kills its own action, whose processes may also be in sessions
+/// that only it can find. So keepers are waited for, are sent SIGCONT repeatedly in case the action has stopped them, and are
+/// killed only when they take too long.
 fn kill_session(session: Pid) -> Vec<Survivor> {
     let members = || read_live_processes().into_iter().filter(|one| one.session == session && one.pid != session);
     let kept: Vec<LiveProcess> = members().filter(|one| one.group != session).collect();
@@ -319,12 +313,12 @@ fn kill_session(session: Pid) -> Vec<Survivor> {
         let groups: BTreeSet<i32> = members().map(|one| one.group.as_raw()).collect();
         let is_grace = clock::monotonic().since(begun) < KEEPERS_GRACE;
         let spared = is_grace.then(|| session.as_raw());
-        let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| Group::try_from_id(*id).ok());
+        let killed = groups.iter().filter(|id| Some(**id) != spared).filter_map(|id| ProcessGroup::try_from_id(*id).ok());
         for group in killed {
-            // A process of another user (set-user-id) refuses; nothing more can be done about it from here.
+            // A process of another user (set-user-id) cannot be signalled; nothing more can be done about it from here.
             let _refused = group.signal(StopStage::Sigkill);
         }
-        if is_grace && let Ok(keepers) = Group::try_from_id(session.as_raw()) {
+        if is_grace && let Ok(keepers) = ProcessGroup::try_from_id(session.as_raw()) {
             keepers.resume();
         }
         sweeps += usize::from(!is_grace);

@@ -1,7 +1,7 @@
-//! Hashes a log while it is written: here while there is little of it, on a thread of its own once there is much.
+//! Hashes a log while it is written: on the supervisor's thread while the log is short, on a thread of its own once it is long.
 //!
-//! It owns the buffers that output is read into. They go to the thread full and come back empty, in order and never more than
-//! [`BUFFERS`], so memory is bounded and the digest is that of one stream. It reads and writes no file.
+//! This module owns the buffers that output is read into. Full buffers go to the hashing thread and come back empty, in order and
+//! never more than [`BUFFERS`]: memory is bounded, and the digest is that of the whole stream. It reads and writes no file.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -11,19 +11,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// The size of a buffer; above this reading gets no faster and the caches get colder.
+/// The size of a buffer. Larger ones make reading no faster and fit the processor's caches less well.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A buffer with less room than this is hashed: reading in small pieces would cost more than it fills.
+/// A buffer with less room than this is handed on for hashing: many small reads would cost more than the rest of the buffer is
+/// worth.
 pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
-/// Buffers of one log at most: one that is filled, one that is hashed, and some between, because the two take turns unevenly.
+/// The most buffers of one log: one is filled, one is hashed, and the others absorb that the two take turns unevenly.
 const BUFFERS: usize = 8;
 
-/// How long a log is before its hashing is worth a thread, which costs as much as hashing some hundred kilobytes.
+/// The length of a log from which a hashing thread pays; a thread costs as much as hashing some hundred kilobytes.
 const WORTH_A_THREAD: u64 = 1024 * 1024;
 
-/// A digest in the making, and the buffer that its next bytes are read into.
+/// The unfinished digest of a log, and the buffer that its next bytes are read into.
 #[derive(Debug)]
 pub(super) struct LogHasher {
     buffer: Vec<u8>,
@@ -32,20 +33,18 @@ pub(super) struct LogHasher {
     place: Place,
 }
 
-/// Where the hashing is done.
 #[derive(Debug)]
 enum Place {
     Here(Sha256),
     Beside(HashingThread),
 }
 
-/// A buffer and how much of it is to be hashed.
 struct Piece {
     buffer: Vec<u8>,
     filled: usize,
 }
 
-/// The thread, and the way of the buffers to it and back.
+/// The hashing thread, and the channels that carry buffers to it and back.
 #[derive(Debug)]
 struct HashingThread {
     full: SyncSender<Piece>,
@@ -55,9 +54,9 @@ struct HashingThread {
 }
 
 impl LogHasher {
-    /// Returns the digest of nothing.
+    /// Returns a hasher of an empty log.
     pub(super) fn new() -> Self {
-        // Most commands print little, many nothing: the whole buffer is made when something was printed.
+        // Most commands print little, many nothing: the whole buffer is allocated only after something was printed.
         Self { buffer: vec![0; LEAST_ROOM], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
     }
 
@@ -66,12 +65,12 @@ impl LogHasher {
         self.bytes
     }
 
-    /// Returns where to read the next bytes into: never less than [`LEAST_ROOM`].
+    /// Returns the space for the next bytes: at least [`LEAST_ROOM`].
     pub(super) fn room(&mut self) -> &mut [u8] {
         &mut self.buffer[self.filled..]
     }
 
-    /// Adds the first bytes of the room.
+    /// Adds the first `count` bytes of the room.
     pub(super) fn add(&mut self, count: usize) {
         self.filled += count;
         self.bytes += count as u64;
@@ -81,7 +80,7 @@ impl LogHasher {
         }
     }
 
-    /// Returns how many bytes were added, and their digest.
+    /// Returns the number of bytes and their digest.
     pub(super) fn finish(mut self) -> (u64, Digest) {
         self.hash_filled();
         let hasher = match self.place {
@@ -100,7 +99,7 @@ impl LogHasher {
         }
         let filled = std::mem::take(&mut self.filled);
         match &mut self.place {
-            // Also where no thread can be had: slower, not wrong.
+            // This arm is also taken where no thread can be started: slower, but not wrong.
             Place::Here(hasher) => hasher.update(&self.buffer[..filled]),
             Place::Beside(thread) => self.buffer = thread.exchange(Piece { buffer: std::mem::take(&mut self.buffer), filled }),
         }
@@ -108,14 +107,14 @@ impl LogHasher {
 }
 
 impl HashingThread {
-    /// Starts a thread that goes on where `hasher` is. It ends when it is finished or dropped.
+    /// Starts a thread that continues with `hasher`. The thread ends when this value is finished or dropped.
     fn start(mut hasher: Sha256) -> io::Result<Self> {
         let (full, to_hash) = sync_channel::<Piece>(BUFFERS);
         let (hashed, empty) = channel();
         let hash_all = move || {
             for piece in to_hash {
                 hasher.update(&piece.buffer[..piece.filled]);
-                // Nobody wants it back when the last one is on its way.
+                // After the last buffer nobody receives it any more.
                 let _unwanted = hashed.send(piece.buffer);
             }
             hasher
@@ -124,7 +123,7 @@ impl HashingThread {
         Ok(Self { full, empty, made: 1, thread })
     }
 
-    /// Hands a full buffer over and returns an empty one; waits for it where there are enough of them.
+    /// Hands over a full buffer and returns an empty one. Waits for one when all [`BUFFERS`] are in use.
     fn exchange(&mut self, piece: Piece) -> Vec<u8> {
         self.full.send(piece).expect("the thread hashes until this end is dropped");
         match self.empty.try_recv() {
@@ -147,7 +146,7 @@ impl HashingThread {
 mod tests {
     use super::*;
 
-    /// Adds a stream in pieces of some sizes in turn and returns what it amounts to.
+    /// Adds a stream in pieces whose sizes are taken in turn from `sizes`; returns length, digest, and whether a thread was used.
     fn digest_of(stream: &[u8], sizes: &[usize]) -> (u64, Digest, bool) {
         let mut hasher = LogHasher::new();
         let (mut rest, mut sizes) = (stream, sizes.iter().cycle());

@@ -1,7 +1,7 @@
-//! What a command reads on its standard input: bytes in memory that nobody can change any more.
+//! The standard input of a command: bytes in memory that nobody can change any more.
 //!
-//! Not a file of the store: whoever has a descriptor of one may change the file's mode through it, whatever it was opened for. Not a
-//! pipe: one that is not read would have to be fed and watched.
+//! A file of the store would not do: whoever has a descriptor of it can change the file's mode, even if it was opened for
+//! reading. A pipe would not do either: if the command does not read it, proctor would have to keep feeding it.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,10 +11,10 @@ use std::os::fd::OwnedFd;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// What it is called in `/proc`.
+/// The name that `/proc` shows for it.
 const NAME: &CStr = c"proctor-input";
 
-/// Returns a descriptor from which these bytes are read, then an end (`memfd_create(2)`, sealed).
+/// Returns a descriptor from which these bytes can be read (`memfd_create(2)`, sealed).
 pub(super) fn sealed_input(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create(NAME, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?);
     file.write_all(bytes)?;

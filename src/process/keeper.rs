@@ -1,8 +1,9 @@
-//! The keeper: the process that starts one action's leader, reaps what it leaves, and says how it ended.
+//! The keeper: the process that starts one action's leader, reaps the processes it leaves behind, and reports how it ended.
 //!
-//! At the namespace level it is the first process of the action's pid namespace: when it ends, by whatever way, the kernel ends
-//! everything in it. At the others it is the subreaper of its descendants and ends them itself. It is a fork of the launcher,
-//! speaks with nobody else, and cannot be looked into by what it runs: it is not dumpable before anything of the action exists.
+//! At the namespace level the keeper is the first process of the action's pid namespace: when it ends for any reason, the kernel
+//! kills everything in the namespace. At the other levels it is the subreaper of its descendants and kills them itself. It is
+//! forked from the launcher and talks only to it. The action cannot read its memory: it is made non-dumpable before any process
+//! of the action exists.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -17,59 +18,56 @@ use nix::unistd::{Pid, setsid};
 
 use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
-use crate::process::group::{Group, kill_descendants};
+use crate::process::group::{ProcessGroup, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
-use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, Others, Start};
-use crate::process::stage::{Identity, Staged, stage};
+use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, Start};
+use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
-/// How often those who are left are looked for by name; whoever forks and ends faster than that is killed without one.
+/// How often remaining processes are searched for, to name them. A process that keeps forking and ending faster is killed without
+/// being named.
 const LOOKS: usize = 50;
 
-/// What a keeper is forked with.
-pub(super) struct Commission<'a> {
-    /// The level it keeps its action apart by.
+/// What a keeper is given when it is forked.
+pub(super) struct KeeperSetup<'a> {
+    /// The isolation level of its action.
     pub(super) level: IsolationLevel,
-    /// Who the launcher is, as the launcher's namespace says.
-    pub(super) identity: Identity,
-    /// How the action is kept apart, or that of one that is probably like it.
+    /// The user and group of the launcher, as the launcher's namespace names them.
+    pub(super) identity: UserAndGroup,
+    /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
     pub(super) isolation: &'a Isolation,
-    /// The action's cgroup, where it has one: everything is born in it.
+    /// The action's cgroup, if it has one: all its processes are born in it.
     pub(super) group: Option<&'a Cgroup>,
-    /// The socket to the launcher.
     pub(super) socket: UnixStream,
-    /// The action; none: it is told later.
+    /// The action to start; `None` for a parked keeper, which is sent the action later.
     pub(super) start: Option<(&'a Start, Vec<OwnedFd>)>,
 }
 
-/// A keeper's whole state.
 struct Keeper {
     level: IsolationLevel,
     channel: Channel,
     children: SignalFd,
-    staged: Option<Staged>,
-    stand: Stand,
+    staged: Option<StagedFileSystem>,
+    stand: ActionState,
 }
 
-/// Where the action stands.
-enum Stand {
-    /// Nothing was started.
+/// The state of the action.
+enum ActionState {
     Waiting,
-    /// The leader runs.
-    Running(Group),
-    /// The leader has ended, others have not. Its zombie stays, so its group id is nobody else's (P2); in a namespace it need not, since
-    /// there the id is at worst another's of the same action.
-    Lingering(Group),
-    /// Nobody is left, and the launcher knows: it ends this process, when nobody waits for that any more.
+    Running(ProcessGroup),
+    /// The leader has ended, other processes have not. The leader stays a zombie, so that its group id is not reused (house style
+    /// P2). Inside a namespace that is not needed: the id could only be reused by the same action.
+    Lingering(ProcessGroup),
+    /// No process is left and the launcher knows. It will kill this process once nobody waits for the action any more.
     Told,
-    /// Nobody is left, or nothing was started.
+    /// No process is left, or nothing was started.
     Over,
 }
 
-/// Why a keeper cannot go on. Nobody reads it: the launcher sees the socket close.
+/// Why a keeper cannot go on. Nobody reads this error: the launcher sees the socket close.
 #[derive(Debug, thiserror::Error)]
 enum KeeperError {
     #[error("cannot make the keeper's process what it must be")]
@@ -82,26 +80,26 @@ enum KeeperError {
     Abandoned,
 }
 
-/// Runs a keeper, in the process that was forked for it, and returns its exit code.
-pub(super) fn run_keeper(commission: Commission<'_>) -> u8 {
+/// Runs a keeper in the process that was forked for it, and returns the process's exit code.
+pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
     match serve(commission) {
         Ok(()) => 0,
         Err(_) => 1,
     }
 }
 
-fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
-    let Commission { level, identity, isolation, group, socket, start } = commission;
+fn serve(commission: KeeperSetup<'_>) -> Result<(), KeeperError> {
+    let KeeperSetup { level, identity, isolation, group, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
     if let Some(Err(error)) = group.map(Cgroup::enter) {
         let why = format!("cannot enter the cgroup of an action: {error}");
-        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+        return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     let needs_landlock = matches!(level, IsolationLevel::Cgroup | IsolationLevel::Landlock);
     if let Some(why) = needs_landlock.then(landlock_obstacle).flatten() {
-        return Ok(keeper.tell(&KeeperEvent::Unready(Obstacle::Level(why)))?);
+        return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     if level == IsolationLevel::Namespace {
         let confine = || confine_in_namespaces().map_err(|error| Obstacle::Place(to_line(&error)));
@@ -109,13 +107,13 @@ fn serve(commission: Commission<'_>) -> Result<(), KeeperError> {
             .and_then(|staged| confine().map(|()| staged))
         {
             Ok(staged) => keeper.staged = Some(staged),
-            Err(obstacle) => return Ok(keeper.tell(&KeeperEvent::Unready(obstacle))?),
+            Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
         }
     }
-    // A launcher that was killed meanwhile cannot be told that the leader was started: what was started is killed all the same.
+    // If the launcher was killed meanwhile, it cannot be told about the leader; the leader is killed all the same.
     let started = match start {
         Some((start, descriptors)) => keeper.start(start, descriptors),
-        None => keeper.tell(&KeeperEvent::Ready).map_err(KeeperError::Channel),
+        None => keeper.send_event(&KeeperEvent::Ready).map_err(KeeperError::Channel),
     };
     let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -128,10 +126,11 @@ impl Keeper {
     fn prepare(level: IsolationLevel, socket: UnixStream) -> io::Result<Self> {
         if level == IsolationLevel::Namespace {
             setsid()?;
-            // The first line is the socket's end. Killed, it takes everything with it.
+            // The keeper normally ends because the socket closes. At this level it may also be killed with its parent: the kernel
+            // then kills the whole namespace.
             set_pdeathsig(Signal::SIGKILL)?;
         } else {
-            // Killed, it could kill nobody any more: the socket's end is what it heeds.
+            // Killed, this keeper could no longer kill its action. So it relies on the socket's end alone.
             set_pdeathsig(None)?;
             set_child_subreaper(true)?;
         }
@@ -140,21 +139,21 @@ impl Keeper {
         mask.add(Signal::SIGCHLD);
         mask.thread_set_mask()?;
         let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: Stand::Waiting })
+        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: ActionState::Waiting })
     }
 
-    fn tell(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
+    fn send_event(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
         self.channel.send(event, &[])
     }
 
     fn follow(&mut self) -> Result<(), KeeperError> {
-        // The leader may have ended while it was started, when nobody was told.
+        // The leader may already have ended while it was started, before SIGCHLD was watched.
         let mut has_news = true;
         loop {
             if has_news {
-                self.look_at_children()?;
+                self.check_children()?;
             }
-            if matches!(self.stand, Stand::Over) {
+            if matches!(self.stand, ActionState::Over) {
                 return Ok(());
             }
             let mut watched =
@@ -164,7 +163,7 @@ impl Keeper {
                 Err(errno) => return Err(KeeperError::Wait(errno.into())),
             }
             let has_requests = watched[0].any().unwrap_or(true);
-            // What it says does not matter: every look is at all children.
+            // The signal's content does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
                 has_news = true;
@@ -184,46 +183,47 @@ impl Keeper {
             }
         }
         match arrival {
-            Arrival::Closed => Err(KeeperError::Abandoned),
-            Arrival::Bytes | Arrival::Nothing => Ok(()),
+            ReceiveStatus::Closed => Err(KeeperError::Abandoned),
+            ReceiveStatus::Bytes | ReceiveStatus::Nothing => Ok(()),
         }
     }
 
-    /// Starts what this keeper was parked for, unless a place has been replaced since.
+    /// Starts the action that this keeper was parked for, unless a path of its sandbox was replaced since.
     fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
-            self.stand = Stand::Over;
-            return Ok(self.tell(&KeeperEvent::Unready(Obstacle::Stale))?);
+            self.stand = ActionState::Over;
+            return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
         self.start(start, descriptors)
     }
 
     fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
-        // What is blocked here would be blocked in every child. A child that ends meanwhile is seen at the next look.
+        // A signal that is blocked here would stay blocked in every child. If a child ends before the mask is back, the next
+        // check sees it.
         let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
         let spawned = self.spawn(start, descriptors);
         let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
         match spawned {
             Ok(group) => {
-                self.stand = Stand::Running(group);
-                self.tell(&KeeperEvent::Started)?;
+                self.stand = ActionState::Running(group);
+                self.send_event(&KeeperEvent::Started)?;
             }
             Err(failure) => {
-                self.stand = Stand::Over;
-                self.tell(&KeeperEvent::NotStarted(failure))?;
+                self.stand = ActionState::Over;
+                self.send_event(&KeeperEvent::NotStarted(failure))?;
             }
         }
         Ok(())
     }
 
-    /// Starts the leader under the restrictions of the level.
-    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<Group, SpawnFailure> {
+    /// Starts the leader with the restrictions of the isolation level.
+    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.isolation.sandbox.as_ref(), start.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
             staged.finish(output).map_err(|error| not_isolated(&error))?;
         }
         match self.level {
-            // Nobody in the namespace can signal its first process, so that may share the leader's restrictions.
+            // No process in the namespace can signal its first process, so the keeper may share the leader's restrictions.
             IsolationLevel::Namespace => {
                 renounce_capabilities().map_err(|error| not_isolated(&error))?;
                 spawn_child(start, descriptors)
@@ -236,7 +236,7 @@ impl Keeper {
     }
 
     fn signal(&self, stage: StopStage) {
-        let (Stand::Running(group) | Stand::Lingering(group)) = &self.stand else {
+        let (ActionState::Running(group) | ActionState::Lingering(group)) = &self.stand else {
             return;
         };
         match stage {
@@ -247,9 +247,9 @@ impl Keeper {
         }
     }
 
-    /// Kills everybody but this process. At the namespace level the launcher does it, by killing this process.
+    /// Kills every process of the action but this one. At the namespace level the launcher does that, by killing this process.
     fn kill_all(&self) {
-        if let Stand::Running(group) | Stand::Lingering(group) = &self.stand {
+        if let ActionState::Running(group) | ActionState::Lingering(group) = &self.stand {
             let _refused = group.signal(StopStage::Sigkill);
         }
         let spared =
@@ -257,44 +257,44 @@ impl Keeper {
         let _seen_at_the_next_look = kill_descendants(spared, || self.reap_orphans());
     }
 
-    /// Looks whether the leader has ended or everybody has, and reaps whoever came to this process.
-    fn look_at_children(&mut self) -> Result<(), KeeperError> {
+    /// Checks whether the leader or all processes have ended, and reaps orphans that became children of this process.
+    fn check_children(&mut self) -> Result<(), KeeperError> {
         match self.stand {
-            Stand::Waiting | Stand::Told | Stand::Over => {}
-            Stand::Running(group) => {
+            ActionState::Waiting | ActionState::Told | ActionState::Over => {}
+            ActionState::Running(group) => {
                 let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
                     self.reap_orphans();
                     return Ok(());
                 };
                 let others = self.others();
                 self.stand = match others {
-                    Others::Nobody => Stand::Told,
-                    Others::NoneFound => Stand::Over,
-                    Others::Alive(_) => Stand::Lingering(group),
+                    RemainingProcesses::Nobody => ActionState::Told,
+                    RemainingProcesses::NoneFound => ActionState::Over,
+                    RemainingProcesses::Alive(_) => ActionState::Lingering(group),
                 };
-                self.tell(&KeeperEvent::Ended { leader: ended, others })?;
+                self.send_event(&KeeperEvent::Ended { leader: ended, others })?;
             }
-            Stand::Lingering(_) => {
+            ActionState::Lingering(_) => {
                 self.reap_orphans();
                 if !has_children(self.leader().as_slice()) {
-                    self.stand = Stand::Over;
+                    self.stand = ActionState::Over;
                 }
             }
         }
         Ok(())
     }
 
-    /// Looks who is there beside the leader, which has ended.
-    fn others(&self) -> Others {
-        // Its group id is reused by nobody but the action: at this level the leader need not stay a zombie.
+    /// Returns which processes are left besides the leader, which has ended.
+    fn others(&self) -> RemainingProcesses {
+        // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
-            return Others::Nobody;
+            return RemainingProcesses::Nobody;
         }
         let survivors: Vec<Survivor> = self.alive().iter().take(NAMED_CAP).map(read_survivor).collect();
-        if survivors.is_empty() { Others::NoneFound } else { Others::Alive(survivors) }
+        if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
     }
 
-    /// Returns everybody of the action who is alive, the leader not counted; empty only if that is certain.
+    /// Returns every living process of the action but the leader. An empty answer is certain.
     fn alive(&self) -> Vec<LiveProcess> {
         let leader = self.leader();
         for _ in 0..LOOKS {
@@ -313,8 +313,8 @@ impl Keeper {
 
     fn leader(&self) -> Option<Pid> {
         match self.stand {
-            Stand::Running(group) | Stand::Lingering(group) => Some(group.id()),
-            Stand::Waiting | Stand::Told | Stand::Over => None,
+            ActionState::Running(group) | ActionState::Lingering(group) => Some(group.id()),
+            ActionState::Waiting | ActionState::Told | ActionState::Over => None,
         }
     }
 

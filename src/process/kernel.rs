@@ -1,9 +1,9 @@
-//! The kernel's switches that decide which levels of isolation there are. Reads them and judges nothing.
+//! Reads the kernel settings that decide which isolation levels are possible. It does not judge them.
 
 use std::fs;
 use std::path::Path;
 
-/// What `/proc/sys` and `/sys` say; a switch this kernel does not have is `None`.
+/// Settings in `/proc/sys` and `/sys`; `None` where this kernel does not have one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelSwitches {
     /// `user.max_user_namespaces`.
@@ -12,12 +12,12 @@ pub struct KernelSwitches {
     pub unprivileged_userns_clone: Option<u64>,
     /// `kernel.apparmor_restrict_unprivileged_userns` (Ubuntu 23.10 and later).
     pub apparmor_restrict_unprivileged_userns: Option<u64>,
-    /// The security modules that are enabled, in their order, separated by commas.
+    /// The enabled security modules in their order, separated by commas.
     pub security_modules: Option<String>,
 }
 
 impl KernelSwitches {
-    /// Reads the switches of the running kernel.
+    /// Reads the settings of the running kernel.
     pub fn read() -> Self {
         Self::read_below(Path::new("/"))
     }

@@ -12,7 +12,7 @@ struct Rung {
     stage: StopStage,
 }
 
-/// A stop that has begun.
+/// The stop ladder of a stop that was recorded.
 #[derive(Debug, Clone)]
 pub(super) struct StopLadder {
     begun: Monotonic,
@@ -20,7 +20,7 @@ pub(super) struct StopLadder {
     taken: usize,
 }
 
-/// Spreads the stages evenly over `grace` and puts SIGKILL at its end, so `grace` bounds the whole ladder (G7).
+/// Spreads the stages evenly over `grace`, with SIGKILL at its end: `grace` bounds the whole ladder (G7).
 fn plan_rungs(limits: &ActionLimits) -> Vec<Rung> {
     let stages: Vec<StopStage> = limits.ladder.iter().copied().take_while(|stage| *stage != StopStage::Sigkill).collect();
     let count = u32::try_from(stages.len()).unwrap_or(u32::MAX).max(1);
@@ -36,19 +36,19 @@ impl StopLadder {
         Self { begun: now, rungs: plan_rungs(limits), taken: 0 }
     }
 
-    /// Returns the next rung if it is due and counts it as taken.
+    /// Returns the next rung if it is due, and marks it as taken.
     pub(super) fn take_due(&mut self, now: Monotonic) -> Option<StopStage> {
         let rung = self.rungs.get(self.taken).filter(|rung| now.since(self.begun) >= rung.after)?;
         self.taken += 1;
         Some(rung.stage)
     }
 
-    /// Returns when the next rung is due; none when SIGKILL has been taken, or the time is too far away to be said.
+    /// Returns when the next rung is due; `None` after SIGKILL, or when the clock cannot represent the time.
     pub(super) fn next_due(&self) -> Option<Monotonic> {
         self.rungs.get(self.taken).and_then(|rung| self.begun.plus(rung.after))
     }
 
-    /// Drops every rung but SIGKILL and makes that due at once.
+    /// Drops every rung but SIGKILL, which becomes due at once.
     pub(super) fn hurry(&mut self) {
         if self.taken < self.rungs.len() {
             self.rungs.truncate(self.taken);
@@ -56,7 +56,7 @@ impl StopLadder {
         }
     }
 
-    /// Returns the last rung that was taken; the first one of the plan before any was.
+    /// Returns the last rung that was taken, or the first rung if none was.
     pub(super) fn last_taken(&self) -> StopStage {
         self.rungs.get(self.taken.saturating_sub(1)).map_or(StopStage::Sigkill, |rung| rung.stage)
     }

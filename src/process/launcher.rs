@@ -1,9 +1,9 @@
-//! The launcher: one single-threaded process that forks a keeper for every action, sees its end, and kills what is left of it.
+//! The launcher: a single-threaded process that forks a keeper for every action, notices its end, and kills whatever is left.
 //!
-//! It is started before its supervisor has threads, knows nothing but numbers, levels and descriptors, and judges nothing. It
-//! chooses the strongest level of isolation the system offers and says what stood against a stronger one. A keeper that has ended
-//! stays a zombie until the supervisor releases the action, so its id is never a stranger's (P2). When the supervisor is gone, by
-//! whatever way, everything is killed.
+//! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and judges no
+//! results. It uses the strongest isolation level that the system offers and reports what prevented a stronger one. A keeper that
+//! has ended stays a zombie until the supervisor releases the action, so its id is not reused (house style P2). When the
+//! supervisor ends for any reason, everything is killed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,21 +23,22 @@ use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 use crate::process::cgroup::{Cgroup, Delegation};
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::{await_end, kill_child, kill_descendants};
-use crate::process::keeper::{Commission, run_keeper};
-use crate::process::level::{Levels, Refusal};
+use crate::process::keeper::{KeeperSetup, run_keeper};
+use crate::process::level::{LevelRefusal, Levels};
 use crate::process::open_action::{KeeperHandle, OpenAction};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{ActionNumber, Event, Isolation, Obstacle, Request, Start};
-use crate::process::stage::Identity;
+use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, Start};
+use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
     wait_child,
 };
 
-/// Signals that do nothing to the launcher. They are caught rather than ignored, because what is caught is at its default again
-/// after `execve(2)` and what is ignored stays ignored: a child must feel SIGINT although proctor was started with `nohup` or `&`.
+/// Signals that the launcher catches and does nothing about. They are not ignored, because an ignored signal stays ignored after
+/// `execve(2)`, while a caught one gets its default action again: a child must react to SIGINT even if proctor was started with
+/// `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -61,30 +62,29 @@ const CAUGHT: [i32; 20] = [
     signal::SIGIO,
 ];
 
-/// The signals that wake the launcher: a child has ended, or its supervisor has.
+/// The signals that wake the launcher: a child has ended, or the supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long a keeper that was killed is waited for, in milliseconds; it takes less than one.
-const BURIED_MS: u16 = 500;
+/// How long the launcher waits for a keeper that it killed, in milliseconds; it usually takes less than one.
+const KEEPER_END_MS: u16 = 500;
 
-/// The launcher's whole state.
 #[derive(Debug)]
 struct Launcher {
     channel: Channel,
     wake: OwnedFd,
     supervisor: Pid,
-    identity: Identity,
+    identity: UserAndGroup,
     levels: Levels,
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, OpenAction>,
     parked: Option<Parked>,
-    /// What is parked for when an action is over.
+    /// The isolation for which a keeper is parked once the action is over.
     followed: BTreeMap<ActionNumber, Isolation>,
-    /// Keepers that nobody asks about any more; they are reaped when they have ended.
+    /// Keepers of released actions, to be reaped when they have ended.
     released: Vec<Pid>,
 }
 
-/// Why the launcher cannot go on. Nobody reads it: the supervisor sees the socket close.
+/// Why the launcher cannot go on. Nobody reads this error: the supervisor sees the socket close.
 #[derive(Debug, thiserror::Error)]
 enum ServeError {
     #[error("cannot make the launcher's process what it must be")]
@@ -97,14 +97,14 @@ enum ServeError {
 
 /// Runs the launcher on the socket that is this process's standard input, until the supervisor is gone.
 ///
-/// `main` calls this, and nothing else, when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0
-/// after an orderly end and 70 (`CommandExit::OwnFault`) otherwise; nobody but a debugger reads it.
+/// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0 after an
+/// orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
 pub fn launcher_main() -> ExitCode {
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServeError::Prepare);
     ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
 }
 
-/// Runs the launcher on a socket, and returns its exit code.
+/// Runs the launcher on a socket and returns the process's exit code.
 pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
     let outcome = Launcher::prepare(supervisor, socket).and_then(|mut launcher| {
         let outcome = launcher.serve();
@@ -115,7 +115,7 @@ pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
 }
 
 impl Launcher {
-    /// Makes this process what a launcher must be, before anything is started.
+    /// Sets up this process as a launcher, before any keeper is forked.
     fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
         let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
         for number in WAKING {
@@ -126,12 +126,12 @@ impl Launcher {
         for number in CAUGHT {
             flag::register(number, Arc::clone(&nothing)).map_err(ServeError::Prepare)?;
         }
-        settle(supervisor).map_err(ServeError::Prepare)?;
+        detach_from_supervisor(supervisor).map_err(ServeError::Prepare)?;
         Ok(Self {
             channel: Channel::new(UnixStream::from(socket)),
             wake: wake.into(),
             supervisor,
-            identity: Identity::own(),
+            identity: UserAndGroup::own(),
             levels: Levels::default(),
             delegation: Delegation::find(),
             open: BTreeMap::new(),
@@ -150,19 +150,19 @@ impl Launcher {
                     return Ok(());
                 }
             }
-            if requests && self.take_requests()? == Arrival::Closed {
+            if requests && self.take_requests()? == ReceiveStatus::Closed {
                 return Ok(());
             }
             for number in keepers {
-                self.hear_keeper(number)?;
+                self.receive_keeper_events(number)?;
             }
-            self.look_at_keepers()?;
+            self.check_keepers()?;
         }
     }
 
     fn wait(&self) -> Result<Ready, ServeError> {
         let keepers: Vec<ActionNumber> =
-            self.open.iter().filter(|(_, action)| action.is_heard()).map(|(number, _)| *number).collect();
+            self.open.iter().filter(|(_, action)| action.may_send_events()).map(|(number, _)| *number).collect();
         let mut watched =
             vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
         let descriptors = keepers.iter().filter_map(|number| self.open.get(number)).map(|action| action.keeper.descriptor());
@@ -179,34 +179,34 @@ impl Launcher {
 
     fn drain_wake(&self) {
         let mut bytes = [0; 64];
-        // One read suffices: whatever is left wakes us again, and every look is at all keepers.
+        // One read is enough: unread bytes wake the launcher again, and every check looks at all keepers.
         let _woken = read(&self.wake, &mut bytes);
     }
 
-    fn take_requests(&mut self) -> Result<Arrival, ServeError> {
+    fn take_requests(&mut self) -> Result<ReceiveStatus, ServeError> {
         let arrival = self.channel.receive()?;
-        while let Some((request, descriptors)) = self.channel.next_message::<Request>()? {
+        while let Some((request, descriptors)) = self.channel.next_message::<LauncherRequest>()? {
             match request {
-                Request::Start(start) => {
+                LauncherRequest::Start(start) => {
                     self.start(&start, descriptors)?;
                     if start.another_follows {
-                        self.look_ahead(*start);
+                        self.prepare_next(*start);
                     }
                 }
-                Request::Signal { number, stage } => self.signal(number, stage),
-                Request::Park { isolation } => self.park(*isolation),
-                Request::Release { number } => self.release(number),
+                LauncherRequest::Signal { number, stage } => self.signal(number, stage),
+                LauncherRequest::Park { isolation } => self.park(*isolation),
+                LauncherRequest::Release { number } => self.release(number),
             }
         }
         Ok(arrival)
     }
 
-    /// Starts an action by the strongest level that can be had.
+    /// Starts an action at the strongest isolation level that works.
     fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServeError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
             self.open.insert(number, action);
-            return self.hear_keeper(number);
+            return self.receive_keeper_events(number);
         }
         loop {
             let level = self.levels.best(start.isolation.strongest);
@@ -214,23 +214,23 @@ impl Launcher {
                 let why = self.levels.obstacles(level).join("; ");
                 let failure =
                     SpawnFailure::NotIsolated { why: format!("`sandbox.mode = \"require\"` wants namespaces, and {why}") };
-                return Ok(self.channel.send(&Event::NotStarted { number, failure }, &[])?);
+                return Ok(self.channel.send(&LauncherEvent::NotStarted { number, failure }, &[])?);
             }
             let obstacle = match self.start_fresh(level, start, &descriptors) {
                 Ok(action) => {
                     self.levels.note_working(level);
                     self.open.insert(number, action);
-                    return self.hear_keeper(number);
+                    return self.receive_keeper_events(number);
                 }
                 Err(obstacle) => obstacle,
             };
             if let Obstacle::Level(why) = &obstacle
                 && level != IsolationLevel::ProcessGroup
-                && self.levels.note_refused(level, why.clone()) == Refusal::GivenUp
+                && self.levels.note_refused(level, why.clone()) == LevelRefusal::GivenUp
             {
                 continue;
             }
-            let event = Event::NotStarted { number, failure: SpawnFailure::NotIsolated { why: obstacle.to_string() } };
+            let event = LauncherEvent::NotStarted { number, failure: SpawnFailure::NotIsolated { why: obstacle.to_string() } };
             return Ok(self.channel.send(&event, &[])?);
         }
     }
@@ -241,9 +241,10 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let order = Order { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
+        let order =
+            KeeperOrder { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
         let mut keeper = self
-            .commission(order)
+            .fork_keeper(order)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
             Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
@@ -254,14 +255,14 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper, if that was made ready for just this; otherwise the keeper is discarded.
+    /// Gives an action to the parked keeper if that was prepared for the same isolation; otherwise discards the keeper.
     fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Option<OpenAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant = isolation.strongest == start.isolation.strongest && isolation.sandbox == start.isolation.sandbox;
         let group = if is_meant { self.make_group(start).ok() } else { None };
         let is_taken = is_meant
             && keeper.await_ready().is_ok()
-            && group.as_ref().is_none_or(|group| group.take(keeper.process).is_ok())
+            && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
             && keeper.run(start, descriptors).is_ok();
         if is_taken {
             self.levels.note_working(keeper.level);
@@ -271,24 +272,25 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper that did not come up. An action may have been started by it and have struck it down before it could say so:
-    /// nothing of that is left either.
+    /// Kills a keeper that did not become ready. It may have started an action that killed it before it could report; the
+    /// processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         kill_child(keeper.process);
         if let Some(group) = group {
             group.clear();
             let _emptied_by_then = group.remove();
         }
-        self.bury(keeper);
+        self.kill_keeper(keeper);
     }
 
-    /// Ends a keeper, and what it has kept: at the levels where the kernel does not do that, whoever it leaves comes to this process.
-    fn bury(&mut self, keeper: &KeeperHandle) {
+    /// Kills a keeper and the processes of its action. Where the kernel does not kill them with the keeper, they become children
+    /// of this process.
+    fn kill_keeper(&mut self, keeper: &KeeperHandle) {
         kill_child(keeper.process);
         self.released.push(keeper.process);
         if keeper.level != IsolationLevel::Namespace {
-            // Only by its end do they come.
-            await_end(keeper.process, BURIED_MS);
+            // They become children of this process only when the keeper has ended.
+            await_end(keeper.process, KEEPER_END_MS);
             self.kill_strays();
         }
         self.reap_released();
@@ -299,35 +301,36 @@ impl Launcher {
         delegation.make(start.number, &start.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Makes a keeper ready while an action runs, for another that is kept apart in the same way; where that cannot be, as soon as it is over.
-    fn look_ahead(&mut self, start: Start) {
+    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
+    /// keeper is parked when this action is over.
+    fn prepare_next(&mut self, start: Start) {
         if !self.open.contains_key(&start.number) {
             return;
         }
-        if start.isolation.lays_copies() {
+        if start.isolation.mounts_overlay() {
             self.followed.insert(start.number, start.isolation);
         } else {
             self.park(start.isolation);
         }
     }
 
-    /// Makes a keeper ready for what will probably be asked for next. That it cannot be is seen when it is asked for.
+    /// Prepares a keeper for an action that is probably requested next. A failure is ignored here: the request itself will meet
+    /// it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
-            self.bury(&parked.keeper);
+            self.kill_keeper(&parked.keeper);
         }
         let level = self.levels.best(isolation.strongest);
         if level != IsolationLevel::Namespace {
             return;
         }
-        if let Ok(keeper) = self.commission(Order { level, isolation: &isolation, group: None, start: None }) {
+        if let Ok(keeper) = self.fork_keeper(KeeperOrder { level, isolation: &isolation, group: None, start: None }) {
             self.parked = Some(Parked { keeper, isolation });
         }
     }
 
-    /// Forks a keeper.
-    fn commission(&mut self, order: Order<'_>) -> io::Result<KeeperHandle> {
-        let Order { level, isolation, group, start } = order;
+    fn fork_keeper(&mut self, order: KeeperOrder<'_>) -> io::Result<KeeperHandle> {
+        let KeeperOrder { level, isolation, group, start } = order;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
             IsolationLevel::Namespace => fork_into_namespaces()?,
@@ -338,11 +341,12 @@ impl Launcher {
         match forked {
             Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
             Forked::Child => {
-                // What wakes the launcher must not wake it from here, by a descriptor that will be another's.
+                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose number may
+                // be reused.
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(Commission { level, identity: self.identity, isolation, group, socket: theirs, start }))
+                end_forked(run_keeper(KeeperSetup { level, identity: self.identity, isolation, group, socket: theirs, start }))
             }
         }
     }
@@ -361,38 +365,38 @@ impl Launcher {
         let Some(action) = self.open.remove(&number) else {
             return;
         };
-        // Always: nothing of an action outlives its release.
+        // Done in every case, because no process of an action may outlive its release.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
-        self.bury(&action.keeper);
+        self.kill_keeper(&action.keeper);
         if let Some(isolation) = self.followed.remove(&number) {
             self.park(isolation);
         }
     }
 
-    /// Takes what a keeper has said.
-    fn hear_keeper(&mut self, number: ActionNumber) -> Result<(), ServeError> {
+    /// Receives what a keeper has sent.
+    fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServeError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
-        // A keeper whose words are not understood is as good as gone: what it keeps is killed with it.
-        let events = action.hear(number, &self.levels).unwrap_or_else(|_| {
+        // A keeper that sends something unreadable is treated as gone: it is killed with its action.
+        let events = action.receive_events(number, &self.levels).unwrap_or_else(|_| {
             kill_child(action.keeper.process);
             Vec::new()
         });
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
-    /// Looks whether a keeper has ended: then nobody of its action is left, or is killed now.
-    fn look_at_keepers(&mut self) -> Result<(), ServeError> {
+    /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is killed here.
+    fn check_keepers(&mut self) -> Result<(), ServeError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
             let Some(action) = self.open.get(&number).filter(|action| !action.is_over()) else { continue };
             let Ok(Some(ended)) = wait_child(action.keeper.process, Reaping::Keep) else { continue };
-            // What it said last is still in the socket.
-            self.hear_keeper(number)?;
+            // The keeper's last events are still in the socket.
+            self.receive_keeper_events(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
             let events = action.close(number, ended.status);
@@ -405,7 +409,8 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills whoever came to this process because a keeper was killed by what it kept: at the namespace level nobody can.
+    /// Kills processes that became children of this process because their action killed its keeper. At the namespace level an
+    /// action cannot do that.
     fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open
@@ -427,51 +432,50 @@ impl Launcher {
         }
         self.followed.clear();
         self.open.values().for_each(OpenAction::kill_at_the_end);
-        // A keeper that its action has stopped kills nobody, whatever it is told.
+        // A keeper that its action has stopped (SIGSTOP) cannot kill anything, so the launcher kills every action itself.
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));
     }
 }
 
-/// A keeper that is ready for an action that was not asked for yet.
+/// A keeper that is ready for an action that was not requested yet.
 #[derive(Debug)]
 struct Parked {
     keeper: KeeperHandle,
     isolation: Isolation,
 }
 
-/// What a keeper is forked for.
-struct Order<'a> {
+struct KeeperOrder<'a> {
     level: IsolationLevel,
     isolation: &'a Isolation,
     group: Option<&'a Cgroup>,
-    /// None: it is parked.
+    /// The action and its descriptors; `None`: the keeper is parked.
     start: Option<(&'a Start, &'a [OwnedFd])>,
 }
 
-/// What there is to do.
 struct Ready {
     requests: bool,
     woken: bool,
     keepers: Vec<ActionNumber>,
 }
 
-/// Cuts the process off from what it was started from.
-fn settle(supervisor: Pid) -> io::Result<()> {
-    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot reach the terminal.
+/// Detaches this process from the terminal, directory and signal state of the process that started it.
+fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
+    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the terminal.
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // The second line beside the socket's end. It is a signal we catch, not SIGKILL: killed, we could not kill the groups any
-    // more. It also comes when only the supervisor's thread ends, so the parent is looked at before it is believed.
+    // A second way to notice the supervisor's end, beside the socket's. The signal is one that we catch: after SIGKILL we could
+    // not kill the actions any more. It also comes when only the thread that started us ends, so the parent's id is checked
+    // before it is believed.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
     mark_close_on_exec_from(3)?;
-    // std's Command leaves the mask as it is, so what is blocked here would be blocked in every child.
+    // std's Command does not reset the signal mask, so a signal that is blocked here would be blocked in every child.
     SigSet::empty().thread_set_mask()?;
-    // A working directory would keep a file system from being unmounted.
+    // A working directory would keep its file system from being unmounted.
     chdir("/")?;
     Ok(())
 }

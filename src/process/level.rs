@@ -1,41 +1,41 @@
-//! Which levels of isolation this system offers, as far as the launcher has learnt.
+//! Which isolation levels this system offers, as far as the launcher has found out.
 
 use std::collections::BTreeMap;
 
 use crate::model::IsolationLevel;
 
-/// What stands against each level. A level that has worked once is not given up any more: whatever stands against it later is the
-/// action's own doing, and must not earn it a weaker one.
+/// What prevents each level. A level that has worked once is never given up: if it fails later, the action itself is the cause,
+/// and an action must not be able to get a weaker level that way.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    known: BTreeMap<IsolationLevel, Standing>,
+    known: BTreeMap<IsolationLevel, LevelState>,
 }
 
 #[derive(Debug)]
-enum Standing {
+enum LevelState {
     Works,
     Refused(String),
 }
 
 impl Levels {
-    /// Returns the strongest level not above `strongest` that is not known to be refused.
+    /// Returns the strongest level, up to `strongest`, that is not known to be refused.
     pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
-        let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(Standing::Refused(_)));
+        let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(LevelState::Refused(_)));
         IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
     }
 
     /// Notes that a level works.
     pub(super) fn note_working(&mut self, level: IsolationLevel) {
-        self.known.insert(level, Standing::Works);
+        self.known.insert(level, LevelState::Works);
     }
 
-    /// Notes why the system refuses a level. Returns whether it is given up by that.
-    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> Refusal {
+    /// Notes why the system refuses a level, and returns whether the level is given up.
+    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> LevelRefusal {
         match self.known.get(&level) {
-            Some(Standing::Works) => Refusal::Ignored,
-            Some(Standing::Refused(_)) | None => {
-                self.known.insert(level, Standing::Refused(why));
-                Refusal::GivenUp
+            Some(LevelState::Works) => LevelRefusal::Ignored,
+            Some(LevelState::Refused(_)) | None => {
+                self.known.insert(level, LevelState::Refused(why));
+                LevelRefusal::GivenUp
             }
         }
     }
@@ -45,19 +45,19 @@ impl Levels {
         let stronger = self.known.iter().filter(|(other, _)| **other < level);
         stronger
             .filter_map(|(_, standing)| match standing {
-                Standing::Refused(why) => Some(why.clone()),
-                Standing::Works => None,
+                LevelState::Refused(why) => Some(why.clone()),
+                LevelState::Works => None,
             })
             .collect()
     }
 }
 
-/// What becomes of a level that was refused.
+/// The consequence of a refused level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// It is not tried again.
+pub(super) enum LevelRefusal {
+    /// The level is not tried again.
     GivenUp,
-    /// It stays: it has worked before.
+    /// The level will be tried again, because it has worked before.
     Ignored,
 }
 
@@ -70,8 +70,8 @@ mod tests {
     fn the_best_level_is_the_strongest_that_is_not_refused_nor_above_what_is_asked_for() {
         let mut levels = Levels::default();
         assert_eq!((levels.best(Namespace), levels.best(Landlock)), (Namespace, Landlock));
-        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), Refusal::GivenUp);
-        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), Refusal::GivenUp);
+        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), LevelRefusal::GivenUp);
+        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), LevelRefusal::GivenUp);
         assert_eq!((levels.best(Namespace), levels.best(ProcessGroup)), (Landlock, ProcessGroup));
         assert_eq!(levels.obstacles(Landlock), ["no", "nor"]);
         assert!(levels.obstacles(Namespace).is_empty());
@@ -81,7 +81,7 @@ mod tests {
     fn a_level_that_has_worked_is_not_given_up_for_a_weaker_one() {
         let mut levels = Levels::default();
         levels.note_working(Namespace);
-        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), Refusal::Ignored);
+        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), LevelRefusal::Ignored);
         assert_eq!(levels.best(Namespace), Namespace);
     }
 }

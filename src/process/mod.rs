@@ -3,17 +3,17 @@
 //! ```text
 //!   run ──► supervise ──► capture ──► log, frames (files it is given)
 //!              │  ▲
-//!        asks  │  │ tells          progress: decides (pure)     ladder, frames, excerpt: pure
+//!    requests  │  │ events         progress: decides (pure)     ladder, frames, excerpt: pure
 //!              ▼  │
 //!           launcher ──► one process group per action
 //! ```
 //!
-//! Owns the launcher process and its protocol, capture, the stop ladder (E10), survivors (E14), and the program's clocks. It
-//! knows nothing of tests and judges no exit status; a command's failure is a [`crate::model::ActionEnd`], never an error. Only
-//! `group` signals, only `system_calls` is unsafe, only [`clock`] reads clocks.
+//! Owns the launcher process and its protocol, the capture of output, the stop ladder (E10), survivors (E14), and proctor's clocks.
+//! It knows nothing about tests and judges no exit status; a command's failure is a [`crate::model::ActionEnd`], never an error.
+//! Only `group` sends signals, only `system_calls` is unsafe, only [`clock`] reads clocks.
 //!
-//! Where to look next: isolation goes in at `child` (what is started) and at `launcher` (what is signalled); the protocol's
-//! descriptor roles have room for a status descriptor and a lifeline. `supervise` and `progress` need not know of it.
+//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` and `keeper` isolate it, with the
+//! file system of `stage` and the restrictions of `confine`.
 
 mod capture;
 mod cgroup;
@@ -55,10 +55,10 @@ pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use confine::restricts_sockets_and_signals;
-pub use control::{ALL_REASONS, Arrival, Control, ControlError, ControlHandle};
+pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
-pub use group::die;
+pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;

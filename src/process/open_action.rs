@@ -1,4 +1,4 @@
-//! The launcher's side of a keeper: what was asked of it, what it has said, and what the supervisor was told of that.
+//! The launcher's side of a keeper: its requests, its events, and which of them the supervisor was already sent.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -10,61 +10,61 @@ use nix::unistd::Pid;
 
 use crate::model::{GroupUsage, IsolationLevel, StopStage};
 use crate::process::cgroup::Cgroup;
-use crate::process::channel::{Arrival, Channel, ChannelError};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
 use crate::process::protocol::{
-    ActionNumber, EndedChild, Event, Isolation, KeeperEvent, KeeperRequest, LeaderStatus, Obstacle, Others, Start,
+    ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LauncherEvent, LeaderStatus, Obstacle, RemainingProcesses,
+    Start,
 };
 
-/// How long a keeper gets to become ready, in milliseconds; it takes about one.
+/// How long a keeper may take to become ready, in milliseconds; it usually takes about one.
 const READY_MS: u16 = 10_000;
 
-/// A keeper that was forked and not reaped.
+/// A keeper that was forked and has not been reaped.
 #[derive(Debug)]
 pub(super) struct KeeperHandle {
     pub(super) process: Pid,
     pub(super) level: IsolationLevel,
     channel: Channel,
-    /// What it said while something else was waited for.
-    heard: Vec<KeeperEvent>,
+    /// Events that arrived while another one was waited for.
+    unhandled: Vec<KeeperEvent>,
 }
 
-/// An action that was started and not yet released: its keeper, and what that has said.
+/// An action that was started and is not yet released, with its keeper.
 #[derive(Debug)]
 pub(super) struct OpenAction {
     pub(super) keeper: KeeperHandle,
-    told: Told,
+    told: SentState,
     group: Option<Cgroup>,
-    /// That it was started. Nobody waits for it, so it is told with whatever comes next: a supervisor that is not woken disturbs nobody.
-    started: Option<Event>,
+    /// The `Started` event, if it is not sent yet. Nobody waits for it, so it is sent together with the next event: waking the
+    /// supervisor would cost the action time.
+    started: Option<LauncherEvent>,
 }
 
-/// What the supervisor was told of an action.
+/// Which events about an action the supervisor was sent.
 #[derive(Debug)]
-enum Told {
-    /// It was started.
+enum SentState {
     Started,
     /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
     EndPending(EndedChild),
     /// Its end, and that others were still alive.
     Ended,
-    /// That nobody is left.
+    /// That no process is left.
     Over,
 }
 
 impl KeeperHandle {
-    /// Returns the handle of a keeper.
     pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
-        Self { process, level, channel: Channel::new(socket), heard: Vec::new() }
+        Self { process, level, channel: Channel::new(socket), unhandled: Vec::new() }
     }
 
-    /// Returns what to wait for.
+    /// Returns the descriptor to poll.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
 
-    /// Waits until a parked keeper is ready for a leader, within a bound.
+    /// Waits, for a bounded time, until a parked keeper is ready for a leader.
     pub(super) fn await_ready(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
@@ -73,31 +73,32 @@ impl KeeperHandle {
         }
     }
 
-    /// Gives a parked keeper its action, and waits until that was started or could not be.
+    /// Gives a parked keeper its action and waits until the action was started or could not be.
     pub(super) fn run(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
-        // It is staged already: its sandbox need not be told again.
+        // The keeper has prepared the sandbox already, so the request need not describe it again.
         let isolation = Isolation { sandbox: None, ..start.isolation.clone() };
         let request = KeeperRequest::Run(Box::new(Start { isolation, ..start.clone() }));
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
         self.await_start()
     }
 
-    /// Waits until its action was started or could not be, within a bound.
+    /// Waits, for a bounded time, until the keeper's action was started or could not be.
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event() {
-            // Nothing in a mere process group keeps a leader from its keeper: it may have ended it before that has said that it
-            // started it. What became of the keeper is then seen as at any later moment.
+            // At the process-group level nothing protects the keeper from its leader, which may have killed it before it could
+            // report the start. The launcher then handles the keeper's end as it does at any later moment.
             Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
             Ok(event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. })) => {
-                self.heard.push(event);
+                self.unhandled.push(event);
                 Ok(())
             }
         }
     }
 
-    /// Asks for a signal to everything of the action's group. A keeper that is gone takes no request; that is seen by itself.
+    /// Requests a signal to all processes of the action. If the keeper is gone the request fails, and its end is noticed
+    /// elsewhere.
     pub(super) fn signal(&self, stage: StopStage) {
         let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
     }
@@ -115,8 +116,8 @@ impl KeeperHandle {
                 Err(errno) => return Err(silent(&io::Error::from(errno).to_string())),
             }
             match self.channel.receive() {
-                Ok(Arrival::Closed) | Err(_) => return Err(silent("ended before it was ready")),
-                Ok(Arrival::Bytes | Arrival::Nothing) => {}
+                Ok(ReceiveStatus::Closed) | Err(_) => return Err(silent("ended before it was ready")),
+                Ok(ReceiveStatus::Bytes | ReceiveStatus::Nothing) => {}
             }
         }
     }
@@ -127,22 +128,22 @@ fn silent(what: &str) -> Obstacle {
 }
 
 impl OpenAction {
-    /// Returns an action whose keeper is about to start it, or has.
+    /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
-        Self { keeper, told: Told::Started, group, started: None }
+        Self { keeper, told: SentState::Started, group, started: None }
     }
 
-    /// Returns whether the keeper may still have something to say.
-    pub(super) fn is_heard(&self) -> bool {
-        !matches!(self.told, Told::EndPending { .. } | Told::Over)
+    /// Returns whether the keeper may still send events.
+    pub(super) fn may_send_events(&self) -> bool {
+        !matches!(self.told, SentState::EndPending { .. } | SentState::Over)
     }
 
-    /// Returns whether the supervisor knows that nobody is left.
+    /// Returns whether the supervisor was told that no process is left.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.told, Told::Over)
+        matches!(self.told, SentState::Over)
     }
 
-    /// Kills everything of the action: the kernel does it by namespace or cgroup, else the keeper does.
+    /// Kills every process of the action: with the namespace or cgroup by the kernel, otherwise by the keeper.
     pub(super) fn kill(&self) {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),
@@ -153,7 +154,7 @@ impl OpenAction {
         }
     }
 
-    /// Kills everything of the action, and removes its cgroup.
+    /// Kills every process of the action and removes its cgroup.
     pub(super) fn kill_at_the_end(&self) {
         self.kill();
         if let Some(group) = &self.group {
@@ -162,15 +163,15 @@ impl OpenAction {
         }
     }
 
-    /// Takes what the keeper has said, and returns what the supervisor is to be told.
-    pub(super) fn hear(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<Event>, ChannelError> {
+    /// Receives what the keeper has sent, and returns the events for the supervisor.
+    pub(super) fn receive_events(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<LauncherEvent>, ChannelError> {
         let _closed_is_seen_by_its_end = self.keeper.channel.receive()?;
-        let mut heard = std::mem::take(&mut self.keeper.heard);
+        let mut unhandled = std::mem::take(&mut self.keeper.unhandled);
         while let Some((event, _)) = self.keeper.channel.next_message()? {
-            heard.push(event);
+            unhandled.push(event);
         }
         let mut events = Vec::new();
-        for event in heard {
+        for event in unhandled {
             if let Some(event) = self.note(number, event, levels) {
                 events.extend(self.started.take());
                 events.push(event);
@@ -179,56 +180,56 @@ impl OpenAction {
         Ok(events)
     }
 
-    fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<Event> {
+    fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<LauncherEvent> {
         let level = self.keeper.level;
         match event {
             KeeperEvent::Ready => None,
             KeeperEvent::Started => {
-                self.started = Some(Event::Started { number, level, obstacles: levels.obstacles(level) });
+                self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level) });
                 None
             }
             KeeperEvent::NotStarted(failure) => {
-                self.told = Told::Over;
-                Some(Event::NotStarted { number, failure })
+                self.told = SentState::Over;
+                Some(LauncherEvent::NotStarted { number, failure })
             }
             KeeperEvent::Unready(obstacle) => {
-                self.told = Told::Over;
+                self.told = SentState::Over;
                 let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
-                Some(Event::NotStarted { number, failure })
+                Some(LauncherEvent::NotStarted { number, failure })
             }
             KeeperEvent::Ended { leader, others } => self.note_end(number, leader, others),
         }
     }
 
-    fn note_end(&mut self, number: ActionNumber, leader: EndedChild, others: Others) -> Option<Event> {
-        let ended = |survivors| Event::Ended { number, leader, survivors, group: None };
+    fn note_end(&mut self, number: ActionNumber, leader: EndedChild, others: RemainingProcesses) -> Option<LauncherEvent> {
+        let ended = |survivors| LauncherEvent::Ended { number, leader, survivors, group: None };
         let (told, event) = match others {
-            Others::Alive(survivors) => (Told::Ended, Some(ended(survivors))),
-            // What a cgroup has to say of all of it is read when the keeper is out of it.
-            Others::Nobody if self.group.is_none() => (Told::Over, Some(ended(Vec::new()))),
-            Others::Nobody => {
+            RemainingProcesses::Alive(survivors) => (SentState::Ended, Some(ended(survivors))),
+            // A cgroup's usage is complete only after the keeper has left it.
+            RemainingProcesses::Nobody if self.group.is_none() => (SentState::Over, Some(ended(Vec::new()))),
+            RemainingProcesses::Nobody => {
                 self.kill();
-                (Told::EndPending(leader), None)
+                (SentState::EndPending(leader), None)
             }
-            Others::NoneFound => (Told::EndPending(leader), None),
+            RemainingProcesses::NoneFound => (SentState::EndPending(leader), None),
         };
         self.told = told;
         event
     }
 
-    /// Notes that the keeper has ended and nobody of the action is left, and returns what the supervisor is to be told.
-    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<Event> {
+    /// Notes that the keeper has ended and no process of the action is left. Returns the events for the supervisor.
+    pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
         let group = self.close_group();
-        let event = match std::mem::replace(&mut self.told, Told::Over) {
-            Told::EndPending(leader) => Some(Event::Ended { number, leader, survivors: Vec::new(), group }),
-            Told::Ended => Some(Event::Emptied { number, group }),
-            Told::Started => Some(Event::Vanished { number, why: describe(keeper) }),
-            Told::Over => None,
+        let event = match std::mem::replace(&mut self.told, SentState::Over) {
+            SentState::EndPending(leader) => Some(LauncherEvent::Ended { number, leader, survivors: Vec::new(), group }),
+            SentState::Ended => Some(LauncherEvent::Emptied { number, group }),
+            SentState::Started => Some(LauncherEvent::Vanished { number, why: describe(keeper) }),
+            SentState::Over => None,
         };
         self.started.take().into_iter().chain(event).collect()
     }
 
-    /// Ends the action's cgroup, whose processes are dead or are killed now, and returns what they used.
+    /// Kills what is left in the action's cgroup and removes it. Returns what its processes used.
     fn close_group(&mut self) -> Option<GroupUsage> {
         let group = self.group.take()?;
         group.clear();

@@ -1,6 +1,8 @@
-//! Finds who listens on a TCP port: `/proc/net/tcp` and `tcp6` name the socket, descriptors in `/proc/PID/fd` its process (`proc(5)`).
+//! Finds which processes listen on a TCP port: `/proc/net/tcp` and `tcp6` list the sockets, the links in `/proc/PID/fd` say whose
+//! they are (`proc(5)`).
 //!
-//! It only names; nothing is signalled by what it says. A process whose descriptors may not be read has no more than its user.
+//! The result only names processes; nothing is signalled by it. Where a process's descriptors may not be read, only its user is
+//! named.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,13 +12,12 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// As many holders of a port are named.
+/// At most so many holders of a port are named.
 const NAMED: usize = 4;
 
-/// The state of a listening socket in these tables.
+/// The state of a listening socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
-/// A socket that listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Listener {
     address: IpAddr,
@@ -25,14 +26,14 @@ struct Listener {
     inode: u64,
 }
 
-/// Names everybody who listens on a port where a connection to this machine's loopback addresses arrives.
+/// Returns who listens on a port of this machine's loopback addresses.
 pub fn read_port_holders(port: u16) -> Vec<PortHolder> {
     let listeners = read_listeners(port);
     let processes = if listeners.is_empty() { Vec::new() } else { read_live_processes() };
     listeners.iter().map(|listener| named(listener, &processes)).collect()
 }
 
-/// Names everybody who listens on a port and does not descend from a process of ours: who answers there may not be ours.
+/// Returns who listens on a port without descending from the launcher: such a process may answer in place of ours.
 pub fn read_port_strangers(port: u16, launcher: Pid) -> Vec<PortHolder> {
     let listeners = read_listeners(port);
     let processes = if listeners.is_empty() { Vec::new() } else { read_live_processes() };
@@ -66,7 +67,7 @@ fn holds(process: Pid, inode: u64) -> bool {
     descriptors.flatten().any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str() == link.as_str()))
 }
 
-/// Returns the listening sockets of a table; lines that are none are passed over.
+/// Returns the listening sockets of a table and skips all other lines.
 fn parse_listeners(table: &str) -> impl Iterator<Item = Listener> {
     table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().take(10).collect();
@@ -84,7 +85,7 @@ fn parse_listeners(table: &str) -> impl Iterator<Item = Listener> {
     })
 }
 
-/// Returns an address written as the kernel does: each 32-bit word in hexadecimal, as this machine's memory has it.
+/// Parses an address as the kernel prints it: each 32-bit word in hexadecimal, in this machine's byte order.
 fn parse_address(text: &str) -> Option<IpAddr> {
     if !text.is_ascii() || !matches!(text.len(), 8 | 32) {
         return None;

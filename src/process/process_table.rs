@@ -1,7 +1,6 @@
-//! Reads `/proc`: who is alive, whose child, since when, and under which argument vector (`proc(5)`).
+//! Reads `/proc`: which processes are alive, their parents, start times and argument vectors (`proc(5)`).
 //!
-//! It only names processes. What it says may be out of date when it is read, so nothing is signalled by these process ids
-//! alone; see [`crate::process::group`].
+//! The answers may be out of date at once, so these process ids alone are never signalled; see [`crate::process::group`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,35 +10,31 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::model::{DurationMs, Survivor};
 
-/// As many survivors are named; all of them are killed.
+/// At most so many survivors are named; all of them are killed.
 pub(super) const NAMED_CAP: usize = 64;
 
-/// As many bytes of an argument vector are kept.
+/// At most so many bytes of an argument vector are kept.
 const ARGUMENTS_CAP: u64 = 4096;
 
-/// One process that is alive, as `/proc/PID/stat` shows it.
+/// A living process, as `/proc/PID/stat` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LiveProcess {
-    /// Its id.
     pub(super) pid: Pid,
-    /// Its process group.
     pub(super) group: Pid,
-    /// Its session.
     pub(super) session: Pid,
-    /// Its parent.
     pub(super) parent: Pid,
-    /// When it started, in clock ticks since the machine did. With its id it says which process it is.
+    /// When it started, in clock ticks since the machine's start. Together with the id this identifies a process.
     pub(super) started: u64,
 }
 
 impl LiveProcess {
-    /// Returns a process of which nothing is known but its id.
+    /// Returns a process of which only the id is known.
     pub(super) fn unseen(pid: Pid) -> Self {
         Self { pid, group: pid, session: pid, parent: Pid::this(), started: 0 }
     }
 }
 
-/// Reads everything that is alive now; zombies are not.
+/// Reads all living processes; zombies are left out.
 pub(super) fn read_live_processes() -> Vec<LiveProcess> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -48,14 +43,14 @@ pub(super) fn read_live_processes() -> Vec<LiveProcess> {
     numbers.filter_map(|number| parse_stat(&fs::read(format!("/proc/{number}/stat")).ok()?)).collect()
 }
 
-/// Reads one process; none when it is not alive.
+/// Reads one process; `None` when it is not alive.
 pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Returns whether this process has children that are not spared, zombies included. If it has none, it has no descendant: whoever
-/// loses its parent becomes the child of its subreaper, which this process must be. A zombie may have had a child that came to this
-/// process after its children were listed, so it proves nothing: reap first.
+/// Returns whether this process has a child that is not spared, zombies included. Without a child it has no descendant either,
+/// because it is their subreaper: orphans become its children. Reap first: a zombie proves nothing, since its own child may have
+/// come to this process after the list was read.
 pub(super) fn has_children(spared: &[Pid]) -> bool {
     match read_own_children() {
         Some(children) => children.iter().any(|child| !spared.contains(child)),
@@ -63,11 +58,11 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
     }
 }
 
-/// Returns the living descendants of this process but for those that are spared, with all of theirs. Whoever forks and ends while
-/// `/proc` is read may be missed: that there is none, only [`has_children`] says.
+/// Returns the living descendants of this process, except the spared ones and their descendants. A process that forks and ends
+/// while `/proc` is read may be missed: only [`has_children`] can say that there is none.
 pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     let mut alive = read_live_processes();
-    // The children are looked at last and first-hand.
+    // Children are read last, from the kernel's own list, because they may have come while the table was read.
     alive.extend(read_own_children().unwrap_or_default().into_iter().filter_map(read_process));
     alive.retain(|process| !spared.contains(&process.pid));
     alive.sort_by_key(|process| (process.pid, process.started));
@@ -75,7 +70,7 @@ pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     descendants(Pid::this(), &alive)
 }
 
-/// Returns the living descendants of a process among some, in no order.
+/// Returns the living descendants of the process `of` among the given ones, in no order.
 pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
     let mut children: BTreeMap<Pid, Vec<LiveProcess>> = BTreeMap::new();
     for process in among {
@@ -91,17 +86,17 @@ pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
     found
 }
 
-/// Reads a process's argument vector and how long it has been running.
+/// Reads a process's argument vector and age.
 pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
     let mut bytes = Vec::new();
     if let Ok(file) = fs::File::open(format!("/proc/{}/cmdline", process.pid)) {
-        // A process that ends meanwhile leaves the bytes read so far, or none; its id is still worth naming.
+        // If the process ends meanwhile, only the bytes read so far are kept; its id is still worth naming.
         let _ended = file.take(ARGUMENTS_CAP).read_to_end(&mut bytes);
     }
     Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }
 }
 
-/// Returns how long ago a moment in clock ticks since the machine's start was.
+/// Returns the age of something that started so many clock ticks after the machine.
 fn age(started: u64) -> Option<DurationMs> {
     if started == 0 {
         return None;
@@ -113,9 +108,9 @@ fn age(started: u64) -> Option<DurationMs> {
     Some(DurationMs(up_ms.saturating_sub(started * 1000 / ticks_per_second)))
 }
 
-/// Reads this process's children, zombies included; none where the kernel lacks `CONFIG_PROC_CHILDREN`.
+/// Reads this process's children, zombies included; `None` where the kernel lacks `CONFIG_PROC_CHILDREN`.
 ///
-/// The file is only reliable while no child is reaped: a single-threaded process reading its own has that in hand.
+/// The list is only reliable while no child is reaped, which a single-threaded process can ensure for its own children.
 pub(super) fn read_own_children() -> Option<Vec<Pid>> {
     let text = fs::read_to_string(format!("/proc/self/task/{}/children", Pid::this())).ok()?;
     Some(text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect())
@@ -129,7 +124,8 @@ fn parse_arguments(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
 }
 
-/// The name in parentheses may itself hold parentheses and spaces, so everything is counted from the last `)`.
+/// Parses `/proc/PID/stat`. The name in parentheses may itself contain parentheses and spaces, so fields are counted from the
+/// last `)`.
 fn parse_stat(bytes: &[u8]) -> Option<LiveProcess> {
     let name_begin = bytes.iter().position(|byte| *byte == b'(')?;
     let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
@@ -187,7 +183,7 @@ mod tests {
             session: Pid::from_raw(1),
             started: 0,
         };
-        // 5 and 6 are each other's parent: nobody's descendants, and no reason to go round for ever.
+        // Processes 5 and 6 are each other's parents: they descend from nobody, and the search must still end.
         let among = [process(4, 3), process(3, 2), process(9, 1), process(8, 2), process(5, 6), process(6, 5)];
         let mut found: Vec<i32> = descendants(Pid::from_raw(2), &among).iter().map(|one| one.pid.as_raw()).collect();
         found.sort_unstable();

@@ -1,7 +1,7 @@
-//! Finds the program a command names, and says why one cannot be started.
+//! Finds the program that a command names, and explains why a program cannot be started.
 //!
-//! The kernel answers a missing directory, a missing program and a missing interpreter with the same error number; people need
-//! to know which it was. Nothing is started here.
+//! For a missing directory, a missing program and a missing interpreter the kernel returns the same error number; people need to
+//! know which of them is missing. Nothing is started here.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,10 +13,9 @@ use nix::unistd::{AccessFlags, eaccess};
 
 use crate::model::SpawnFailure;
 
-/// As much of a file as the kernel looks at for `#!` (`BINPRM_BUF_SIZE`).
+/// How many bytes of a file the kernel reads to find `#!` (`BINPRM_BUF_SIZE`).
 const FIRST_LINE_CAP: u64 = 256;
 
-/// What a path turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Candidate {
     Executable,
@@ -24,14 +23,14 @@ enum Candidate {
     Missing,
 }
 
-/// Finds the absolute path of the program a command names, as `execvp(3)` would in the child: by the child's `PATH`, or from
-/// the working directory if the name has a slash.
+/// Finds the absolute path of the program that a command names, as `execvp(3)` would in the child: in the child's `PATH`, or
+/// relative to the working directory if the name has a slash.
 ///
-/// The directory is looked at first; a script is only found if its interpreter is there.
+/// A missing working directory is reported first. A script only counts as found if its interpreter exists.
 pub fn resolve_program(program: &str, directory: &Path, path_variable: &OsStr) -> Result<PathBuf, SpawnFailure> {
     check_directory(directory)?;
     let found = if program.contains('/') {
-        // Without `.` in the middle it is a path as people write it; `..` stays, because links may be on the way.
+        // `.` in the middle is dropped, as people write paths; `..` stays, because there may be links on the way.
         let path: PathBuf = directory.join(program).components().collect();
         let searched = || path.parent().into_iter().map(to_text).collect();
         match look_at(&path) {
@@ -48,7 +47,7 @@ pub fn resolve_program(program: &str, directory: &Path, path_variable: &OsStr) -
     Ok(found)
 }
 
-/// Says why a program that was to be executed in a directory was refused with an error.
+/// Explains why executing a program in a directory was refused with an error.
 pub(super) fn explain_refusal(program: &Path, directory: &Path, error: &io::Error) -> SpawnFailure {
     let looked = check_directory(directory).and_then(|()| match look_at(program) {
         Candidate::Executable => check_interpreter(program, directory),
@@ -73,7 +72,7 @@ fn search(program: &str, directory: &Path, path_variable: &OsStr) -> Result<Path
     let mut refused = None;
     if !program.is_empty() {
         for entry in std::env::split_paths(path_variable) {
-            // An empty entry is the working directory (`execvp(3)`).
+            // An empty entry means the working directory (`execvp(3)`).
             let path = directory.join(entry).join(program);
             match look_at(&path) {
                 Candidate::Executable => return Ok(path),
@@ -95,7 +94,7 @@ fn check_directory(directory: &Path) -> Result<(), SpawnFailure> {
 
 fn check_interpreter(program: &Path, directory: &Path) -> Result<(), SpawnFailure> {
     let mut first_line = Vec::new();
-    // A program that may be executed and not read is the kernel's to judge.
+    // Only the kernel can judge a program that may be executed but not read.
     let Ok(_count) = File::open(program).and_then(|file| file.take(FIRST_LINE_CAP).read_to_end(&mut first_line)) else {
         return Ok(());
     };
@@ -110,7 +109,7 @@ fn check_interpreter(program: &Path, directory: &Path) -> Result<(), SpawnFailur
     }
 }
 
-/// Returns the interpreter that the `#!` line at the beginning of a file names.
+/// Returns the interpreter that a file's `#!` line names.
 fn parse_interpreter(bytes: &[u8]) -> Option<&Path> {
     let rest = bytes.strip_prefix(b"#!")?;
     let line = rest.split(|byte| matches!(byte, b'\n' | 0)).next()?;

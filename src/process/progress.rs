@@ -1,7 +1,7 @@
-//! Decides, from what has been seen of one action, what to do next and how the action ended.
+//! Decides, from the events of one action, what to do next and how the action ended.
 //!
-//! Pure: events, requests and the time go in, a [`Step`] comes out. [`mod@crate::process::supervise`] carries it out. The order of
-//! a stop is E10's: it is recorded first, and after that no status can turn the result into anything else.
+//! Pure: events, requests and the time go in, a [`Step`] comes out, which [`mod@crate::process::supervise`] performs. A stop
+//! follows E10: it is recorded first, and after that no exit status can change the result.
 
 use std::time::Duration;
 
@@ -11,43 +11,42 @@ use crate::model::{
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
-use crate::process::protocol::{EndedChild, Event, LeaderStatus};
+use crate::process::protocol::{EndedChild, LauncherEvent, LeaderStatus};
 
-/// How long a pipe must be silent after the action is over before we stop reading it (P4).
+/// How long a pipe must be silent after the end of the action before we stop reading it (house style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 
-/// How long a pipe is read at most after the action is over (P4).
+/// How long a pipe is read at most after the end of the action (house style P4).
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long we wait for the end of what was sent SIGKILL; a process the kernel does not let go must not hold a run.
+/// How long we wait for processes to end after SIGKILL; a process that the kernel does not let go must not hold up a run.
 pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is to be done next.
+/// What the supervisor must do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Step {
-    /// Signal everything of the action, then ask again.
+    /// Signal all processes of the action, then ask for the next step.
     Signal(StopStage),
-    /// Wait for something to happen, at most until then.
+    /// Wait for an event, at most until this time.
     Wait(Option<Monotonic>),
-    /// Nothing more will come.
+    /// Stop supervising: no more events will come.
     Finish,
 }
 
-/// What is known of the leader.
 #[derive(Debug)]
 enum Leader {
-    /// It was asked for or runs.
+    /// It was requested, or it runs.
     Open,
-    /// It could not be started.
     NotStarted(SpawnFailure),
     /// It has ended.
     Ended(EndedChild),
     /// Its launcher is gone.
-    Lost { why: String },
+    Lost {
+        why: String,
+    },
 }
 
-/// Why we stop the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Limit(LimitKind),
@@ -55,7 +54,6 @@ enum Cause {
     OwnFault,
 }
 
-/// A stop that was recorded.
 #[derive(Debug)]
 struct Stop {
     cause: Cause,
@@ -63,9 +61,9 @@ struct Stop {
     ladder: StopLadder,
 }
 
-/// One action, from the request to start it to its end.
+/// The state of one action, from the request to start it to its end.
 #[derive(Debug)]
-pub(super) struct Progress<'limits> {
+pub(super) struct ActionProgress<'limits> {
     limits: &'limits ActionLimits,
     begun: Monotonic,
     leader: Leader,
@@ -78,7 +76,7 @@ pub(super) struct Progress<'limits> {
     group: Option<GroupUsage>,
 }
 
-impl<'limits> Progress<'limits> {
+impl<'limits> ActionProgress<'limits> {
     /// Returns an action that is asked for now; its time runs from here.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
@@ -95,29 +93,29 @@ impl<'limits> Progress<'limits> {
         }
     }
 
-    /// Notes what the launcher has seen.
-    pub(super) fn note_event(&mut self, now: Monotonic, event: Event) {
+    /// Notes an event from the launcher.
+    pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
-            Event::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
-            Event::NotStarted { failure, .. } => {
+            LauncherEvent::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
+            LauncherEvent::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
             }
-            Event::Ended { leader, survivors, group, .. } => {
+            LauncherEvent::Ended { leader, survivors, group, .. } => {
                 self.group = group;
                 self.leader = Leader::Ended(leader);
                 self.over = survivors.is_empty().then_some(now);
                 self.survivors = survivors;
             }
-            Event::Emptied { group, .. } => {
+            LauncherEvent::Emptied { group, .. } => {
                 self.group = group;
                 self.over = self.over.or(Some(now));
             }
-            Event::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
+            LauncherEvent::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
         }
     }
 
-    /// Notes that the launcher is gone; what was found of the action has been killed.
+    /// Notes that the launcher is gone; the processes of the action that were found have been killed.
     pub(super) fn note_lost(&mut self, now: Monotonic, why: String, survivors: Vec<Survivor>) {
         if matches!(self.leader, Leader::Open) {
             self.leader = Leader::Lost { why };
@@ -126,7 +124,8 @@ impl<'limits> Progress<'limits> {
         self.over = self.over.or(Some(now));
     }
 
-    /// Notes a request to stop: the first begins the ladder, a further one goes to SIGKILL, unless it is only another save.
+    /// Notes a request to stop. The first one begins the ladder, a further one goes to SIGKILL unless it only reports another
+    /// save.
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -150,8 +149,8 @@ impl<'limits> Progress<'limits> {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that bytes arrived; `printed` counts all so far. Too many of them are a limit that was hit, unless the leader has
-    /// ended: whoever is left is killed anyway, and what they print is not the command's.
+    /// Notes that output arrived; `printed` counts all bytes so far. Too much output is a limit that was hit, unless the leader
+    /// has ended: what the remaining processes print is not the command's output, and they are killed anyway.
     pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
         if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
@@ -164,7 +163,7 @@ impl<'limits> Progress<'limits> {
         self.stop.is_some()
     }
 
-    /// Says what to do next. `pipes_open` says whether either stream may still give bytes.
+    /// Returns what to do next. `pipes_open` says whether either stream may still give bytes.
     pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> Step {
         if self.killed.is_some_and(|killed| now.since(killed) >= KILL_PATIENCE) {
             self.over = self.over.or(Some(now));
@@ -177,7 +176,7 @@ impl<'limits> Progress<'limits> {
         {
             let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
-        // Whoever is left when the leader has ended by itself gets no grace: its work has no reader any more (E14).
+        // Processes that are left after the leader ended by itself get no grace: nobody reads what they do (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
         let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
         if let Some(stage) = stage {
@@ -216,7 +215,7 @@ impl<'limits> Progress<'limits> {
     /// Returns what all processes of the action used; none where how the leader ended was not seen.
     pub(super) fn usage(&self) -> Option<Usage> {
         match &self.leader {
-            Leader::Ended(child) => Some(of_all(child.usage, self.group)),
+            Leader::Ended(child) => Some(merge_usage(child.usage, self.group)),
             Leader::Open | Leader::NotStarted(_) | Leader::Lost { .. } => None,
         }
     }
@@ -245,7 +244,7 @@ impl<'limits> Progress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
-    /// The limit of time that is hit first if nothing happens, and when; of two at one moment the wall clock's.
+    /// Returns the time limit that is hit first if nothing happens, and when; if both are hit at once, the one on the whole time.
     fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
         let silent_since = self.last_output.unwrap_or(self.begun);
         let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
@@ -253,7 +252,7 @@ impl<'limits> Progress<'limits> {
         [wall, idle].into_iter().flatten().min_by_key(|(deadline, _)| *deadline)
     }
 
-    /// The deadline of whatever comes next without an event.
+    /// Returns when something must be done even if no event arrives.
     fn next_deadline(&self) -> Option<Monotonic> {
         let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
         let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));
@@ -278,8 +277,8 @@ impl<'limits> Progress<'limits> {
     }
 }
 
-/// Returns what all processes of an action used, where their cgroup told.
-fn of_all(leader: Usage, group: Option<GroupUsage>) -> Usage {
+/// Returns what all processes of an action used, if its cgroup reported that; otherwise what the leader used.
+fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {
         user: group.user.unwrap_or(leader.user),

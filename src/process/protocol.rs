@@ -1,7 +1,7 @@
-//! What supervisor and launcher say to each other. Pure: [`crate::process::channel`] carries it.
+//! The messages between supervisor, launcher and keepers. Pure: [`crate::process::channel`] carries them.
 //!
-//! Actions have numbers and several may be in flight. A start request names the role of every descriptor that travels with it.
-//! The launcher in turn speaks with the keeper of each action.
+//! Actions have numbers, and several may be open at once. A start request names the role of every descriptor that travels with
+//! it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::model::{
     Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage, os_text,
 };
 
-/// Which of a launcher's actions a message is about; never used twice in a launcher's life.
+/// Identifies one of a launcher's actions; never reused while the launcher lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ActionNumber(pub(super) u64);
 
-/// What a descriptor that travels with a start request is for.
+/// The purpose of a descriptor that travels with a start request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
-    /// It becomes the child's standard input; without it that is null.
+    /// It becomes the child's standard input, which is `/dev/null` otherwise.
     Stdin,
     /// It becomes the child's standard output.
     Stdout,
@@ -28,33 +28,31 @@ pub(super) enum DescriptorRole {
     Stderr,
 }
 
-/// A child to be started.
+/// A request to start a child.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start {
-    /// The action.
     pub(super) number: ActionNumber,
     /// The absolute path of the program.
     #[serde(with = "os_text")]
     pub(super) program: OsString,
-    /// The argument vector, its own name first.
+    /// The argument vector; the first entry is the program's name.
     #[serde(with = "os_text::list")]
     pub(super) argv: Vec<OsString>,
-    /// The whole environment.
+    /// The whole environment: the child inherits no other variable.
     #[serde(with = "os_text::pairs")]
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// The working directory.
     #[serde(with = "os_text")]
     pub(super) directory: OsString,
-    /// How it is kept apart.
     pub(super) isolation: Isolation,
-    /// Whether another that is kept apart in the same way will probably be asked for next: it is parked for without being asked.
+    /// Whether the next action will probably be isolated in the same way; if so, a keeper is parked for it without a further
+    /// request.
     pub(super) another_follows: bool,
     /// The roles of the descriptors that came with the message, in their order.
     pub(super) descriptors: Vec<DescriptorRole>,
 }
 
 impl fmt::Debug for Start {
-    /// Without the environment: its values may be secrets.
+    /// Leaves out the environment: its values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printed = formatter.debug_struct("Start");
         printed.field("number", &self.number).field("program", &self.program).field("argv", &self.argv);
@@ -62,59 +60,39 @@ impl fmt::Debug for Start {
     }
 }
 
-/// How a child is to be kept apart from everything else.
+/// How a child is to be isolated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Isolation {
-    /// The strongest level that is tried; where the system does not offer it, the next one is.
+    /// The level that is tried first; where the system does not offer it, weaker ones are tried.
     pub strongest: IsolationLevel,
-    /// The weakest level the child may be started at; below it, it is not.
+    /// The weakest acceptable level; if none down to it is offered, the child is not started.
     pub weakest: IsolationLevel,
-    /// What it sees of the file system. None: all of it, as it is.
+    /// What the child sees of the file system; `None`: everything, unrestricted.
     pub sandbox: Option<Sandbox>,
-    /// The one directory in the sandbox's store that it sees and writes (`PROCTOR_OUT`).
+    /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
-    /// What it may use, where a cgroup can limit it.
+    /// Limits on what it uses, enforced where it has a cgroup.
     pub resources: ResourceLimits,
 }
 
-/// What the supervisor asks for.
+/// A request from the supervisor to the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Request {
-    /// Start a child in a group of its own.
+pub(super) enum LauncherRequest {
+    /// Start a child in a process group of its own.
     Start(Box<Start>),
-    /// Signal everything of the action. Ignored if the action is not open.
-    Signal {
-        /// The action.
-        number: ActionNumber,
-        /// The signal.
-        stage: StopStage,
-    },
-    /// Make ready for an action that will probably be asked for next. A start that asks for the same is then faster.
-    Park {
-        /// How it will be kept apart.
-        isolation: Box<Isolation>,
-    },
-    /// The supervisor is done with the action: kill what is left, reap its leader, forget it.
-    Release {
-        /// The action.
-        number: ActionNumber,
-    },
+    /// Signal all processes of the action. Ignored if the action is not open.
+    Signal { number: ActionNumber, stage: StopStage },
+    /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then faster.
+    Park { isolation: Box<Isolation> },
+    /// The supervisor is done with the action: kill its processes, reap its keeper, forget it.
+    Release { number: ActionNumber },
 }
 
-/// How a leader ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LeaderStatus {
-    /// By itself.
-    Exited {
-        /// Its exit status.
-        code: i32,
-    },
-    /// By a signal.
-    Signalled {
-        /// The signal's number.
-        signal: i32,
-    },
+    Exited { code: i32 },
+    Signalled { signal: i32 },
 }
 
 /// What `waitid(2)` says of a child that has ended. In this form the end of an action's leader passes from keeper to launcher to
@@ -128,51 +106,42 @@ pub(super) struct EndedChild {
 
 /// What the launcher has seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Event {
+pub(super) enum LauncherEvent {
     /// The child runs.
     Started {
-        /// The action.
         number: ActionNumber,
-        /// The level it is kept apart by.
+        /// The level that isolates it.
         level: IsolationLevel,
-        /// Why it is no stronger one.
+        /// Why no stronger level is used.
         obstacles: Vec<String>,
     },
-    /// The child could not be started; nothing of the action is left.
-    NotStarted {
-        /// The action.
-        number: ActionNumber,
-        /// Why.
-        failure: SpawnFailure,
-    },
+    /// The child could not be started; no process of the action is left.
+    NotStarted { number: ActionNumber, failure: SpawnFailure },
     /// The leader has ended.
     Ended {
-        /// The action.
         number: ActionNumber,
         leader: EndedChild,
         /// Who of the action was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
         survivors: Vec<Survivor>,
-        /// What all of it has used, where it had a cgroup and nobody is left.
+        /// What all processes of the action used, if it had a cgroup and no process is left.
         group: Option<GroupUsage>,
     },
-    /// Nobody of the action is alive any more.
+    /// No process of the action is alive any more.
     Emptied {
-        /// The action.
         number: ActionNumber,
-        /// What all of it has used, where it had a cgroup.
+        /// What all processes of the action used, if it had a cgroup.
         group: Option<GroupUsage>,
     },
-    /// Nobody of the action is alive any more, and how its leader ended was never learnt.
+    /// No process of the action is alive any more, and how its leader ended is unknown.
     Vanished {
-        /// The action.
         number: ActionNumber,
-        /// What was seen instead.
+        /// What was observed instead.
         why: String,
     },
 }
 
 impl Isolation {
-    /// Nothing but a process group, on everything there is.
+    /// Isolation by a process group only, with the whole file system.
     pub fn weakest() -> Self {
         Self {
             strongest: IsolationLevel::ProcessGroup,
@@ -183,34 +152,34 @@ impl Isolation {
         }
     }
 
-    /// Returns whether it lays a writable copy over a directory: of those there may be one at a time (overlayfs, "Sharing and copying
-    /// layers").
-    pub(super) fn lays_copies(&self) -> bool {
+    /// Returns whether the sandbox mounts a writable copy of a directory (overlayfs). Only one such copy may exist at a time
+    /// (overlayfs, "Sharing and copying layers").
+    pub(super) fn mounts_overlay(&self) -> bool {
         let mut places = self.sandbox.iter().flat_map(|sandbox| &sandbox.places);
         places.any(|place| matches!(place.access, Access::Overlay { .. }))
     }
 
-    /// The strongest level there is, on everything there is.
+    /// The strongest level that the system offers, with the whole file system.
     pub fn strongest() -> Self {
         Self { strongest: IsolationLevel::Namespace, ..Self::weakest() }
     }
 }
 
-/// What the launcher asks of the keeper of one action.
+/// A request from the launcher to the keeper of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperRequest {
     /// Start the action's leader.
     Run(Box<Start>),
-    /// Signal everything of the action.
+    /// Signal all processes of the action.
     Signal(StopStage),
 }
 
-/// What a keeper has seen.
+/// An event that a keeper reports to the launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperEvent {
-    /// Everything is ready for a leader that is not known yet.
+    /// The keeper is ready for an action that it does not know yet.
     Ready,
-    /// It cannot be made ready.
+    /// The keeper cannot be made ready.
     Unready(Obstacle),
     /// The leader runs.
     Started,
@@ -220,38 +189,37 @@ pub(super) enum KeeperEvent {
     Ended {
         leader: EndedChild,
         /// Who else is alive.
-        others: Others,
+        others: RemainingProcesses,
     },
 }
 
-/// Who of an action is alive when its leader has ended.
+/// Which processes of an action are alive when its leader has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Others {
-    /// Nobody: the kernel says that the first process of the namespace has no child, and everybody in it descends from that. It is
-    /// ended by whoever asked for it.
+pub(super) enum RemainingProcesses {
+    /// Certainly none: the kernel says that the namespace's first process has no child, and all processes in it descend from that
+    /// one. The launcher ends the keeper.
     Nobody,
-    /// Nobody was found. That nobody is there is certain when the keeper has ended, which it does.
+    /// None was found. That is certain once the keeper has ended, which it now does.
     NoneFound,
-    /// These.
     Alive(Vec<Survivor>),
 }
 
-/// Why an action cannot be kept apart as it should be.
+/// Why an action cannot be isolated as requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub(super) enum Obstacle {
-    /// The system does not offer the level: it never will.
+    /// The system does not offer the level, and trying again will not help.
     #[error("{0}")]
     Level(String),
-    /// Something of this sandbox cannot be had.
+    /// A path of this sandbox cannot be set up.
     #[error("{0}")]
     Place(String),
-    /// A place is not any more what it was when it was named.
+    /// A path of the sandbox is no longer the file or directory that it was when the sandbox was described.
     #[error("a directory was replaced while a command was made ready for it")]
     Stale,
 }
 
-impl Event {
-    /// Returns the action the event is about.
+impl LauncherEvent {
+    /// Returns the number of the action that the event is about.
     pub(super) fn number(&self) -> ActionNumber {
         match self {
             Self::Started { number, .. }
@@ -275,7 +243,7 @@ mod tests {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
         let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
         let sandbox = Sandbox { places: vec![place], store: odd.clone().into() };
-        let request = Request::Start(Box::new(Start {
+        let request = LauncherRequest::Start(Box::new(Start {
             number: ActionNumber(7),
             program: odd.clone(),
             argv: vec![odd.clone()],
@@ -286,6 +254,6 @@ mod tests {
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");
-        assert_eq!(serde_json::from_slice::<Request>(&bytes).expect("own words"), request);
+        assert_eq!(serde_json::from_slice::<LauncherRequest>(&bytes).expect("own words"), request);
     }
 }

@@ -1,4 +1,4 @@
-//! The signals that ask a command-line run to stop, as a [`Control`] (signal-hook is their only source, G2).
+//! Turns the signals that stop a command-line run into a [`Control`]. signal-hook is the only source of them (G2).
 
 use std::fs;
 use std::io;
@@ -9,17 +9,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::model::StopReason;
 use crate::process::{Control, ControlError};
 
-/// Which signal is a request for what.
+/// The reason to stop that each signal stands for.
 const SIGNALS: [(i32, StopReason); 3] =
     [(SIGINT, StopReason::Interrupted), (SIGTERM, StopReason::Terminated), (SIGHUP, StopReason::Terminated)];
 
-/// Takes the signals over and returns a control that hears them. To be called once in a process.
+/// Installs the signal handlers and returns a control that receives their requests. Call it once per process.
 ///
-/// SIGHUP that is ignored stays so: who starts a run with `nohup` wants it to outlive the terminal. SIGINT and SIGTERM are heard in
-/// any case: a shell without job control ignores SIGINT in what it starts by `&`, and whoever sends it all the same means it.
+/// An ignored SIGHUP stays ignored: a run that was started with `nohup` is meant to outlive the terminal. SIGINT and SIGTERM are
+/// handled in any case: a shell without job control ignores SIGINT in programs that it starts with `&`, but whoever sends the
+/// signal all the same means it.
 ///
 /// # Errors
-/// When the pipes cannot be made or the handlers cannot be set.
+/// When the pipes cannot be made or the handlers cannot be installed.
 pub fn signal_controls() -> Result<Control, ControlError> {
     let (mut control, _handle) = Control::new()?;
     let hears_hang_up = !ignores_hang_up();
@@ -29,23 +30,23 @@ pub fn signal_controls() -> Result<Control, ControlError> {
     Ok(control)
 }
 
-/// Returns whether SIGHUP is ignored, as `nohup` leaves it.
+/// Returns whether SIGHUP is ignored, as under `nohup`.
 pub fn ignores_hang_up() -> bool {
-    // The kernel's own table: asking by `sigaction(2)` has no safe form.
+    // Read from the kernel's table, because asking with `sigaction(2)` has no safe form.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     is_ignored(&status, SIGHUP)
 }
 
-/// Returns whether a signal is in the `SigIgn` of a `/proc/PID/status`.
+/// Returns whether a signal is in the `SigIgn` mask of a `/proc/PID/status`.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Returns a stream that can be read when one of these signals has come.
+/// Returns a stream that becomes readable when one of these signals has arrived.
 ///
 /// # Errors
-/// When the pipe cannot be made or a handler cannot be set.
+/// When the pipe cannot be made or a handler cannot be installed.
 pub fn signal_pipe(signals: &[i32]) -> io::Result<UnixStream> {
     let (read, write) = UnixStream::pair()?;
     for signal in signals {

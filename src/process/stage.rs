@@ -1,9 +1,9 @@
-//! Makes the file system of one action, in the keeper of its new namespaces: read-only but for what its sandbox names.
+//! Sets up the file system of one action in the keeper's new namespaces: read-only except for what its sandbox names.
 //!
-//! The order is what holds it together. What stays writable is copied first, then everything is made read-only, then the copies
-//! are attached, each after what it lies in; what is hidden is covered by empty directories of a file system in memory that is
-//! itself under the fresh `/proc` in the end. The output directory is attached when the action is known, since a keeper may be
-//! parked before. Facts: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
+//! The order of the steps matters. First, what stays writable is copied (by mounts); then everything is made read-only; then the
+//! copies are attached, each after the ones it lies in. Hidden paths are covered by empty directories of a file system in memory,
+//! which ends up under the fresh `/proc`, out of the action's reach. The output directory is attached when the action is known,
+//! because a keeper may be parked before that. Sources: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, Permissions};
@@ -20,27 +20,28 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::model::{Access, Place, Sandbox};
 use crate::process::protocol::Obstacle;
-use crate::process::system_calls::{Extent, MountAttribute, attach_mount, clone_mount, restrict_copy, restrict_mount};
+use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
-/// Device nodes that root's actions keep; an ordinary user's keep all of `/dev`, where permissions protect the others.
+/// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect the other
+/// nodes.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// What root could do harm with through a fresh `/proc`: its files are root's, whatever capabilities root has left (`proc(5)`).
+/// Files of a fresh `/proc` with which root could do harm: they belong to root, whatever capabilities root has left (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
 
-/// Where covers are made while the file system is built; the fresh `/proc` lies above it in the end.
+/// Where covers are made while the file system is set up; the fresh `/proc` is mounted over it at the end.
 const WORKSHOP: &str = "/proc";
 
-/// What is kept of a staged file system until the action is known.
+/// What is remembered of the prepared file system until the action is known.
 #[derive(Debug)]
-pub(super) struct Staged {
-    /// The store, as it is below its cover.
+pub(super) struct StagedFileSystem {
+    /// The store, opened before it was covered.
     store: Option<(OwnedFd, PathBuf)>,
-    /// Places that can be replaced behind our back, and what they were.
+    /// Paths that another program may replace, with the device and inode they had.
     places: Vec<Place>,
 }
 
-/// A place whose content was copied before everything was made read-only.
+/// A sandbox path whose content was copied before everything was made read-only.
 struct Copied<'p> {
     place: &'p Place,
     mount: Option<OwnedFd>,
@@ -54,34 +55,38 @@ enum Kind {
     File,
 }
 
-/// Who the process is, as it was before it was in a namespace of its own.
+/// The user and group of this process before it entered a namespace of its own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Identity {
+pub(super) struct UserAndGroup {
     user: u32,
     group: u32,
 }
 
-impl Identity {
-    /// Returns who this process is now.
+impl UserAndGroup {
+    /// Returns the user and group of this process now.
     pub(super) fn own() -> Self {
         Self { user: geteuid().as_raw(), group: getegid().as_raw() }
     }
 }
 
-/// Makes the user somebody in the new user namespace, and the file system what the sandbox says. The output directory, attached when
-/// the action is known, probably lies beside `output`.
-pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<Staged, Obstacle> {
+/// Maps the user into the new user namespace, and sets up the file system as the sandbox says. The output directory, which is
+/// attached when the action is known, will probably lie in the same directory as `output`.
+pub(super) fn stage(
+    identity: UserAndGroup,
+    sandbox: Option<&Sandbox>,
+    output: Option<&Path>,
+) -> Result<StagedFileSystem, Obstacle> {
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
-        return Ok(Staged { store: None, places: Vec::new() });
+        return Ok(StagedFileSystem { store: None, places: Vec::new() });
     };
-    let store = hold(&sandbox.store)?;
+    let store = open_store(&sandbox.store)?;
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
     let copied = copy_all(&sandbox.places)?;
     let attribute = if is_root { MountAttribute::ReadOnlyWithoutDevices } else { MountAttribute::ReadOnly };
-    restrict_mount(Path::new("/"), attribute, Extent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
+    restrict_mount(Path::new("/"), attribute, MountExtent::Tree).map_err(|error| lasting("cannot make `/` read-only", &error))?;
     for (path, device) in &devices {
         attach_mount(device, path).map_err(|error| broken("attach", path, &error))?;
     }
@@ -98,11 +103,11 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Optio
     }
     if let Some((_, path)) = &store {
         pin_ancestors(path, sandbox, &mut pinned)?;
-        // It may lie below a private place, where nothing of it is.
+        // The path may lie in a private directory, which is empty at first.
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
         if let Some(around) = output.and_then(Path::parent).filter(|around| around.starts_with(path)) {
-            // Where it cannot be made now, that is seen when the output is attached.
+            // If it cannot be made now, attaching the output reports the error.
             let _not_made = fs::create_dir_all(around);
         }
     }
@@ -112,35 +117,35 @@ pub(super) fn stage(identity: Identity, sandbox: Option<&Sandbox>, output: Optio
         guard_kernel_switches()?;
     }
     let places = sandbox.places.clone();
-    Ok(Staged { store, places })
+    Ok(StagedFileSystem { store, places })
 }
 
-impl Staged {
-    /// Returns whether every place is still what it was when it was named: a directory that was moved away and made anew is not.
+impl StagedFileSystem {
+    /// Returns whether every path is still the same file or directory: one that was moved away and made anew is not.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, and closes the store's cover for good.
+    /// Attaches the action's output directory and makes the store's cover read-only.
     pub(super) fn finish(&self, output: Option<&Path>) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
         };
         if let Some(output) = output {
             let below = output.strip_prefix(path).map_err(io::Error::other)?;
-            let copy = clone_mount(Some(store.as_fd()), below, Extent::Tree)?;
+            let copy = clone_mount(Some(store.as_fd()), below, MountExtent::Tree)?;
             restrict_copy(&copy, MountAttribute::WritableAgain)?;
             fs::create_dir_all(output)?;
             attach_mount(&copy, output)?;
         }
-        restrict_mount(path, MountAttribute::ReadOnly, Extent::One)
+        restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
 }
 
-/// Writes the maps of this process's new user namespace: the one user and group there are, as themselves.
-fn map_identity(identity: Identity) -> io::Result<()> {
-    // What is not dumpable has files in `/proc` that are root's.
+/// Writes the maps of this process's new user namespace: its one user and one group are mapped to themselves.
+fn map_identity(identity: UserAndGroup) -> io::Result<()> {
+    // While a process is not dumpable, its files in `/proc` belong to root.
     set_dumpable(true)?;
     write_to("/proc/self/setgroups", "deny")?;
     write_to("/proc/self/uid_map", &format!("{0} {0} 1", identity.user))?;
@@ -153,7 +158,7 @@ fn write_to(path: &str, text: &str) -> io::Result<()> {
     File::options().write(true).open(path)?.write_all(text.as_bytes())
 }
 
-fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
+fn open_store(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
     if store.as_os_str().is_empty() {
         return Ok(None);
     }
@@ -163,7 +168,7 @@ fn hold(store: &Path) -> Result<Option<(OwnedFd, PathBuf)>, Obstacle> {
 }
 
 fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
-    let copy = |path: &'static Path| match clone_mount(None, path, Extent::Tree) {
+    let copy = |path: &'static Path| match clone_mount(None, path, MountExtent::Tree) {
         Ok(device) => Some(Ok((path, device))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(Err(lasting("cannot copy a device for root's commands", &error))),
@@ -171,7 +176,8 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     DEVICES.iter().map(Path::new).filter_map(copy).collect()
 }
 
-/// Copies what every place shows. Copies of HOME are laid last: below one, a place is not the file it was when it was named.
+/// Copies the content of every sandbox path. Overlays of HOME come last: below one, a path is no longer the file that was
+/// examined when the sandbox was described.
 fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
     let mut copied = Vec::with_capacity(places.len());
@@ -185,7 +191,7 @@ fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     Ok(copied.into_iter().map(|(_, copied)| copied).collect())
 }
 
-/// Copies what a place shows, while it can still be written.
+/// Copies what a sandbox path shows, while it can still be written.
 fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
     let metadata = fs::metadata(&place.path).map_err(|error| refused(&error))?;
@@ -195,7 +201,7 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
             if identity_of(&metadata) != place.identity {
                 return Err(Obstacle::Stale);
             }
-            let copy = clone_mount(None, &place.path, Extent::Tree).map_err(|error| refused(&error))?;
+            let copy = clone_mount(None, &place.path, MountExtent::Tree).map_err(|error| refused(&error))?;
             let is_writable = place.access == Access::Writable;
             let attribute = if is_writable { MountAttribute::WithoutDevices } else { MountAttribute::ReadOnlyWithoutDevices };
             restrict_copy(&copy, attribute).map_err(|error| refused(&error))?;
@@ -203,7 +209,7 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
         }
         Access::Private { source } => {
             make_private(source).map_err(|error| broken("make", source, &error))?;
-            let copy = clone_mount(None, source, Extent::One).map_err(|error| refused(&error))?;
+            let copy = clone_mount(None, source, MountExtent::One).map_err(|error| refused(&error))?;
             restrict_copy(&copy, MountAttribute::WithoutDevices).map_err(|error| refused(&error))?;
             Some(copy)
         }
@@ -213,14 +219,14 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
     Ok(Copied { place, mount, kind })
 }
 
-/// Makes a directory that everybody in the action may write to, as `/tmp` is.
+/// Makes a directory that every user in the action may write, with the mode of `/tmp`.
 fn make_private(source: &Path) -> io::Result<()> {
     make_in_scratch(source, 2)?;
     fs::set_permissions(source, Permissions::from_mode(0o1777))
 }
 
-/// Makes a directory, and at most so many with it of those it lies in: a scratch directory may be missing, but where a whole store was
-/// removed, a keeper that still waits for its action does not bring it back.
+/// Makes a directory and at most `depth` of its parents. A scratch directory may be missing; but if the whole store was removed,
+/// a keeper that still waits for its action must not bring it back.
 fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
@@ -232,7 +238,7 @@ fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
     }
 }
 
-/// Lays a writable copy over a place and returns it, attached there for the moment.
+/// Mounts a writable overlay over a path and returns a copy of that mount, attached there for the moment.
 fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
     let refused = |error: &io::Error| broken("lay a writable copy over", path, error);
     let (upper, work) = (scratch.join("changed"), scratch.join("work"));
@@ -244,10 +250,10 @@ fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
     let options = options.join(",");
     mount(Some("overlay"), path, Some("overlay"), MsFlags::MS_NODEV, Some(options.as_str()))
         .map_err(|errno| refused(&errno.into()))?;
-    clone_mount(None, path, Extent::One).map_err(|error| refused(&error))
+    clone_mount(None, path, MountExtent::One).map_err(|error| refused(&error))
 }
 
-/// overlayfs separates its options by commas and lower directories by colons.
+/// Escapes a path for overlayfs, which separates its options by commas and lower directories by colons.
 fn escape_option(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:")
 }
@@ -267,8 +273,8 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     }
 }
 
-/// Makes every directory a mount of its own on the way from a writable place to something protected in it: what is a mount cannot be
-/// renamed, and what is protected not be carried away with a directory that holds it.
+/// Makes every directory between a writable path and a protected path in it a mount of its own. A mount point cannot be renamed,
+/// so the protected path cannot be moved away together with a directory that holds it.
 fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>) -> Result<(), Obstacle> {
     let is_writable = |place: &&Place| matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. });
     let around = sandbox.places.iter().filter(is_writable).filter(|place| path.starts_with(&place.path) && path != place.path);
@@ -285,7 +291,7 @@ fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>)
     Ok(())
 }
 
-/// Below a cover or a private directory a place's own directories are missing at first.
+/// Makes a missing mount point: inside a cover or a private directory there is nothing at first.
 fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
@@ -299,7 +305,7 @@ fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     }
 }
 
-/// Empty directories and files that lie over what is hidden.
+/// Empty directories and files that are mounted over hidden paths.
 struct Covers {
     made: usize,
     sealable: Vec<PathBuf>,
@@ -323,12 +329,12 @@ impl Covers {
         Ok(())
     }
 
-    /// Makes the covers read-only, now that everything that lies in them is there; but for the last one, the store's, in which the
-    /// output directory is still to come.
+    /// Makes the covers read-only once everything inside them is attached. The last one, the store's, stays writable: the output
+    /// directory is still to be attached there.
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
         self.sealable[..but_the_last].iter().try_for_each(|path| {
-            restrict_mount(path, MountAttribute::ReadOnly, Extent::One).map_err(|error| broken("close", path, &error))
+            restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One).map_err(|error| broken("close", path, &error))
         })
     }
 }
@@ -340,7 +346,8 @@ fn mount_proc() -> Result<(), Obstacle> {
     })
 }
 
-/// A terminal multiplexer finds its terminals beside it, so it cannot be one of the copied devices: root's actions get their own.
+/// Mounts new terminals for root's actions: `/dev/ptmx` finds its terminals in the same file system, so it cannot be copied alone
+/// as the other devices are.
 fn mount_terminals() -> Result<(), Obstacle> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     let (terminals, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
@@ -356,10 +363,10 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
     for path in KERNEL_SWITCHES.iter().map(Path::new) {
         let laid = mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>);
         let guarded = match laid {
-            // Not every kernel has every one of them.
+            // Not every kernel has all of these.
             Err(Errno::ENOENT) => continue,
             Err(errno) => Err(errno.into()),
-            Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, Extent::Tree),
+            Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, MountExtent::Tree),
         };
         guarded.map_err(|error| broken("guard", path, &error))?;
     }
@@ -370,7 +377,6 @@ fn is_what_it_was(place: &Place) -> bool {
     fs::metadata(&place.path).is_ok_and(|metadata| identity_of(&metadata) == place.identity)
 }
 
-/// Returns device and inode.
 fn identity_of(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }

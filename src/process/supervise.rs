@@ -1,7 +1,7 @@
-//! Carries one action out: starts it, captures its output, stops it when it must be stopped, and says how it ended.
+//! Runs one action: starts it, captures its output, stops it when necessary, and says how it ended.
 //!
-//! Thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, the launcher does what is asked of
-//! it. Everything happens in one blocking loop over pipes, the launcher's socket and the control, with the nearest deadline.
+//! This module is thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, and the launcher does
+//! what it is asked. One blocking loop polls the pipes, the launcher's socket and the control until the nearest deadline.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -11,38 +11,36 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::model::{ActionEnd, ActionLimits, Captured, DurationMs, Ended, LimitKind, StopReason};
-use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, Reading, Sinks};
+use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, ReadStatus, Sinks};
 use crate::process::channel::ChannelError;
 use crate::process::clock::{self, Monotonic};
 use crate::process::control::Control;
 use crate::process::frames::Stream;
-use crate::process::handle::{LaunchRequest, LauncherHandle, News};
+use crate::process::handle::{LaunchRequest, LauncherHandle, LauncherUpdate};
 use crate::process::input::sealed_input;
-use crate::process::progress::{Progress, Step};
+use crate::process::progress::{ActionProgress, Step};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
-/// Why an action could not be supervised: our own faults only. The action's processes have been killed by then. How a command
-/// fails is never an error but an [`Ended`].
+/// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have been killed
+/// by then. The failure of a command is never an error but an [`Ended`].
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    /// Its output could not be kept.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The request was not taken, and the launcher is not simply gone: it is too long, for example.
+    /// The request was not sent although the launcher is alive: it is too long, for example.
     #[error("cannot hand a command to the launcher")]
     Launcher(#[source] ChannelError),
-    /// The launcher was gone before anything was started: a new one can be asked.
+    /// The launcher was gone before anything was started; the caller can start a new one and ask again.
     #[error("the launcher is gone")]
     LauncherGone,
-    /// What it is to read could not be made ready.
+    /// The content of its standard input could not be prepared.
     #[error("cannot make the standard input of a command")]
     Input(#[source] io::Error),
-    /// Waiting failed.
     #[error("cannot wait for a command")]
     Wait(#[source] io::Error),
 }
 
-/// What may have something for us.
+/// What the supervisor's poll found ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Launcher,
@@ -55,18 +53,18 @@ struct Supervision<'a> {
     launcher: &'a mut LauncherHandle,
     control: &'a Control,
     heeded: &'static [StopReason],
-    progress: Progress<'a>,
+    progress: ActionProgress<'a>,
     capture: Capture,
     number: Option<ActionNumber>,
     begun: Monotonic,
     fault: Option<SuperviseError>,
 }
 
-/// Starts a command, keeps what it prints, stops it within its limits or when the control asks, and returns how it ended.
+/// Starts a command, keeps its output, stops it at its limits or when the control asks, and returns how it ended.
 ///
-/// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is in force in
-/// `control` when this is called stops the command at once. Requests for reasons that are not `heeded` stay in force and do nothing
-/// here: a newer save stops checks, but not what they depend on.
+/// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is already in
+/// force in `control` stops the command at once. Requests for reasons that are not in `heeded` stay in force and have no effect
+/// here: a newer save stops checks, but not the prerequisites they depend on.
 pub fn supervise(
     launcher: &mut LauncherHandle,
     request: &LaunchRequest,
@@ -77,8 +75,8 @@ pub fn supervise(
 ) -> Result<Ended, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
-    let mut progress = Progress::begin(begun, limits);
-    // Looked at before the start: what comes afterwards is a request of its own, and a second one must count as a second.
+    let mut progress = ActionProgress::begin(begun, limits);
+    // Read before the start: a request that comes after the start is then counted separately, so that a second one can kill.
     if let Some(reason) = control.requested().filter(|reason| heeded.contains(reason)) {
         progress.note_request(begun, reason);
     }
@@ -98,7 +96,8 @@ pub fn supervise(
 }
 
 impl Supervision<'_> {
-    /// The child's ends of the pipes are closed here when it returns, so that the pipes end when the children's ends do.
+    /// Requests the start and then drops our copies of the pipes' writing ends, so that the pipes end when the children close
+    /// theirs.
     fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
         let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
         let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
@@ -109,7 +108,7 @@ impl Supervision<'_> {
                 let _given_up = self.launcher.abandon(&ChannelError::Closed);
                 return Err(SuperviseError::LauncherGone);
             }
-            // Nothing was sent, or only a part: the launcher cannot be spoken to any more.
+            // Nothing was sent, or only a part of it: this launcher cannot be used any more.
             Err(error @ (ChannelError::TooLong(_) | ChannelError::Malformed(_))) => return Err(SuperviseError::Launcher(error)),
             Err(error @ (ChannelError::Send(_) | ChannelError::Receive(_) | ChannelError::DescriptorsMissing)) => {
                 let _given_up = self.launcher.abandon(&error);
@@ -133,15 +132,15 @@ impl Supervision<'_> {
                 Step::Finish => return Ok(()),
                 Step::Wait(until) => {
                     for source in self.wait(until.map(|until| until.since(now))).map_err(SuperviseError::Wait)? {
-                        self.attend(source);
+                        self.handle_source(source);
                     }
                 }
             }
         }
     }
 
-    /// Waits until a source has something or the time is up. Output comes before the launcher's word, so that what a command
-    /// printed last is read before its end is known.
+    /// Waits until a source is ready or the time is up. Output comes before the launcher's events, so that what a command printed
+    /// last is read before its end is noted.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<Vec<Source>> {
         let output = [Stream::Stdout, Stream::Stderr]
             .into_iter()
@@ -160,17 +159,18 @@ impl Supervision<'_> {
         Ok(watched.iter().zip(sources).filter(|(watched, _)| is_ready(watched)).map(|(_, source)| source).collect())
     }
 
-    fn attend(&mut self, source: Source) {
+    fn handle_source(&mut self, source: Source) {
         match source {
             Source::Output(stream) => {
                 let _more = self.read_output(stream);
             }
             Source::Launcher => {
-                // What it printed before its end is read first: too much of it is a limit that was hit, not an exit.
+                // Output from before the end is read first: if it exceeds the limit, the action ended by that limit, not by
+                // exiting.
                 let was_stopping = self.progress.is_stopping();
                 self.read_what_is_there();
                 if self.progress.is_stopping() == was_stopping {
-                    self.hear_launcher();
+                    self.receive_launcher_events();
                 }
             }
             Source::Control => {
@@ -182,41 +182,42 @@ impl Supervision<'_> {
         }
     }
 
-    /// Reads what the pipes hold at this moment; what somebody prints meanwhile keeps nobody here.
+    /// Reads what the pipes hold at this moment, but at most one full pipe of it, so that a process that keeps printing cannot
+    /// hold us here.
     fn read_what_is_there(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             for _ in 0..PIPEFUL {
-                if self.read_output(stream) == Reading::Nothing {
+                if self.read_output(stream) == ReadStatus::Nothing {
                     break;
                 }
             }
         }
     }
 
-    fn read_output(&mut self, stream: Stream) -> Reading {
+    fn read_output(&mut self, stream: Stream) -> ReadStatus {
         let now = clock::monotonic();
         let elapsed = DurationMs::from(now.since(self.begun)).0;
         match self.capture.read_once(stream, clock::now(), elapsed) {
-            Ok(Reading::Bytes) => {
-                // Writing may have taken longer than the command may be silent: it is silent from here on.
+            Ok(ReadStatus::Bytes) => {
+                // Writing the log may have taken longer than the command may be silent: its silence counts from now.
                 self.progress.note_output(clock::monotonic(), self.capture.printed());
-                Reading::Bytes
+                ReadStatus::Bytes
             }
-            Ok(Reading::Nothing) => Reading::Nothing,
+            Ok(ReadStatus::Nothing) => ReadStatus::Nothing,
             Err(fault) => {
                 self.fault.get_or_insert(fault.into());
                 self.capture.close();
                 self.progress.note_own_fault(now);
-                Reading::Nothing
+                ReadStatus::Nothing
             }
         }
     }
 
-    fn hear_launcher(&mut self) {
+    fn receive_launcher_events(&mut self) {
         let Some(number) = self.number else {
             return;
         };
-        let news = self.launcher.hear(number);
+        let news = self.launcher.receive_events(number);
         self.note(news);
     }
 
@@ -225,11 +226,11 @@ impl Supervision<'_> {
         self.note(news);
     }
 
-    fn note(&mut self, news: News) {
+    fn note(&mut self, news: LauncherUpdate) {
         let now = clock::monotonic();
         match news {
-            News::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
-            News::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
+            LauncherUpdate::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
+            LauncherUpdate::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
         }
     }
 
@@ -238,7 +239,7 @@ impl Supervision<'_> {
             && !self.launcher.is_lost()
             && self.launcher.ask_release(number).is_err()
         {
-            // The action is over; that the launcher is gone is noticed by whoever asks it next.
+            // The action is over. If the launcher is gone, the next request notices it.
             let _given_up = self.launcher.abandon(&ChannelError::Closed);
         }
     }
@@ -253,7 +254,7 @@ fn to_captured(capture: Capture, end: &ActionEnd) -> Result<Captured, CaptureErr
     Ok(Captured { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
-/// Rounds up: waking a moment too early would only spin until the deadline.
+/// Rounds up: waking a moment too early would only repeat the poll until the deadline.
 fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
     timeout.map_or(PollTimeout::NONE, |timeout| {
         let millis = timeout.as_nanos().div_ceil(1_000_000);

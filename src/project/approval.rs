@@ -17,7 +17,7 @@ use crate::project::request::{RunRequest, Scope, Settings};
 use crate::project::workspace::Workspace;
 use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
 use crate::store;
-use crate::tree::{self, Hints};
+use crate::tree::{self, TreeHints};
 
 /// The file of the project's own checks.
 const CONFIGURATION_FILE: &str = "proctor.toml";
@@ -71,7 +71,7 @@ impl Workspace {
         &mut self,
         request: &RunRequest<'_>,
         digest: Digest,
-        tree: &tree::Index,
+        tree: &tree::TreeIndex,
         ledger: &mut Ledger,
         show: &mut dyn FnMut(Progress),
     ) -> Result<Option<Unapproved>, RunError> {
@@ -173,7 +173,7 @@ impl Workspace {
         let globs = &plan.approval.protect;
         let mut protected = None;
         if !globs.is_empty() {
-            let now = protected_files(&self.trees.look(&self.store, settings, scope, &Hints::Everything)?, globs);
+            let now = protected_files(&self.trees.look(&self.store, settings, scope, &TreeHints::Everything)?, globs);
             if held.protected.is_some() {
                 // A file that is protected only now has not changed: a run takes it as it is.
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
@@ -219,7 +219,7 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
 
 /// Returns what keeps a plan from being approved, as far as the index knows; none: nothing does.
 pub(crate) fn unapproved_in(
-    index: &store::Index,
+    index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
@@ -235,7 +235,7 @@ pub(crate) fn unapproved_in(
 /// Returns the terms that registering a project with a plan approves; none where the plan is not that of its own checks, or weakens what
 /// was approved of these before: being registered again, at another place, approves nothing of that.
 pub(crate) fn terms_of_registration(
-    index: &store::Index,
+    index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,

@@ -18,7 +18,7 @@ use crate::store::{self, IndexedProject, IndexedRun};
 /// The store, open for reading.
 pub struct Archive {
     pub(crate) store: Store,
-    pub(crate) index: store::Index,
+    pub(crate) index: store::StoreIndex,
     opening_notes: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ impl Archive {
 /// When it cannot be read, or is another one.
 pub(crate) fn sealed_report(
     store: &Store,
-    index: &store::Index,
+    index: &store::StoreIndex,
     project: &ProjectId,
     task: &TaskId,
     run_id: &RunId,

@@ -11,7 +11,7 @@ use crate::process::clock;
 use crate::project::error::RunError;
 use crate::project::request::{Scope, Settings};
 use crate::project::retention::with_lock;
-use crate::store::Index;
+use crate::store::StoreIndex;
 
 /// What was archived, or would be.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &Arc
 
 /// Archives what is old enough; for whoever holds the lock and keeps to the limits.
 pub(super) fn archive_locked(
-    (store, index): (&Store, &mut Index),
+    (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
     wish: &ArchiveRequest,

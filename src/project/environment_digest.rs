@@ -15,7 +15,7 @@ use crate::model::{Digest, FileChangeKind, Plan, Tool};
 use crate::process::resolve_program;
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// Names of files that can change what a run means although no source did (S7); a `*` stands for any characters.
 const CONFIGURATION: &[&str] = &[
@@ -211,7 +211,7 @@ pub(crate) fn is_pinned(name: &[u8]) -> bool {
 }
 
 /// Returns the files of a tree that pin or configure something, with their digests.
-pub(crate) fn pinned(index: &Index) -> impl Iterator<Item = (String, Digest)> {
+pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
     index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 

@@ -22,7 +22,7 @@ use crate::project::specifications::{Specifications, TaskError};
 use crate::project::workspace::{Workspace, catch_up};
 use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
-use crate::tree::{self, Hints};
+use crate::tree::{self, TreeHints};
 
 /// So many of the newest runs are looked at for ones whose tree moved: two in a row tell that it moves again and again.
 const MOVED_RUNS: u32 = 2;
@@ -166,7 +166,7 @@ impl Workspace {
         scope: &Scope,
         described: Result<Described<'_>, Undescribed<'_>>,
         wanted: &[TaskId],
-        hints: &Hints,
+        hints: &TreeHints,
     ) -> Result<ProjectStanding, RunError> {
         let question = Question {
             wanted,
@@ -182,10 +182,10 @@ impl Workspace {
 
 fn stand(
     store: &Store,
-    index: &mut store::Index,
+    index: &mut store::StoreIndex,
     specifications: &mut Specifications,
     question: &Question<'_>,
-    look: impl FnOnce(&Settings) -> Result<tree::Index, RunError>,
+    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, RunError>,
 ) -> Result<ProjectStanding, RunError> {
     let holder = question.project.map(|project| store.lock_holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
@@ -220,12 +220,17 @@ fn stand(
 }
 
 /// Returns whether a task is asked about that only a specification can have: nothing is read where none is.
-fn needs_specifications(index: &store::Index, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
+fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
     let own = own_task(question);
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
 
-fn judge(store: &Store, index: &mut store::Index, question: &Question<'_>, look: &Look<'_>) -> Result<ProjectStanding, RunError> {
+fn judge(
+    store: &Store,
+    index: &mut store::StoreIndex,
+    question: &Question<'_>,
+    look: &Look<'_>,
+) -> Result<ProjectStanding, RunError> {
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
@@ -273,7 +278,7 @@ fn own_task(question: &Question<'_>) -> TaskId {
 }
 
 /// Returns the task of the configuration, then those that were asked for, then those that have a history.
-fn tasks_of(index: &store::Index, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
+fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(RunError::Index)?,
         None => Vec::new(),
@@ -288,7 +293,7 @@ fn tasks_of(index: &store::Index, question: &Question<'_>, wanted: &[TaskId]) ->
 }
 
 fn plan_facts(
-    index: &store::Index,
+    index: &store::StoreIndex,
     question: &Question<'_>,
     look: &Look<'_>,
     task: &TaskId,
@@ -337,7 +342,7 @@ struct History {
 }
 
 impl History {
-    fn read(store: &Store, index: &store::Index, project: &ProjectId, task: &TaskId) -> Result<Self, RunError> {
+    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, RunError> {
         let tdd = index.tdd(project, task).map_err(RunError::Index)?;
         let verdict = index.last_run(project, task).map_err(RunError::Index)?;
         let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(RunError::Index)?;

@@ -13,7 +13,7 @@ use crate::process::clock;
 use crate::project::error::RunError;
 use crate::project::request::{Scope, Settings};
 use crate::store;
-use crate::tree::{Hints, Index};
+use crate::tree::{TreeHints, TreeIndex};
 
 /// An index is saved anew when a start with the saved one would read so many files …
 const WORTH_SAVING: u64 = 16;
@@ -31,9 +31,9 @@ struct KnownTree {
     /// What decided what belongs to the tree. With other settings nothing but the files' stamps counts.
     settings: MatcherSettings,
     matcher: Matcher,
-    index: Index,
+    index: TreeIndex,
     /// What is saved; it shares with the index what has not changed since.
-    saved: Option<Index>,
+    saved: Option<TreeIndex>,
 }
 
 impl KnownTrees {
@@ -41,7 +41,13 @@ impl KnownTrees {
     ///
     /// # Errors
     /// When the root cannot be read, or a pattern of the settings is wrong.
-    pub(crate) fn look(&mut self, store: &Store, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<Index, RunError> {
+    pub(crate) fn look(
+        &mut self,
+        store: &Store,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &TreeHints,
+    ) -> Result<TreeIndex, RunError> {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
         let Some(known) = known else {
             let matcher = settings.new_matcher()?;
@@ -57,8 +63,8 @@ impl KnownTrees {
             (known.matcher, known.settings) = (settings.new_matcher()?, settings.matcher.clone());
         }
         let looked = match hints {
-            Hints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
-            Hints::Only(_) | Hints::Everything => known.index.rescan(&known.matcher, clock::now()),
+            TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
+            TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
         };
         known.index = looked.map_err(RunError::Tree)?;
         Ok(known.index.clone())
@@ -69,7 +75,7 @@ impl KnownTrees {
     pub(crate) fn save(&mut self, store: &Store) {
         for known in self.trees.values_mut() {
             let is_worth_it = match &known.saved {
-                Some(saved) => known.index.unlike(saved) >= WORTH_SAVING + known.index.files() / WORTH_SAVING_OF,
+                Some(saved) => known.index.count_outdated(saved) >= WORTH_SAVING + known.index.files() / WORTH_SAVING_OF,
                 None => true,
             };
             if !is_worth_it {
@@ -89,22 +95,27 @@ impl KnownTrees {
 ///
 /// # Errors
 /// When the root cannot be read, or a pattern of the settings is wrong.
-pub(crate) fn look_once(store: &Store, settings: &Settings, project: Option<&ProjectId>, root: &Path) -> Result<Index, RunError> {
+pub(crate) fn look_once(
+    store: &Store,
+    settings: &Settings,
+    project: Option<&ProjectId>,
+    root: &Path,
+) -> Result<TreeIndex, RunError> {
     let saved = project.and_then(|project| read(store, project, root));
     begin(saved.as_ref(), root, &settings.new_matcher()?)
 }
 
-fn begin(saved: Option<&Index>, root: &Path, matcher: &Matcher) -> Result<Index, RunError> {
+fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, RunError> {
     let looked = match saved {
         Some(saved) => saved.rescan(matcher, clock::now()),
-        None => Index::scan(root, matcher, clock::now()),
+        None => TreeIndex::scan(root, matcher, clock::now()),
     };
     looked.map_err(RunError::Tree)
 }
 
-fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<Index> {
+fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<TreeIndex> {
     let bytes = store::read_tree_index(&store.tree_index_path(project))?;
-    let index = Index::from_bytes(root, &bytes);
+    let index = TreeIndex::from_bytes(root, &bytes);
     if index.is_none() {
         tracing::warn!("the saved index of `{}` is damaged or of another version: every file is read", root.display());
     }

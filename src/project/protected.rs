@@ -11,7 +11,7 @@ use crate::project::error::RunError;
 use crate::project::request::Scope;
 use crate::project::workspace::Workspace;
 use crate::report::TestsModifiedV2;
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// No approval holds more protected files: a line of the ledger has to hold all of them.
 const MOST: usize = 50_000;
@@ -41,7 +41,7 @@ pub(crate) struct ProtectedLook {
 
 impl Workspace {
     /// Begins to look for the protected files of a tree; none where there are none.
-    pub(crate) fn begin_protected(&self, plan: &Plan, index: &Index) -> Option<ProtectedLook> {
+    pub(crate) fn begin_protected(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedLook> {
         let globs = plan.approval.protect.clone();
         let (job, tree) = (globs.clone(), index.clone());
         (!globs.is_empty())
@@ -87,7 +87,7 @@ impl ProtectedSeen {
 }
 
 /// Returns the files of a tree that globs name.
-pub(crate) fn protected_files(index: &Index, globs: &[String]) -> ProtectedFiles {
+pub(crate) fn protected_files(index: &TreeIndex, globs: &[String]) -> ProtectedFiles {
     let covers = covering(globs);
     let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);
     let covered = files.filter(|entry| covers.is_match(entry.path.as_path()));

@@ -218,7 +218,7 @@ impl Place {
         })
     }
 
-    pub(crate) fn find_in(&self, index: &store::Index) -> Result<Found, RunError> {
+    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, RunError> {
         let git = self.git_common_directory.as_deref();
         let found = index.find_project(&self.path, self.device, self.inode, git).map_err(RunError::Index)?;
         Ok(match found {

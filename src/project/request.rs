@@ -15,7 +15,7 @@ use crate::project::error::RunError;
 use crate::project::selection::Checks;
 use crate::report::ExecutionReportV2;
 use crate::sandbox::EnvironmentSettings;
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// A project as it is registered in the store.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ pub struct RunRequest<'a> {
     pub unless_tree: Option<TreeDigest>,
     /// What may have changed since this workspace last looked at the tree: at the start of its last run, in the sweep that closed
     /// it, or for a digest, whichever was last. The sweep after the run looks at everything, whatever this says.
-    pub hints: Hints,
+    pub hints: TreeHints,
     /// Whether events may have been lost since the last run.
     pub lost_events: bool,
     /// How it can be stopped.

@@ -13,7 +13,7 @@ use crate::project::error::RunError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
 use crate::project::workspace::{Workspace, catch_up};
-use crate::store::Index;
+use crate::store::StoreIndex;
 
 /// Evidence is looked at after so many runs: looking reads the whole ledger.
 const RUNS_BETWEEN: u64 = 16;
@@ -57,7 +57,7 @@ pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &Scope,
     settings: &Settings,
-    act: impl FnOnce(&Store, &mut Index, &ProjectLock, Ledger) -> Result<T, RunError>,
+    act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, RunError>,
 ) -> Result<T, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
     let mut index = open_index(&store)?.index;
@@ -108,7 +108,7 @@ impl Workspace {
 }
 
 fn prune_locked(
-    (store, index): (&Store, &mut Index),
+    (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
     limits: &RetentionLimits,

@@ -15,7 +15,7 @@ use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, Problem, TaskId};
 use crate::spec::specification::{InvalidAction, Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
 use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// The most bytes of a file that are read: more than any reader takes.
 const MOST_BYTES: u64 = (16 << 20) + 1;
@@ -78,7 +78,7 @@ struct Known {
 
 impl Specifications {
     /// Takes in what a look at a project's tree has found: reads what changed and forgets what is gone.
-    pub fn update(&mut self, root: &Path, index: &Index) {
+    pub fn update(&mut self, root: &Path, index: &TreeIndex) {
         if self.root != root {
             *self = Self { root: root.to_owned(), files: BTreeMap::new() };
         }

@@ -30,7 +30,7 @@ const MOST_TRIES: usize = 5;
 /// The list to keep, and what is written into and beside it.
 struct Keeper<'a> {
     store: &'a Store,
-    index: &'a mut store::Index,
+    index: &'a mut store::StoreIndex,
     ledger: &'a mut Ledger,
     scope: &'a Scope,
     path: &'a str,
@@ -145,7 +145,7 @@ impl Keeper<'_> {
 }
 
 /// Reads what the last sealed verdict of each task says.
-fn read_states(store: &Store, index: &store::Index, project: &ProjectId) -> Result<Vec<TaskState>, RunError> {
+fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, RunError> {
     let mut states = Vec::new();
     for task in index.tasks(project).map_err(RunError::Index)? {
         let Some(run) = index.last_run(project, &task).map_err(RunError::Index)? else { continue };

@@ -29,7 +29,7 @@ use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_re
 use crate::sandbox::home;
 use crate::sandbox::search_path;
 use crate::store;
-use crate::tree::{self, Hints};
+use crate::tree::{self, TreeHints};
 
 /// Is told of every durable step after it is done.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
@@ -38,13 +38,13 @@ pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 struct VerdictTree {
     root: PathBuf,
     plan: Digest,
-    index: tree::Index,
+    index: tree::TreeIndex,
 }
 
 /// Everything a run needs that is not the run's own.
 pub struct Workspace {
     pub(crate) store: Store,
-    pub(crate) index: store::Index,
+    pub(crate) index: store::StoreIndex,
     executable: PathBuf,
     launcher: LauncherHandle,
     ambient: BTreeMap<OsString, OsString>,
@@ -259,7 +259,7 @@ impl Workspace {
         &mut self,
         settings: &Settings,
         scope: &Scope,
-        hints: &Hints,
+        hints: &TreeHints,
     ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         Ok((index.digest(), index.issues()))
@@ -274,7 +274,7 @@ impl Workspace {
         (settings, configuration): (&Settings, &Configuration),
         scope: &Scope,
         task: &TaskId,
-        hints: &Hints,
+        hints: &TreeHints,
     ) -> Result<Result<Plan, TaskError>, RunError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.plan(configuration, task))
@@ -284,12 +284,12 @@ impl Workspace {
     ///
     /// # Errors
     /// When the tree cannot be read.
-    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<Vec<TaskId>, RunError> {
+    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<Vec<TaskId>, RunError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.tasks())
     }
 
-    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &Hints) -> Result<(), RunError> {
+    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), RunError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         self.specifications.update(&scope.root, &index);
         Ok(())
@@ -301,19 +301,19 @@ impl Workspace {
     }
 
     /// Looks at the tree before a run.
-    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
+    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
         self.trees.look(&self.store, request.settings, request.scope, &request.hints)
     }
 
     /// Looks at the whole tree again after the last process of a run has ended.
-    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::Index, RunError> {
-        self.trees.look(&self.store, request.settings, request.scope, &Hints::Everything)
+    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
+        self.trees.look(&self.store, request.settings, request.scope, &TreeHints::Everything)
     }
 
     /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.
     ///
     /// A run of checks named by a person leaves it as it was: the others have not been carried out on this tree.
-    pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::Index) {
+    pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
             Checks::All | Checks::Triggered { .. } => {
@@ -329,7 +329,7 @@ impl Workspace {
         &self,
         request: &RunRequest<'_>,
         plan: Digest,
-        now: &tree::Index,
+        now: &tree::TreeIndex,
     ) -> Option<Vec<TreePath>> {
         let last = self.verdict_tree.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
         Some(tree::compare(&last.index, now).moved)
@@ -383,7 +383,7 @@ impl Workspace {
 }
 
 /// Applies the ledger's lines that the index does not know yet.
-pub(crate) fn catch_up(store: &Store, index: &mut store::Index, project: &ProjectId) -> Result<(), RunError> {
+pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), RunError> {
     let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
     let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
     let lines = lines.collect::<Result<Vec<_>, _>>().map_err(RunError::Evidence)?;

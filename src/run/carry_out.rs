@@ -151,7 +151,7 @@ impl Workspace {
         course: Course<'_>,
         lock: &ProjectLock,
         ledger: &mut Ledger,
-        index: &tree::Index,
+        index: &tree::TreeIndex,
         show: &mut dyn FnMut(Progress),
     ) -> Result<Carried, RunError> {
         let request = course.request;
@@ -184,7 +184,11 @@ impl Workspace {
         Ok(carried)
     }
 
-    fn sweep(&mut self, before: &tree::Index, request: &RunRequest<'_>) -> Result<(TreeComparison, tree::Index), RunError> {
+    fn sweep(
+        &mut self,
+        before: &tree::TreeIndex,
+        request: &RunRequest<'_>,
+    ) -> Result<(TreeComparison, tree::TreeIndex), RunError> {
         let after = self.look_again(request)?;
         Ok((tree::compare(before, &after), after))
     }
@@ -239,7 +243,7 @@ impl Surroundings {
     }
 
     /// Returns the surroundings, and the digests of the checks' inputs where they were the same before and after the checks.
-    fn finish(self, again: Option<Survey>, index: &tree::Index) -> (Surveyed, BTreeMap<String, Digest>) {
+    fn finish(self, again: Option<Survey>, index: &tree::TreeIndex) -> (Surveyed, BTreeMap<String, Digest>) {
         match self {
             Self::UnderWay(survey) => (survey.finish(pinned(index)), BTreeMap::new()),
             Self::Known(inputs) => {
@@ -253,7 +257,7 @@ impl Surroundings {
 }
 
 /// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
-fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::Index) -> Result<Carrying, RunError> {
+fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::TreeIndex) -> Result<Carrying, RunError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
     let mut services = Services::default();
     let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {

@@ -16,7 +16,7 @@ use crate::report::{
     refused_start, seal_hash, to_bytes,
 };
 use crate::spec::specification::InvalidAction;
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
 /// A run that is asked for of a task whose specification has errors.
@@ -44,9 +44,9 @@ impl Workspace {
         let mut ledger = self.recovered_ledger(&lock, scope, show)?;
         self.catch_up(&scope.project)?;
         let (started, begun) = (clock::now(), clock::monotonic());
-        let (tree, issues) = self.tree_digest(settings, scope, &Hints::Everything)?;
+        let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
         // Said of the tree that the report names, whatever was read before.
-        let plan = self.plan_of_task((settings, configuration), scope, task, &Hints::Only(BTreeSet::new()))?;
+        let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
         let Err(TaskError::Wrong { file, faults, invalid }) = plan else { return Ok(None) };
         let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
         let facts = RefusalFacts {

@@ -1,4 +1,4 @@
-//! Ledger lines to rows.
+//! Turns ledger lines into rows.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::store::words::{from_integer, to_integer, to_json, to_word};
 impl Tables {
     /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
     ///
-    /// Lines the index knows are passed over; one that does not follow the last known one is an error, and then none of them
+    /// Lines that were applied before are skipped. A line that does not follow the last applied one is an error, and then no line
     /// is applied.
     pub(super) fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
@@ -40,7 +40,7 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
-    /// Forgets everything about a project, so that its ledger is applied from the beginning.
+    /// Deletes all rows of a project, so that its ledger can be applied from the beginning.
     pub(super) fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
@@ -51,7 +51,7 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
-    /// Returns the last line of a project's ledger that the index knows, and the offset after it.
+    /// Returns the last applied line of a project's ledger and the offset after it.
     pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
     }
@@ -78,7 +78,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
     let sequence = line.sequence;
     match &line.body {
         LedgerBody::Registered(record) => {
-            // A prerequisite runs once per registration.
+            // Registering a project anew makes its prerequisites run again.
             write_prerequisites(connection, project, &BTreeMap::new(), sequence)?;
             if let Some(terms) = &record.terms {
                 let task = &TaskId::default_task();
@@ -106,13 +106,13 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
-        // Counted from the ledger itself, which is seldom asked for it.
+        // Counted from the ledger itself, because that is rarely needed.
         LedgerBody::Retest(_) => Ok(()),
-        // A checkpoint says where a workflow stands; the ledger says what it has kept.
+        // A workflow's state is in its checkpoint; the ledger keeps its records.
         LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
-        // Where a run lies is looked up where it lies.
+        // Where an archived run is stored is found in the archive.
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
@@ -168,7 +168,8 @@ fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving,
     }
 }
 
-/// Whether a run's map of configuration is complete: a run that was cut short, or never began, may not have read any.
+/// Whether a run's list of configuration files is complete: a run that was cut short or never began may not have read all of
+/// them.
 fn record_says_configuration(record: &RunRecord) -> bool {
     record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError
 }
@@ -253,7 +254,7 @@ fn write_tdd(
     state: &TddState,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
-    // The line could not name its own sequence when the state was made; whoever reads the state wants to know it.
+    // The line could not contain its own sequence number when it was written; readers of the state need it.
     let state = TddState { sequence: Some(sequence), ..state.clone() };
     execute(
         connection,
@@ -262,7 +263,7 @@ fn write_tdd(
     )
 }
 
-/// A line says what need not run again; whatever it does not name has failed, or its success is not known.
+/// A line names the prerequisites that need not run again. All others have failed, or may have.
 fn write_prerequisites(
     connection: &Connection,
     project: &ProjectId,
@@ -293,7 +294,7 @@ fn write_configuration(connection: &Connection, project: &ProjectId, record: &Ru
     Ok(())
 }
 
-/// Of several runs on the same inputs the newest stands for all.
+/// Of several runs on the same inputs the newest is kept.
 fn write_inputs(connection: &Connection, project: &ProjectId, record: &RunRecord, sequence: Sequence) -> rusqlite::Result<()> {
     for (name, digest) in &record.inputs {
         execute(

@@ -1,4 +1,5 @@
-//! The approval that holds for each task: the newest one that counts. Whether one counts is judged by whoever opened the index.
+//! Keeps the valid approval of each task: the newest one that counts. Whoever opens the index provides the function that decides
+//! whether an approval counts.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -7,20 +8,19 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json};
 
-/// Says whether a line that approves counts, given the approval of the task that holds so far.
+/// Decides whether an approving line counts, given the approval of the task that is valid so far.
 pub type ApprovalJudge = fn(&ProjectId, &HeldApproval, &LedgerBody) -> bool;
 
-/// What a line approves.
 pub(super) struct Approved<'a> {
     pub(super) task: &'a TaskId,
     pub(super) approval: HeldApproval,
 }
 
-/// A row as it is kept: digest, terms, protected files, sequence.
+/// A row of the table: digest, terms, protected files, sequence.
 type Row = (String, String, Option<String>, i64);
 
 impl Tables {
-    /// Returns the approval that holds for a task.
+    /// Returns the valid approval of a task.
     pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<HeldApproval>, IndexError> {
         let row = self.read(|index| read_row(&index.connection, project, task))?;
         let Some((digest, terms, protected, sequence)) = row else { return Ok(None) };
@@ -33,7 +33,7 @@ impl Tables {
     }
 }
 
-/// Writes an approval down, if it counts.
+/// Stores an approval if it counts.
 pub(super) fn write_approval(
     connection: &Connection,
     project: &ProjectId,

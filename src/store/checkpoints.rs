@@ -1,5 +1,6 @@
-//! Where governance workflows stand: a text for each, replaced as a whole after every transition. A file of its own, since the index is
-//! thrown away and rebuilt from the ledgers, and these cannot be. What the texts mean is `workflow/`'s.
+//! Stores the state of governance workflows: a text for each, replaced as a whole after every transition. They have a file of
+//! their own, because the index can be deleted and rebuilt from the ledgers, and checkpoints cannot. Only `workflow/` understands
+//! the texts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
 
 use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
-use crate::store::tables::{create_private, real_place};
+use crate::store::tables::{create_private, resolve_parent};
 
 /// How long to wait for another process that writes; a transaction takes some milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,67 +23,57 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
     PRIMARY KEY (project, slug)
 ) STRICT, WITHOUT ROWID";
 
-/// What a file of a proctor that did not write down times lacks. Such a proctor goes on reading and writing the file; it leaves none.
+/// Fails on a file of an older proctor, whose table has no times. Such a proctor can still read and write the file after the
+/// column is added, and leaves the column empty.
 const HAS_TIMES: &str = "SELECT 1 FROM pragma_table_info('checkpoints') WHERE name = 'since'";
 const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
 
-/// A checkpoint, with whose it is.
+/// A checkpoint of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptCheckpoint {
-    /// The workflow's name.
     pub slug: String,
-    /// The text.
     pub state: String,
-    /// When the workflow came to stand there; none: an older proctor wrote it.
+    /// When the workflow entered this state; `None` if an older proctor wrote it.
     pub since: Option<Timestamp>,
 }
 
-/// The checkpoints of every project. Several processes may have them open.
+/// The checkpoints of every project. Several processes may have the file open.
 #[derive(Debug)]
 pub struct Checkpoints {
     connection: Connection,
     path: PathBuf,
 }
 
-/// Says why a checkpoint could not be read or written.
+/// A checkpoint could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// The file could not be made.
     #[error("cannot prepare `{}`", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// SQLite refused something.
+    File { path: PathBuf, source: io::Error },
     #[error("cannot {operation} the checkpoints in `{}`", path.display())]
     Database {
-        /// What was being done: `open`, `read`, `write`.
+        /// The operation that failed: `open`, `read`, `write`.
         operation: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What SQLite says.
         source: rusqlite::Error,
     },
 }
 
 impl Checkpoints {
-    /// Opens the file, creating it where it is missing. What is written is on disk when the call returns.
+    /// Opens the file, and creates it if it is missing. Whatever is saved is on disk when the call returns.
     ///
     /// # Errors
-    /// When it cannot be made or opened.
+    /// When the file cannot be created or opened.
     pub fn open(path: &Path) -> Result<Self, CheckpointError> {
         create_private(path).map_err(|error| CheckpointError::File { path: path.to_owned(), source: to_io(error) })?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let refused = |source| CheckpointError::Database { operation: "open", path: path.to_owned(), source };
-        let connection = Connection::open_with_flags(real_place(path), flags).map_err(refused)?;
+        let connection = Connection::open_with_flags(resolve_parent(path), flags).map_err(refused)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(refused)?;
         connection.execute(TABLE, []).map_err(refused)?;
         let has_times = || connection.prepare(HAS_TIMES).and_then(|mut statement| statement.exists([])).map_err(refused);
         if !has_times()? {
             let added = connection.execute(ADD_TIMES, []);
-            // Another process may have been quicker.
+            // Another process may have added the column meanwhile.
             if !has_times()? {
                 added.map_err(refused)?;
             }
@@ -90,10 +81,10 @@ impl Checkpoints {
         Ok(Self { connection, path: path.to_owned() })
     }
 
-    /// Replaces a workflow's checkpoint; without a time the one it had stays.
+    /// Replaces a workflow's checkpoint. Without a time, the previous time is kept.
     ///
     /// # Errors
-    /// When it cannot be written; the one before is then still there.
+    /// When it cannot be written; the previous checkpoint is then kept.
     pub fn save(
         &mut self,
         project: &ProjectId,
@@ -107,7 +98,7 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns a workflow's checkpoint; none where there is none.
+    /// Returns a workflow's checkpoint, if there is one.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -117,7 +108,7 @@ impl Checkpoints {
         found.map_err(|source| self.refused("read", source))
     }
 
-    /// Forgets a workflow's checkpoint.
+    /// Deletes a workflow's checkpoint.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -127,7 +118,7 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns the checkpoints of a project's workflows, sorted by their names.
+    /// Returns the checkpoints of a project's workflows, sorted by name.
     ///
     /// # Errors
     /// When they cannot be read.

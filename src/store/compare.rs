@@ -1,4 +1,4 @@
-//! Whether an index says what the ledger says: the same lines are applied to an empty one, and rows are compared.
+//! Verifies an index against the ledger: the same lines are applied to an empty index, and the rows are compared.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,24 +10,22 @@ use crate::model::{LedgerLine, ProjectId, Sequence};
 use crate::store::ApprovalJudge;
 use crate::store::IndexError;
 use crate::store::schema::{MIGRATIONS, TABLES, migrate, read_version};
-use crate::store::tables::{Tables, real_place};
-use crate::store::words::Reader;
+use crate::store::tables::{Tables, resolve_parent};
+use crate::store::words::ColumnReader;
 
-/// How an index and a ledger differ.
+/// A difference between an index and a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexDifference {
-    /// The index knows more lines than there are.
+    /// The index has applied more lines than the ledger has.
     Ahead {
-        /// The last line it knows.
+        /// The last line that was applied.
         knows: Sequence,
     },
-    /// A row is there that does not follow from the ledger, or is missing.
+    /// The index has a row that does not follow from the ledger, or lacks one that does.
     Row {
-        /// Its table.
         table: &'static str,
-        /// Which of the two.
         kind: RowDifference,
-        /// Its values.
+        /// The row's values.
         row: String,
     },
 }
@@ -35,33 +33,34 @@ pub enum IndexDifference {
 /// How a row differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
-    /// It does not follow from the ledger.
+    /// The row is in the index and does not follow from the ledger.
     Unfounded,
-    /// It follows from the ledger and is not there.
+    /// The row follows from the ledger and is not in the index.
     Missing,
 }
 
-/// An index that is only looked at.
+/// An index that is open for reading only, as it is at one moment.
 #[derive(Debug)]
-pub struct IndexLook {
+pub struct IndexReader {
     index: Tables,
 }
 
-impl IndexLook {
-    /// Opens an index for looking, by whoever judges approvals as its writer did; none where there is none, or one of an older version
-    /// that the next run migrates. What is seen of it is as it is now, whatever is written later: an index that is looked at before the
-    /// ledger is read is never ahead of it.
+impl IndexReader {
+    /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no index, or one
+    /// of an older version, which the next run migrates. All answers are from one moment, whatever is written later: if the index
+    /// is opened before the ledger is read, it is never ahead of the ledger.
     ///
     /// # Errors
-    /// When it cannot be read, or was made by a newer version.
+    /// When it cannot be read, or a newer version wrote it.
     pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Option<Self>, IndexError> {
         if path.symlink_metadata().is_err() {
             return Ok(None);
         }
-        let reader = Reader { path: path.to_owned() };
+        let reader = ColumnReader { path: path.to_owned() };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
-        // A transaction of readers only: it begins with the first look, and in WAL mode keeps no writer waiting.
+        let connection =
+            Connection::open_with_flags(resolve_parent(path), flags).map_err(|source| reader.refused("open", source))?;
+        // A read transaction. It begins with the first query, and in WAL mode it blocks no writer.
         connection.execute_batch("BEGIN").map_err(|source| reader.refused("open", source))?;
         let found = read_version(&connection).map_err(|source| reader.refused("read", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
@@ -71,7 +70,7 @@ impl IndexLook {
         Ok((found == known).then_some(Self { index: Tables { connection, reader, judge, identity: None } }))
     }
 
-    /// Returns the projects the index knows.
+    /// Returns the projects in the index.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -87,7 +86,7 @@ impl IndexLook {
         Ok(projects)
     }
 
-    /// Returns the project that the index has at a path.
+    /// Returns the project at a path.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -98,8 +97,8 @@ impl IndexLook {
         Ok(found.map_err(refused)?.and_then(|id| ProjectId::try_from(id).ok()))
     }
 
-    /// Compares what the index says of a project with its ledger's lines, each with the offset after it. Lines that the index does not
-    /// know yet are no difference: it may be behind.
+    /// Compares the rows of a project with its ledger's lines, each with the offset after it. Lines that are not applied yet are
+    /// no difference: the index may be behind.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -158,7 +157,7 @@ fn shown(value: ValueRef<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use crate::model::OverallStatus;
-    use crate::store::IndexLook;
+    use crate::store::IndexReader;
     use crate::store::testing::{TestIndex, everything_counts, project, registration, run_record};
 
     #[test]
@@ -166,10 +165,10 @@ mod tests {
         let mut test = TestIndex::new();
         test.append("shop-00000001", registration("shop-00000001", "/srv/shop", 1, None));
         let before = test.lines[&project("shop-00000001")].clone();
-        let look = IndexLook::open(&test.path, everything_counts).unwrap().expect("it is there");
+        let look = IndexReader::open(&test.path, everything_counts).unwrap().expect("it is there");
         test.append_run("shop-00000001", run_record(1, "default", OverallStatus::Success));
         assert_eq!(look.compare(&project("shop-00000001"), &before).unwrap(), []);
-        let later = IndexLook::open(&test.path, everything_counts).unwrap().expect("it is there");
+        let later = IndexReader::open(&test.path, everything_counts).unwrap().expect("it is there");
         assert_eq!(later.compare(&project("shop-00000001"), &before).unwrap().len(), 1, "a ledger that is read too early shows");
     }
 }

@@ -1,73 +1,57 @@
-//! What can go wrong with the index, and what to do about it.
+//! Errors of the index, with advice.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::model::{ProjectId, Sequence};
 
-/// Says why the index could not be used. Since it can be rebuilt from the ledgers, none of these loses anything.
+/// The index could not be used. No such error loses data, because the index can be rebuilt from the ledgers.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The file could not be created or set aside.
+    /// The file could not be created, or could not be renamed when it was damaged.
     #[error("cannot prepare `{}`", path.display())]
-    File {
-        /// The index.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A newer version of proctor has written it.
+    File { path: PathBuf, source: io::Error },
+    /// A newer version of proctor wrote the file.
     #[error("`{}` has version {found}, this proctor knows versions up to {known}", path.display())]
     Newer {
-        /// The index.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         found: u32,
-        /// The newest version that is known.
+        /// The newest version that this proctor supports.
         known: u32,
     },
-    /// It is damaged.
+    /// The file is damaged.
     #[error("`{}` is damaged", path.display())]
-    Corrupt {
-        /// The index.
-        path: PathBuf,
-        /// What SQLite says.
-        source: rusqlite::Error,
-    },
-    /// SQLite refused something.
+    Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {operation} the index `{}`", path.display())]
     Database {
-        /// What was being done: `open`, `migrate`, `read`, `write`.
+        /// The operation that failed: `open`, `migrate`, `read`, `write`.
         operation: &'static str,
-        /// The index.
         path: PathBuf,
-        /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// A stored value is not what this version writes.
+    /// A stored value is not one that this version writes.
     #[error("`{}` holds `{value}`, which is no {kind}", path.display())]
     Value {
-        /// The index.
         path: PathBuf,
         /// What was expected, for example "run id".
         kind: &'static str,
         /// What was found.
         value: String,
     },
-    /// A ledger line is missing between what the index knows and what it was given.
+    /// A ledger line is missing between the last applied one and the given ones.
     #[error("the index knows the ledger of `{project}` up to line {}, line {} does not follow it", applied.0, found.0)]
     Gap {
-        /// The project.
         project: ProjectId,
-        /// The last line it knows.
+        /// The last applied line.
         applied: Sequence,
-        /// The line it was given.
+        /// The first given line.
         found: Sequence,
     },
 }
 
 impl IndexError {
-    /// Returns whether the file is damaged: made anew it says what it should.
+    /// Returns whether the file is damaged, so that rebuilding it helps.
     pub(super) fn is_damage(&self) -> bool {
         match self {
             Self::Corrupt { .. } | Self::Value { .. } => true,

@@ -1,4 +1,4 @@
-//! Digests of tools' files, so that an interpreter is not hashed again for every run. A cache: nothing is lost with it.
+//! Caches digests of tools' files, so that an interpreter is not hashed again for every run. The cache can be lost without harm.
 
 use rusqlite::params;
 
@@ -7,7 +7,7 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 
 impl Tables {
-    /// Returns what is remembered: path, stamp and digest. Rows that do not read are left out; their files are hashed again.
+    /// Returns all cached rows: path, stamp and digest. Unreadable rows are left out; their files are hashed again.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -22,7 +22,7 @@ impl Tables {
         Ok(read.collect())
     }
 
-    /// Remembers digests; a file has one stamp and digest at a time.
+    /// Caches digests; one stamp and digest is kept per file.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -40,13 +40,14 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Index;
+    use crate::store::StoreIndex;
 
     #[test]
     fn a_file_has_the_digest_of_its_last_stamp() {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut index =
-            Index::open(&directory.path().join("state.db"), crate::store::testing::everything_counts).expect("an index").index;
+        let mut index = StoreIndex::open(&directory.path().join("state.db"), crate::store::testing::everything_counts)
+            .expect("an index")
+            .index;
         let row = |stamp: &str, text: &[u8]| ("/usr/bin/python".to_owned(), stamp.to_owned(), Digest::of(text));
         index.remember_file_digests(&[row("1", b"old")]).expect("written");
         index.remember_file_digests(&[row("2", b"new")]).expect("written");

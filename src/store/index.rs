@@ -1,7 +1,8 @@
-//! The index as everybody uses it: questions and answers, and mending by itself where a file that was opened turns out to be damaged.
+//! The index as the rest of proctor uses it: queries, updates, and automatic repair of a damaged file.
 //!
-//! Damage deep inside the file shows only when somebody reads there. Whoever opens the index can say where the lines are that it was made
-//! of ([`Index::mend_with`]); it is then set aside and made anew, and what was asked is asked again. Nothing but time is lost.
+//! Damage deep inside the file is found only when that part is read. The caller can provide the ledger lines that the index was
+//! made from ([`StoreIndex::repair_with`]). A damaged index is then moved aside and rebuilt from them, and the query is repeated.
+//! Only time is lost.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,44 +18,43 @@ use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
 /// The lines of every ledger, each with the offset after it.
-pub type EveryLine = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
+pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
-/// How a damaged index is made anew.
-pub struct Mending {
-    /// Reads every ledger; one that cannot be read is left out, and whoever needs it hears of that.
-    pub lines: Box<dyn Fn() -> EveryLine + Send>,
-    /// Is told where the damaged file was moved to.
+/// How a damaged index is rebuilt.
+pub struct IndexRepair {
+    /// Reads every ledger. A ledger that cannot be read is left out; whoever needs it meets the error.
+    pub lines: Box<dyn Fn() -> AllLedgerLines + Send>,
+    /// Called with the path to which the damaged file was moved.
     pub done: Box<dyn Fn(&Path) + Send>,
 }
 
-/// The index over the ledgers. Several processes may have it open; one at a time writes.
+/// The index of the ledgers. Several processes may have it open; one at a time writes.
 #[derive(Debug)]
-pub struct Index {
+pub struct StoreIndex {
     pub(super) tables: RefCell<Tables>,
-    mending: Option<Mending>,
+    mending: Option<IndexRepair>,
 }
 
-/// An index that was opened.
+/// The result of opening an index.
 #[derive(Debug)]
 #[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
-pub struct Opened {
-    /// The index.
-    pub index: Index,
-    /// Where a damaged file was moved to; the index is then empty, and every ledger is to be applied from its beginning.
+pub struct OpenedIndex {
+    pub index: StoreIndex,
+    /// Where a damaged file was moved to. The index is then empty, and every ledger must be applied from its beginning.
     pub set_aside: Option<PathBuf>,
 }
 
-/// Writes the questions that [`Tables`] answers.
+/// Defines a method for each query of [`Tables`].
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
-        impl Index {
+        impl StoreIndex {
             $(
                 $(#[$doc])*
                 ///
                 /// # Errors
                 /// When the index cannot be read.
                 pub fn $name(&self, $($argument: $kind),*) -> Result<$answer, IndexError> {
-                    self.ask(|tables| tables.$name($($argument),*))
+                    self.query(|tables| tables.$name($($argument),*))
                 }
             )*
         }
@@ -62,13 +62,13 @@ macro_rules! questions {
 }
 
 questions! {
-    /// Returns the last line of a project's ledger that the index knows, and the offset after it.
+    /// Returns the last applied line of a project's ledger and the offset after it.
     position(project: &ProjectId) -> Option<(Sequence, u64)>;
     /// Returns every registered project, sorted by id.
     projects() -> Vec<IndexedProject>;
     /// Returns a registered project.
     project(id: &ProjectId) -> Option<IndexedProject>;
-    /// Finds the project whose root is a directory, by everything its record holds.
+    /// Finds the project that a directory is the root of, by all parts of its record.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
@@ -76,42 +76,42 @@ questions! {
     run(project: &ProjectId, run_id: &RunId) -> Option<IndexedRun>;
     /// Returns the last run of a task that counts and had a plan.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task with a verdict, or with that verdict, newest first; none that had no plan or is pruned.
+    /// Returns the last runs of a task that have a verdict, or this verdict, newest first. Refused and pruned runs are left out.
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
-    /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.
+    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
-    /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
+    /// Returns the TDD state of a task; if the ledger has none, that of a task that never started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
-    /// Returns the approval that holds for a task.
+    /// Returns the valid approval of a task.
     approval(project: &ProjectId, task: &TaskId) -> Option<HeldApproval>;
-    /// Returns the digest each prerequisite of a project last succeeded with, by name.
+    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
-    /// Returns the digests of the configuration files that the last complete run of a task read, by path.
+    /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;
     /// Returns the tasks of a project that have a run or a TDD state, sorted.
     tasks(project: &ProjectId) -> Vec<TaskId>;
-    /// Returns the digest of the blocks of a task list as they were last written; none where they never were.
+    /// Returns the digest of a task list's blocks as they were last written, if they ever were.
     task_list(project: &ProjectId, path: &str) -> Option<Digest>;
-    /// Returns the violations that were recorded after the sealed run so many runs ago, in their order: 0 is the last one.
+    /// Returns, in order, the violations that were recorded after a sealed run; `runs_ago` 0 means the last sealed run.
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
-    /// Returns the runs of a project that are pruned, with the limit each was over.
+    /// Returns the pruned runs of a project with the limit that each exceeded.
     pruned(project: &ProjectId) -> BTreeMap<RunId, PruneReason>;
     /// Returns how many runs of a project were sealed.
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the service watches a project.
     serving(project: &ProjectId) -> Serving;
-    /// Returns what is remembered of files: path, stamp and digest.
+    /// Returns the cached digests of files: path, stamp and digest.
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
-impl Index {
-    /// Opens the index at `path`, creating or migrating it. A damaged file is set aside and an empty one made in its place. `judge` says
-    /// which approvals count.
+impl StoreIndex {
+    /// Opens the index at `path`, and creates or migrates it if necessary. A damaged file is moved aside and replaced by an empty
+    /// one. `judge` decides which approvals count.
     ///
     /// # Errors
-    /// When the file cannot be used, or a newer version has written it.
-    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Opened, IndexError> {
-        let opened = |tables, set_aside| Opened { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
+    /// When the file cannot be used, or a newer version wrote it.
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedIndex, IndexError> {
+        let opened = |tables, set_aside| OpenedIndex { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
         match Tables::open(path, judge) {
             Ok(tables) => Ok(opened(tables, None)),
             Err(IndexError::Corrupt { .. }) => {
@@ -122,60 +122,60 @@ impl Index {
         }
     }
 
-    /// From here on damage is mended by itself.
-    pub fn mend_with(&mut self, mending: Mending) {
+    /// From now on, damage is repaired automatically.
+    pub fn repair_with(&mut self, mending: IndexRepair) {
         self.mending = Some(mending);
     }
 
     /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
     ///
-    /// Lines the index knows are passed over; one that does not follow the last known one is an error, and then none of them
+    /// Lines that were applied before are skipped. A line that does not follow the last applied one is an error, and then no line
     /// is applied.
     ///
     /// # Errors
     /// When the index cannot be written, or a line does not follow.
     pub fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
-        self.tell(|tables| tables.apply(project, lines))
+        self.update(|tables| tables.apply(project, lines))
     }
 
-    /// Forgets everything about a project, so that its ledger is applied from the beginning.
+    /// Deletes all rows of a project, so that its ledger can be applied from the beginning.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
-        self.tell(|tables| tables.forget(project))
+        self.update(|tables| tables.forget(project))
     }
 
-    /// Remembers digests; a file has one stamp and digest at a time.
+    /// Caches digests; one stamp and digest is kept per file.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn remember_file_digests(&mut self, rows: &[(String, String, Digest)]) -> Result<(), IndexError> {
-        self.tell(|tables| tables.remember_file_digests(rows))
+        self.update(|tables| tables.remember_file_digests(rows))
     }
 
-    fn ask<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
+    fn query<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
         let answer = question(&self.tables.borrow());
         match answer {
-            Err(error) if error.is_damage() && self.is_mended()? => question(&self.tables.borrow()),
+            Err(error) if error.is_damage() && self.rebuild()? => question(&self.tables.borrow()),
             answer => answer,
         }
     }
 
-    fn tell<T>(&mut self, statement: impl Fn(&mut Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
+    fn update<T>(&mut self, statement: impl Fn(&mut Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
         let outcome = statement(self.tables.get_mut());
         match outcome {
-            Err(error) if error.is_damage() && self.is_mended()? => statement(self.tables.get_mut()),
+            Err(error) if error.is_damage() && self.rebuild()? => statement(self.tables.get_mut()),
             outcome => outcome,
         }
     }
 
-    /// Makes the index anew, where it is known of what; returns whether it was made.
-    fn is_mended(&self) -> Result<bool, IndexError> {
+    /// Rebuilds the index if the caller has provided the lines; returns whether it did.
+    fn rebuild(&self) -> Result<bool, IndexError> {
         let Some(mending) = &self.mending else { return Ok(false) };
         let mut tables = self.tables.borrow_mut();
         let path = tables.reader.path.clone();
-        // Where another process has set it aside, its new file is as good for this one.
+        // If another process has moved the damaged file aside already, use the file it has made.
         let is_in_place = path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity);
         let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
         let mut new = Tables::open(&path, tables.judge)?;
@@ -189,7 +189,7 @@ impl Index {
     }
 }
 
-impl fmt::Debug for Mending {
+impl fmt::Debug for IndexRepair {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Mending")
     }

@@ -1,20 +1,28 @@
-//! The SQLite index over what the ledgers say: which projects there are, their runs, TDD states and prerequisites; and beside it
-//! the saved tree indexes.
+//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also the saved tree indexes and the checkpoints
+//! of governance workflows.
 //!
 //! # What it owns
 //!
-//! `state.db`. Every row in it follows from ledger lines, which the caller hands over in order ([`Index::apply`]): deleting
-//! the file loses nothing, and a rebuilt index equals one that was kept up to date line by line. It remembers how far it has
-//! come per project, so that only new lines are read.
+//! `state.db`. Every row follows from ledger lines, which the caller passes in order ([`StoreIndex::apply`]). Deleting the file loses
+//! nothing, and a rebuilt index equals one that was updated line by line. The index remembers the last applied line of each
+//! project, so that only new lines are read.
 //!
 //! # What it may not do
 //!
-//! Read a ledger, a run directory, a clock or the environment; be the only place anything is kept.
+//! Read a ledger, a run directory, a clock or the environment. Nothing may be stored only in the index.
 //!
 //! # Where to look
 //!
-//! `schema` the tables and their versions · `tables` opening the file, and setting a damaged one aside · `index` what everybody uses, which mends itself · `apply` lines to rows ·
-//! `query` rows to values · `approvals` the plan that is approved · `compare` rows with lines · `project_match` whose directory this is · `checkpoints` a file of its own: where governance workflows stand · `tree_index` the saved index of a project's tree.
+//! * `schema`: the tables and their versions
+//! * `tables`: opening the file, and moving a damaged one aside
+//! * `index`: what the rest of proctor uses; repairs itself
+//! * `apply`: lines to rows
+//! * `query`: rows to values
+//! * `approvals`: the approved plan of each task
+//! * `compare`: verifies rows against lines
+//! * `project_match`: which project a directory is
+//! * `checkpoints`: a file of its own, with the state of governance workflows
+//! * `tree_index`: the saved index of a project's tree
 
 mod apply;
 mod approvals;
@@ -35,9 +43,9 @@ mod testing;
 
 pub use approvals::ApprovalJudge;
 pub use checkpoints::{CheckpointError, Checkpoints, KeptCheckpoint};
-pub use compare::{IndexDifference, IndexLook, RowDifference};
+pub use compare::{IndexDifference, IndexReader, RowDifference};
 pub use error::IndexError;
-pub use index::{EveryLine, Index, Mending, Opened};
+pub use index::{AllLedgerLines, IndexRepair, OpenedIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::IndexedRun;
 pub use tree_index::{read_tree_index, write_tree_index};

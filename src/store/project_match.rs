@@ -1,4 +1,4 @@
-//! Whose directory this is: a project is known by its path, its inode and its repository together, and nothing is guessed.
+//! Finds out which project a directory is: by its path, inode and repository together, without guessing.
 
 use rusqlite::params;
 
@@ -7,31 +7,26 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer};
 
-/// A registered project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedProject {
-    /// Its id.
     pub id: ProjectId,
-    /// Its root, absolute, lossily decoded.
+    /// The root's absolute path, decoded lossily.
     pub path: String,
-    /// Device number of the root.
     pub device: u64,
-    /// Inode of the root.
     pub inode: u64,
-    /// The git common directory of the root, where there was one.
+    /// The git common directory of the root, if there was one.
     pub git_common_directory: Option<String>,
-    /// Digest of the plan that registering it approved.
+    /// Digest of the plan that was approved by registering the project.
     pub plan_digest: Digest,
 }
 
-/// What a directory is to the index.
+/// Which project a directory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectMatch {
-    /// This project.
     Known(ProjectId),
-    /// It looks like these projects but differs from what was registered: a person is to be asked. Never empty.
+    /// It resembles these projects but differs from what was registered: a person must decide. Never empty.
     Mismatch(Vec<ProjectMismatch>),
-    /// None that was registered.
+    /// No registered project.
     Unknown,
 }
 
@@ -40,18 +35,18 @@ pub enum ProjectMatch {
 pub struct ProjectMismatch {
     /// The project as it was registered.
     pub project: IndexedProject,
-    /// In what the directory differs from it. Never empty.
+    /// How the directory differs from it. Never empty.
     pub differences: Vec<ProjectDifference>,
 }
 
-/// A part of a project's record that a directory can differ in.
+/// A part of a project's record in which a directory can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectDifference {
-    /// It lies elsewhere: it was moved, or is reached by another path.
+    /// The path: the directory was moved, or is reached by another path.
     Path,
-    /// Another directory has its path: it was replaced, restored or cloned anew.
+    /// The inode: another directory is at this path; it was replaced, restored or cloned anew.
     Inode,
-    /// Its repository is another one, or was created or removed.
+    /// The repository: it is another one, or was created or removed.
     GitCommonDirectory,
 }
 
@@ -64,16 +59,15 @@ impl Tables {
         )
     }
 
-    /// Returns a registered project.
     pub(super) fn project(&self, id: &ProjectId) -> Result<Option<IndexedProject>, IndexError> {
         let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects WHERE id = ?1";
         self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
     }
 
-    /// Finds the project whose root is a directory, by everything its record holds.
+    /// Finds the project that a directory is the root of, by all parts of its record.
     ///
-    /// The device's number alone is no difference: some file systems get another one at every boot (stat(2) promises nothing).
-    /// The same inode at another path is compared with its device, since inode numbers repeat between devices.
+    /// A device number alone is no difference: some file systems get another one at every boot (stat(2) promises nothing). When a
+    /// project is searched for at another path, the device is compared too, because inode numbers repeat between devices.
     pub(super) fn find_project(
         &self,
         path: &str,

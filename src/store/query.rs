@@ -1,4 +1,4 @@
-//! Rows to values.
+//! Turns rows into values.
 
 use std::collections::BTreeMap;
 
@@ -15,42 +15,39 @@ use crate::store::words::{from_integer, to_word};
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit";
 
-/// A run as the index knows it.
+/// A run, as the index has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedRun {
-    /// Its ledger line.
+    /// The number of its ledger line.
     pub sequence: Sequence,
-    /// Its id.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
     /// When it began.
     pub started: Timestamp,
-    /// When its last process had ended; none for a superseded run.
+    /// When its last process had ended; `None` for a superseded run.
     pub ended: Option<Timestamp>,
-    /// What happened.
     pub status: OverallStatus,
-    /// The verdict, where there is one.
+    /// The verdict, if there is one.
     pub result: Option<OverallResult>,
     /// How many results block.
     pub blocking: u32,
-    /// The tree it tested.
+    /// The digest of the tree that it tested.
     pub tree_digest: Option<TreeDigest>,
-    /// The environment it ran in.
+    /// The digest of its environment.
     pub environment_digest: Option<Digest>,
-    /// The plan it carried out.
+    /// The digest of its plan.
     pub plan_digest: Option<Digest>,
-    /// The hash of its report; none for a superseded run.
+    /// The hash of its report; `None` for a superseded run.
     pub report_hash: Option<Digest>,
-    /// The hash of its manifest; none for a superseded run.
+    /// The hash of its manifest; `None` for a superseded run.
     pub manifest_hash: Option<Digest>,
     /// Where it was routed.
     pub route: Option<RouteEntry>,
-    /// The exit code of a command that ends with it; none where the ledger's line does not say.
+    /// The exit code of a command that ends with this run; `None` if the ledger's line does not have it.
     pub exit: Option<CommandExit>,
 }
 
-/// A row as SQLite gives it, before its words are read.
+/// A row as SQLite returns it, before its values are parsed.
 struct RawRun {
     sequence: i64,
     run_id: String,
@@ -78,15 +75,14 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.map(TaskId::as_str), limit])
     }
 
-    /// Returns a run.
     pub(super) fn run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, IndexError> {
         let statement =
             format!("SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND run_id = ?2 ORDER BY sequence DESC LIMIT 1");
         self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last run of a task that counts: neither interrupted, superseded nor moved (E17), nor refused because its
-    /// specification has errors (C78): that run had no plan, and says nothing about the code.
+    /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17), nor does a run that
+    /// was refused because its specification has errors (C78): it had no plan and says nothing about the code.
     pub(super) fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
             "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
@@ -95,8 +91,8 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last runs of a task with a verdict, or with that verdict, newest first: neither those that were refused because
-    /// their specification has errors, which had no plan (C78), nor those that are pruned, of which nothing is left to read.
+    /// Returns the last runs of a task that have a verdict, or this verdict, newest first. Left out are runs that were refused
+    /// because their specification has errors, which had no plan (C78), and pruned runs, of which nothing is left to read.
     pub(super) fn judged_runs(
         &self,
         project: &ProjectId,
@@ -114,7 +110,7 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str(), verdict, limit])
     }
 
-    /// Returns the newest run of a task that carried a check out on inputs with this digest, and settled it.
+    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
     pub(super) fn run_on_inputs(
         &self,
         project: &ProjectId,
@@ -130,7 +126,7 @@ impl Tables {
         self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the TDD state of a task; the state of one that never started where the ledger says nothing.
+    /// Returns the TDD state of a task; if the ledger has none, that of a task that never started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {
             let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;
@@ -139,12 +135,12 @@ impl Tables {
         text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
     }
 
-    /// Returns the digest each prerequisite of a project last succeeded with, by name.
+    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
     pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
     }
 
-    /// Returns the digests of the configuration files that the last complete run of a task read, by path.
+    /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     pub(super) fn configuration(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, IndexError> {
         let statement = "SELECT path, digest FROM configuration WHERE project = ?1 AND task = ?2";
         self.read_digests(statement, params![project.as_str(), task.as_str()])
@@ -157,13 +153,13 @@ impl Tables {
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
     }
 
-    /// Returns the digest of the blocks of a task list as they were last written; none where they never were.
+    /// Returns the digest of a task list's blocks as they were last written, if they ever were.
     pub(super) fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
         let statement = "SELECT path, digest FROM task_lists WHERE project = ?1 AND path = ?2";
         self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
     }
 
-    /// Returns the violations that were recorded after the sealed run so many runs ago, in their order: 0 is the last one.
+    /// Returns, in order, the violations that were recorded after a sealed run; `runs_ago` 0 means the last sealed run.
     pub(super) fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
         let statement = "SELECT record FROM violations WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM runs \
                          WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
@@ -172,7 +168,7 @@ impl Tables {
         rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
     }
 
-    /// Returns the runs of a project that are pruned, with the limit each was over.
+    /// Returns the pruned runs of a project with the limit that each exceeded.
     pub(super) fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
         let statement = "SELECT run_id, why FROM pruned WHERE project = ?1";
         let rows =
@@ -180,14 +176,12 @@ impl Tables {
         rows.into_iter().map(|(run, why)| Ok((self.reader.word("run id", run)?, self.reader.word("limit", why)?))).collect()
     }
 
-    /// Returns how many runs of a project were sealed.
     pub(super) fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {
         let statement = "SELECT count(*) FROM runs WHERE project = ?1 AND report_hash IS NOT NULL";
         let counts = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, i64>(0))?;
         Ok(counts.into_iter().map(from_integer).sum())
     }
 
-    /// Returns whether the service watches a project.
     pub(super) fn serving(&self, project: &ProjectId) -> Result<Serving, IndexError> {
         let rows = self.read_rows("SELECT 1 FROM served WHERE project = ?1", params![project.as_str()], |_| Ok(()))?;
         Ok(if rows.is_empty() { Serving::NotServed } else { Serving::Served })

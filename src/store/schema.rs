@@ -1,11 +1,11 @@
-//! The tables, and how a file of an older version becomes one of the newest.
+//! The tables, and the migration of files of older versions.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// One step per version: a file whose `user_version` is `n` has had the first `n` of them. Steps are never edited, only added.
+/// One step per version: a file whose `user_version` is `n` has had the first `n` steps. Steps are never edited, only added.
 ///
-/// Answers to a change of shape: an old program refuses a newer file by its version; a new program migrates an older one;
-/// an old program never writes to a newer file. Where a migration would need lines again, it empties `positions`.
+/// Compatibility (house style V6): an old program refuses a newer file by its version, a new program migrates an older file, and
+/// an old program never writes to a newer file. A migration that needs the lines again empties `positions`.
 pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 const VERSION_1: &str = "
@@ -107,7 +107,7 @@ CREATE TABLE approvals (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Approvals hold the protected files too.
+/// Adds the protected files to approvals.
 const VERSION_6: &str = "
 ALTER TABLE approvals ADD COLUMN protected TEXT;
 ";
@@ -139,7 +139,7 @@ CREATE TABLE pruned (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Every table, for forgetting a project: its name and the column that holds the project's id.
+/// Every table with rows of projects, and its column for the project's id.
 pub(super) const TABLES: [(&str, &str); 12] = [
     ("positions", "project"),
     ("projects", "id"),
@@ -155,15 +155,15 @@ pub(super) const TABLES: [(&str, &str); 12] = [
     ("pruned", "project"),
 ];
 
-/// The table that belongs to no project: a cache over files of all of them.
+/// The table that belongs to no project: a cache of file digests for all of them.
 pub(super) const CACHE_TABLE: &str = "file_digests";
 
-/// Reads the version of a file; a new one has 0.
+/// Reads the version of a file; a new file has 0.
 pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Carries out the steps a file has not had yet, in one transaction. Somebody else may just have done it.
+/// Runs the steps that a file has not had yet, in one transaction. Another process may just have done it.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = read_version(&transaction)?;
@@ -207,7 +207,7 @@ mod tests {
         migrate(&mut connection, MIGRATIONS).unwrap();
         let count =
             connection.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get::<_, i64>(0));
-        // `file_digests` is a cache over all projects and no part of any.
+        // `file_digests` is a cache for all projects and belongs to none.
         assert_eq!(count, Ok(TABLES.len() as i64 + 1));
         for (table, column) in TABLES {
             connection.prepare(&format!("SELECT {column} FROM {table}")).unwrap();

@@ -1,4 +1,4 @@
-//! The file: opening it, fast when it is there, made when it is not, and setting it aside when it is damaged.
+//! Opens the index file: quickly if it exists, creating it if not, and moving it aside if it is damaged.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
@@ -10,41 +10,42 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
 use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_version};
-use crate::store::words::Reader;
+use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
 /// How long to wait for another process that writes; its transactions take a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The size of the file's pages in bytes. A run changes some rows on some pages, and every page it changes is written to the log and
-/// read again by whoever opens the file next.
+/// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the log, and
+/// read again by the next process that opens the file; small pages keep that short.
 const PAGE_SIZE: u32 = 1024;
-/// A write-ahead log that has grown to this many bytes is moved into the file when the index is closed; a run writes about 8 kB.
+/// When the index is closed, a write-ahead log of at least this many bytes is moved into the file; a run writes about 8 kB.
 const LONG_LOG: u64 = 128 * 1024;
-/// How often the opening is tried while somebody else is in the way, and how long is waited in between.
+/// How often opening is tried while another process blocks it.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// SQLite's own files beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// A file that was opened, and its tables.
+/// The open file and its tables.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) connection: Connection,
-    pub(super) reader: Reader,
+    pub(super) reader: ColumnReader,
     pub(super) judge: ApprovalJudge,
-    /// Device and inode of the file, as it was opened; none where it was not looked at.
+    /// Device and inode of the file when it was opened; `None` if they were not read.
     pub(super) identity: Option<(u64, u64)>,
 }
 
 impl Tables {
-    /// Opens the file at `path`, creating or migrating it. That it is damaged is an error.
-    /// `judge` says which approvals count.
+    /// Opens the file at `path`, and creates or migrates it if necessary. A damaged file is an error. `judge` decides which
+    /// approvals count.
     pub(super) fn open(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
-        let reader = Reader { path: path.to_owned() };
+        let reader = ColumnReader { path: path.to_owned() };
         let is_new = create_private(path)?;
-        // No URI, no following of a link in place of the file.
+        // No URI, and no link in place of the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(real_place(path), flags).map_err(|source| reader.refused("open", source))?;
+        let connection =
+            Connection::open_with_flags(resolve_parent(path), flags).map_err(|source| reader.refused("open", source))?;
         let identity = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
         let mut index = Self { connection, reader, judge, identity };
         let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
@@ -59,8 +60,8 @@ impl Tables {
         Ok(index)
     }
 
-    /// Reads the first row of every table. A whole check takes time that grows with the file; this finds a file whose pages were
-    /// lost or overwritten, in some microseconds.
+    /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages; a full check takes time
+    /// that grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {
         let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE]);
         for table in tables {
@@ -69,8 +70,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Prepares, again and again while somebody else is in the way. SQLite does not wait by itself where two might wait for each
-    /// other, such as when both find a new file and change its journal mode.
+    /// Prepares the connection, and tries again while another process blocks it. SQLite does not wait by itself where two
+    /// processes could wait for each other, for example when both find a new file and change its journal mode.
     fn prepare_patiently(&self, is_new: bool) -> rusqlite::Result<u32> {
         let mut attempts = 1;
         loop {
@@ -84,45 +85,47 @@ impl Tables {
         }
     }
 
-    /// Sets the connection up and reads the file's version.
+    /// Sets up the connection and reads the file's version.
     fn prepare(&self, is_new: bool) -> rusqlite::Result<u32> {
         self.connection.busy_timeout(BUSY_TIMEOUT)?;
         let version = read_version(&self.connection)?;
-        // The version stands in the file's header; the list of tables is the first thing that can be damaged.
+        // The version is in the file's header; the list of tables is the first thing that can be damaged.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        // The journal mode is kept in the file. A process that finds the file half-made sets it too: that is harmless.
+        // The journal mode is stored in the file. A process that finds the file half-made sets it too, which is harmless.
         if is_new || version == 0 {
-            // It counts for a file that has no page yet.
+            // Only has an effect while the file has no page.
             self.connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             match self.connection.pragma_update(None, "journal_mode", "WAL") {
-                // SQLite does not wait here: whoever holds the file is setting the same mode, or will at the next opening.
+                // SQLite does not wait here: the process that holds the file is setting the same mode, or will do so at the next
+                // opening.
                 Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
                 outcome => outcome?,
             }
         }
-        // By default the last connection that closes moves the write-ahead log into the file and removes it, and the next one makes it
-        // anew: four syncs for every command.
+        // By default the last connection that closes moves the write-ahead log into the file and deletes it, and the next one
+        // creates it again: four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // A power loss may take back the newest rows, never damage the file: the ledger has them.
+        // A power loss may lose the newest rows, which the ledger has, but never damages the file.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)
     }
 }
 
 impl Drop for Tables {
-    /// Keeps the write-ahead log short, because whoever opens the file first reads all of it. SQLite's own limit of 1000 pages does
-    /// not do that for short-lived processes: it moves the pages and leaves beginning anew to the same set of connections.
+    /// Keeps the write-ahead log short, because the first process that opens the file reads all of it. SQLite's own limit of 1000
+    /// pages does not work for short-lived processes: the pages are moved, but the log only begins anew within the same set of
+    /// connections.
     fn drop(&mut self) {
         let log = with_suffix(&self.reader.path, COMPANIONS[0]);
         if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
-            // Refused while somebody else reads; the next one to close the index tries again.
+            // Refused while another process reads; the next process that closes the index tries again.
             let _refused = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
 }
 
-impl Reader {
-    /// Names an error of SQLite's by what was being done; damage is told apart, because it has its own remedy.
+impl ColumnReader {
+    /// Turns an error of SQLite into ours, with the operation that failed. Damage is told apart, because it can be repaired.
     pub(super) fn refused(&self, operation: &'static str, source: rusqlite::Error) -> IndexError {
         let path = self.path.clone();
         if matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
@@ -133,9 +136,9 @@ impl Reader {
     }
 }
 
-/// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, for whoever wants to look at it.
+/// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, where it can be examined.
 ///
-/// A process that has it open goes on with it there.
+/// A process that has the file open goes on using it there.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
     let with = |suffix: &str| with_suffix(path, suffix);
     let free = (1_u32..)
@@ -162,15 +165,15 @@ fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
     std::fs::rename(from, to).map_err(|source| IndexError::File { path: from.to_owned(), source })
 }
 
-/// Returns the path with every link before its last name followed: SQLite refuses one anywhere (`SQLITE_OPEN_NOFOLLOW`), and where the
-/// store lies is the user's to say. In place of the file itself a link is refused.
-pub(super) fn real_place(path: &Path) -> PathBuf {
+/// Resolves links in the directories of a path. SQLite would refuse such links (`SQLITE_OPEN_NOFOLLOW`), but users may place the
+/// store where they want. A link in place of the file itself stays and is refused.
+pub(super) fn resolve_parent(path: &Path) -> PathBuf {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
-/// Creates the file for the user alone, where it is missing, since SQLite would give it the mask's mode. Returns whether it
-/// did.
+/// Creates the file if it is missing, readable by the user alone; SQLite would apply the umask. Returns whether it created the
+/// file.
 pub(super) fn create_private(path: &Path) -> Result<bool, IndexError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(true),

@@ -1,4 +1,4 @@
-//! What the tests of this folder share: an index and ledger lines for it.
+//! Shared by the tests of this folder: an index and ledger lines for it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use crate::model::{
     ApprovalReason, ApprovalRecord, ApprovalTerms, Asker, Digest, ExpectedOutput, HeldApproval, LEDGER_SCHEMA, LedgerBody,
     LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, Sequence, TaskId, Timestamp,
 };
-use crate::store::{ApprovalJudge, Index};
+use crate::store::{ApprovalJudge, StoreIndex};
 
 pub(super) struct TestIndex {
-    pub(super) index: Index,
+    pub(super) index: StoreIndex,
     pub(super) lines: BTreeMap<ProjectId, Vec<(u64, LedgerLine)>>,
     pub(super) path: PathBuf,
     pub(super) _directory: TempDir,
@@ -86,7 +86,7 @@ pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> Ledge
     }))
 }
 
-/// Returns the line of a ledger that has `before` lines, each 100 bytes long.
+/// Returns the next line of a ledger that has `before` lines, each 100 bytes long.
 pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
     let sequence = before as u64 + 1;
     let line = LedgerLine {
@@ -109,11 +109,11 @@ impl TestIndex {
     pub(super) fn judging(judge: ApprovalJudge) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().join("state.db");
-        let index = Index::open(&path, judge).expect("a new index opens").index;
+        let index = StoreIndex::open(&path, judge).expect("a new index opens").index;
         Self { index, lines: BTreeMap::new(), path, _directory: directory }
     }
 
-    /// Adds a line to a project's ledger and applies it.
+    /// Appends a line to a project's ledger and applies it.
     pub(super) fn append(&mut self, id: &str, body: LedgerBody) {
         let lines = self.lines.entry(project(id)).or_default();
         lines.push(line(lines.len(), body));

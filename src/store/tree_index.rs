@@ -1,4 +1,5 @@
-//! The tree index of a project as it was saved, for a warm start. A cache of bytes that are not understood here: nothing is lost with it.
+//! Stores the saved tree index of a project, for a fast start. This module does not interpret the bytes. They are a cache and can
+//! be lost without harm.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -7,18 +8,18 @@ use std::path::Path;
 
 use crate::store::IndexError;
 
-/// A file beyond this size is none of ours: 64 MiB are some hundred thousand entries.
+/// A larger file was not written by proctor: 64 MiB hold some hundred thousand entries.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Reads what was saved; none where there is nothing, or nothing that can be read.
+/// Reads the saved bytes; `None` if there are none or they cannot be read.
 pub fn read_tree_index(path: &Path) -> Option<Vec<u8>> {
     let is_sound = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
     if is_sound { fs::read(path).ok() } else { None }
 }
 
-/// Replaces what was saved, readable by its owner alone. Whoever reads meanwhile gets the old bytes or the new ones.
+/// Replaces the saved bytes; only the owner can read them. A concurrent reader gets either the old bytes or the new ones.
 ///
-/// It is not synced: after a power loss the file may be damaged, which is noticed by whoever understands it.
+/// The file is not synced: after a power loss it may be damaged, which is noticed when the bytes are parsed.
 ///
 /// # Errors
 /// When the directory or the file cannot be written.
@@ -26,7 +27,7 @@ pub fn write_tree_index(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
     let unfinished = path.with_extension("new");
     let written = write_whole(path, &unfinished, bytes);
     if written.is_err() {
-        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
+        // An incomplete file is useless; if it cannot be removed either, nothing more can be done.
         let _left = fs::remove_file(&unfinished);
     }
     written.map_err(|source| IndexError::File { path: path.to_owned(), source })
@@ -39,8 +40,8 @@ fn write_whole(path: &Path, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // One that was left behind when its process was killed. Or somebody saves at the same time: then one of the two fails, and what
-    // is renamed is whole when the other ends.
+    // The file may be left from a killed process. Or another process saves at the same time: then one of the two fails, and the
+    // other one renames a complete file.
     match fs::remove_file(unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -1,28 +1,29 @@
-//! The look at some paths only: what is named is looked at, the directories above it get new digests, all else is shared.
+//! Updates an index for some paths only: the named paths are read again, the directories above them get new digests, everything
+//! else is shared with the old index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use crate::ignore::{Matcher, RulesFile, Scope};
+use crate::ignore::{Matcher, RulesFile, RulesScope};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
-use crate::tree::hints::Touched;
-use crate::tree::index::Index;
+use crate::tree::hints::HintedPaths;
+use crate::tree::index::TreeIndex;
 use crate::tree::listing::{is_directory, open_below, open_root, stat_entry, to_c_name};
-use crate::tree::look::{Look, Place, Seen, is_too_deep, push_name, to_content};
-use crate::tree::node::{Aside, Content, Directory, Node};
+use crate::tree::node::{Content, Directory, IssueEntry, Node};
+use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, is_too_deep, push_name, to_content};
 use crate::tree::walk::walk;
 
-/// What a named entry of a directory is now.
-type Changes = BTreeMap<Vec<u8>, Seen>;
+/// The new state of each named entry of a directory.
+type Changes = BTreeMap<Vec<u8>, EntryRead>;
 
-impl Index {
-    /// Looks at the named paths only, and at everything below those that are directories.
+impl TreeIndex {
+    /// Reads only the named paths again, and everything below those that are directories.
     ///
-    /// The answer is that of a rescan, as long as nothing else has changed and the matcher has the settings of the last look. A
-    /// rules file that is named makes its whole directory be looked at.
+    /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before. If a rules
+    /// file is named, its whole directory is read again.
     ///
     /// # Errors
     /// When the root cannot be read.
@@ -32,21 +33,21 @@ impl Index {
         }
         let failed = |source| TreeError::ReadRoot { path: self.root.clone(), source };
         let root = open_root(&self.root).map_err(failed)?;
-        let mut renewal = Renewal { look: Look { root: &root, matcher, now }, buffer: Vec::new() };
+        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, now }, buffer: Vec::new() };
         let place = renewal.look.top(Some(Arc::clone(&self.top)));
-        let top = renewal.renew(place, &Touched::of(paths)).map_err(failed)?;
+        let top = renewal.renew(place, &HintedPaths::of(paths)).map_err(failed)?;
         Ok(Self { root: self.root.clone(), top })
     }
 }
 
 struct Renewal<'look> {
-    look: Look<'look>,
+    look: TreeReader<'look>,
     buffer: Vec<u8>,
 }
 
 impl Renewal<'_> {
-    /// Looks at what is named of a directory.
-    fn renew(&mut self, place: Place, touched: &Touched) -> io::Result<Arc<Directory>> {
+    /// Reads the named entries of a directory again.
+    fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
         let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules) else {
             return walk(&self.look, place);
@@ -57,8 +58,13 @@ impl Renewal<'_> {
         }
     }
 
-    /// Looks at the named entries of a directory; none where one of them cannot be looked at without its directory's list.
-    fn renew_named(&mut self, place: &Place, previous: &Arc<Directory>, touched: &Touched) -> io::Result<Option<Arc<Directory>>> {
+    /// Reads the named entries of a directory again; `None` if one of them can only be judged from a list of the directory.
+    fn renew_named(
+        &mut self,
+        place: &DirectoryToRead,
+        previous: &Arc<Directory>,
+        touched: &HintedPaths,
+    ) -> io::Result<Option<Arc<Directory>>> {
         let directory = open_below(self.look.root.as_fd(), &place.path)?;
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
         let scope = self.look.matcher.narrow(&place.above, place.standing, rules);
@@ -66,71 +72,72 @@ impl Renewal<'_> {
         for (name, below) in &touched.below {
             let mut path = place.path.clone();
             push_name(&mut path, name);
-            match self.look_again(directory.as_fd(), path, &scope, previous.find(name), below) {
+            match self.read_again(directory.as_fd(), path, &scope, previous.find(name), below) {
                 Some(seen) => changes.insert(name.clone(), seen),
                 None => return Ok(None),
             };
         }
-        Ok(Some(put_together(previous, changes)))
+        Ok(Some(merge_changes(previous, changes)))
     }
 
-    /// Looks at one named entry of a directory, or at the one on the way to something that is named.
-    fn look_again(
+    /// Reads one entry of a directory again: a named one, or a directory that leads to a named one.
+    fn read_again(
         &mut self,
         directory: BorrowedFd<'_>,
         path: Vec<u8>,
-        scope: &Scope,
+        scope: &RulesScope,
         known: Option<&Node>,
-        touched: &Touched,
-    ) -> Option<Seen> {
+        touched: &HintedPaths,
+    ) -> Option<EntryRead> {
         let name = path.rsplit(|byte| *byte == b'/').next().map(to_c_name).expect("a path has a last component");
         let stat = match stat_entry(directory, &name) {
             Ok(stat) => stat,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Seen::Nothing),
-            // A directory that may be listed and not searched: only its list says what its entries are.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(EntryRead::Nothing),
+            // The directory may be listed but not searched: only the list says what its entries are.
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);
         let standing = self.look.matcher.standing_of(scope, &path, is_directory);
         if !is_directory {
             let is_in = standing.belongs();
-            let mut look = || self.look.look_at_entry(directory, &name, &stat, known, &mut self.buffer);
-            return Some(if is_in { look() } else { Seen::Nothing });
+            let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
+            return Some(if is_in { look() } else { EntryRead::Nothing });
         }
         if !standing.is_walked() {
-            return Some(Seen::Nothing);
+            return Some(EntryRead::Nothing);
         }
         if is_too_deep(&path) {
-            return Some(Seen::Content(Content::Unreadable(EntryKind::Directory, None)));
+            return Some(EntryRead::Content(Content::Unreadable(EntryKind::Directory, None)));
         }
         let previous = known.and_then(|node| node.content.directory()).cloned();
-        let renewed = self.renew(Place { path, above: scope.clone(), standing, previous }, touched);
-        Some(to_content(renewed).map_or(Seen::Nothing, Seen::Content))
+        let renewed = self.renew(DirectoryToRead { path, above: scope.clone(), standing, previous }, touched);
+        Some(to_content(renewed).map_or(EntryRead::Nothing, EntryRead::Content))
     }
 }
 
-/// Makes a directory of what was known and of what some entries are now.
-fn put_together(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directory> {
-    let mut aside: Vec<Aside> = previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();
+/// Makes a directory from a previous one and the new state of some entries.
+fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directory> {
+    let mut aside: Vec<IssueEntry> =
+        previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();
     let mut nodes = Vec::with_capacity(previous.nodes.len() + changes.len());
     for node in &previous.nodes {
         match changes.remove(&node.name[..]) {
-            None | Some(Seen::AsKnown) => nodes.push(node.clone()),
-            Some(Seen::Content(content)) => nodes.push(Node { name: node.name.clone(), content }),
-            Some(Seen::Aside(kind)) => aside.push(Aside { name: node.name.clone(), kind }),
-            Some(Seen::Nothing) => {}
+            None | Some(EntryRead::AsKnown) => nodes.push(node.clone()),
+            Some(EntryRead::Content(content)) => nodes.push(Node { name: node.name.clone(), content }),
+            Some(EntryRead::Issue(kind)) => aside.push(IssueEntry { name: node.name.clone(), kind }),
+            Some(EntryRead::Nothing) => {}
         }
     }
-    // What is left was not there before.
+    // Entries that the previous directory did not have.
     for (name, seen) in changes {
         let name = name.into_boxed_slice();
         match seen {
-            Seen::Content(content) => {
+            EntryRead::Content(content) => {
                 let place = nodes.partition_point(|node| node.name < name);
                 nodes.insert(place, Node { name, content });
             }
-            Seen::Aside(kind) => aside.push(Aside { name, kind }),
-            Seen::AsKnown | Seen::Nothing => {}
+            EntryRead::Issue(kind) => aside.push(IssueEntry { name, kind }),
+            EntryRead::AsKnown | EntryRead::Nothing => {}
         }
     }
     aside.sort();

@@ -1,24 +1,24 @@
-//! The sweep's judgement: which paths moved between two looks at a tree (S6).
+//! Compares two indexes of a tree and names the paths that moved between them (S6).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::model::{TreeComparison, TreePath};
-use crate::tree::index::Index;
+use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Node};
 
-/// Names every path that changed between two looks: content, kind, existence, or a change time that is another one.
+/// Returns every path whose content, kind, existence or change time differs between two indexes.
 ///
-/// A file that was written again with the same bytes counts: whoever read it in between may have seen something else. A
-/// directory counts by what is in it, never by itself.
-pub fn compare(before: &Index, after: &Index) -> TreeComparison {
+/// A file that was written again with the same bytes counts too: whoever read it in between may have seen other bytes. A
+/// directory counts only by its entries.
+pub fn compare(before: &TreeIndex, after: &TreeIndex) -> TreeComparison {
     let mut moved = Vec::new();
     compare_directories(&before.top, &after.top, &TreePath::root(), &mut moved);
     TreeComparison { before: before.digest(), after: after.digest(), moved, files: after.files() }
 }
 
 fn compare_directories(before: &Arc<Directory>, after: &Arc<Directory>, path: &TreePath, moved: &mut Vec<TreePath>) {
-    // Looks that follow each other share what is the same in both.
+    // Successive indexes share the directories that did not change.
     if Arc::ptr_eq(before, after) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Reading: the digest of a file as it streams by, the text of a rules file, the target of a link.
+//! Reads entries: the digest of a file, the text of a rules file, the target of a link.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -13,17 +13,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, Timestamp};
 use crate::tree::node::{Leaf, LeafKind};
-use crate::tree::stamp::{Stamp, Trust};
+use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A rules file beyond this size is not one; git has no bound, an untrusted tree needs one.
+/// A longer rules file is not read. git has no such bound, but an untrusted tree needs one.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
-/// The size of the buffer files are read through.
+/// The size of the buffer that files are read through.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads a regular file of a directory that was listed as `listed`.
+/// Reads a regular file; `listed` is its `stat` from before.
 ///
-/// The leaf carries the stamp from before the reading: what changes meanwhile makes it racy, so that it is read again.
+/// The leaf keeps the stamp from before the reading. If the file changes during the reading, that stamp is racy, so the file is
+/// read again next time.
 pub(super) fn read_file(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -31,7 +32,7 @@ pub(super) fn read_file(
     now: Timestamp,
     buffer: &mut [u8],
 ) -> io::Result<Leaf> {
-    let stamp = Stamp::of(listed);
+    let stamp = EntryStamp::of(listed);
     let mut file = open(directory, name)?;
     let opened = regular(&file)?;
     let mut hasher = Sha256::new();
@@ -43,19 +44,18 @@ pub(super) fn read_file(
             Err(error) => return Err(error),
         }
     }
-    let is_steady = Stamp::of(&opened) == stamp && Stamp::of(&fstat(&file)?) == stamp;
+    let is_steady = EntryStamp::of(&opened) == stamp && EntryStamp::of(&fstat(&file)?) == stamp;
     let trust = if is_steady { stamp.trust(now) } else { Trust::Racy };
     Ok(Leaf { kind: file_kind(listed), stamp, trust, digest: Digest::from_hasher(hasher) })
 }
 
-/// Reads where a link leads, not what is there.
+/// Reads the target of a link and does not follow it.
 pub(super) fn read_link(directory: BorrowedFd<'_>, name: &CStr, listed: &FileStat, now: Timestamp) -> io::Result<Leaf> {
     let target = readlinkat(directory, name)?;
-    let stamp = Stamp::of(listed);
+    let stamp = EntryStamp::of(listed);
     Ok(Leaf { kind: LeafKind::Link, stamp, trust: stamp.trust(now), digest: Digest::of(target.as_bytes()) })
 }
 
-/// Reads the text of a rules file.
 pub(super) fn read_rules(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<Vec<u8>> {
     let file = open(directory, name)?;
     regular(&file)?;
@@ -64,18 +64,18 @@ pub(super) fn read_rules(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<V
     if length as u64 > MAX_RULES_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
-/// Returns whether a regular file is one its owner may execute.
+/// Returns whether the owner may execute a regular file, as the kind of leaf it is.
 pub(super) fn file_kind(stat: &FileStat) -> LeafKind {
     if stat.st_mode & 0o100 == 0 { LeafKind::File } else { LeafKind::Executable }
 }
 
-/// Returns the bits of a mode that say what kind of entry it is, such as `S_IFREG`.
+/// Returns the bits of a mode that say what an entry is, such as `S_IFREG`.
 pub(super) fn format(stat: &FileStat) -> libc::mode_t {
     stat.st_mode & libc::S_IFMT
 }
 
 fn open(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
-    // Between listing and opening the name may have become a link or a pipe: follow none, wait for none.
+    // Since the listing the name may have become a link or a pipe: do not follow a link, do not wait for a pipe.
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     Ok(File::from(openat(directory, name, flags, Mode::empty())?))
 }

@@ -1,35 +1,28 @@
-//! The format `proctor-tree-v1`: how a directory's digest is made of its entries.
+//! The format `proctor-tree-v1`: how the digest of a directory is computed from its entries.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// What the text of every directory begins with: the name of the format.
+/// The name of the format, with which the hashed text of every directory begins.
 const TAG: &[u8] = b"proctor-tree-v1\n";
 
-/// The kinds of entries the format knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryLetter {
-    /// A regular file.
     File,
-    /// A regular file its owner may execute.
+    /// A regular file that its owner may execute.
     Executable,
-    /// A symbolic link.
     Link,
-    /// A directory.
     Directory,
-    /// Anything that could not be read; its digest counts as zero.
+    /// Anything that could not be read; zeros take the place of its digest.
     Unreadable,
 }
 
-/// An entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestedEntry<'name> {
-    /// What it is.
     pub letter: EntryLetter,
-    /// The digest of its content; none for what could not be read.
+    /// The digest of its content; `None` if it could not be read.
     pub digest: Option<Digest>,
-    /// Its name.
     pub name: &'name [u8],
 }
 
@@ -64,7 +57,7 @@ pub fn compute_directory_digest<'name>(entries: impl Iterator<Item = DigestedEnt
     Digest::from_hasher(hasher)
 }
 
-/// Writes 64 digits; formatting them one by one costs more than hashing them.
+/// Writes 64 hexadecimal digits. Done by hand because formatting each byte with `write!` takes longer than the hashing.
 fn write_hex(digits: &mut [u8], digest: &Digest) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in digits.chunks_exact_mut(2).zip(digest.as_bytes()) {

@@ -1,31 +1,30 @@
-//! What somebody says may have changed since the last look.
+//! Which paths may have changed since an index was made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::TreePath;
 
-/// What may have changed since the last look at a tree.
+/// Which paths of a tree may have changed since its index was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Hints {
-    /// Anything: the whole tree is looked at.
+pub enum TreeHints {
+    /// Any path: the whole tree is checked.
     #[default]
     Everything,
-    /// Only these paths and, where one is a directory, what is below it. Naming a path too many costs a look at it; one too few
-    /// leaves a wrong digest until the next look at everything.
+    /// Only these paths and, for directories, everything below them. A path too many costs time to check it; a missing one leaves
+    /// the digest wrong until everything is checked again.
     Only(BTreeSet<TreePath>),
 }
 
-/// The named paths as a tree: what is to be done in one directory.
+/// The named paths as a tree, so that each directory knows which of its entries to check.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Touched {
-    /// The path itself is named.
+pub(super) struct HintedPaths {
+    /// Whether this path itself is named.
     pub(super) is_named: bool,
-    /// Named paths below it, by their next component.
-    pub(super) below: BTreeMap<Vec<u8>, Touched>,
+    /// The named paths below this one, by their next component.
+    pub(super) below: BTreeMap<Vec<u8>, HintedPaths>,
 }
 
-impl Touched {
-    /// Arranges paths.
+impl HintedPaths {
     pub(super) fn of<'paths>(paths: impl IntoIterator<Item = &'paths TreePath>) -> Self {
         let mut top = Self::default();
         for path in paths {
@@ -44,12 +43,12 @@ mod tests {
     #[test]
     fn paths_are_arranged_by_their_components() {
         let paths = ["a/b", "a", "a-b", ""].map(|text| TreePath::try_from(text).expect("a clean path"));
-        let named = |below: Vec<(&str, Touched)>| Touched {
+        let named = |below: Vec<(&str, HintedPaths)>| HintedPaths {
             is_named: true,
             below: below.into_iter().map(|(name, touched)| (name.as_bytes().to_vec(), touched)).collect(),
         };
         let expected = named(vec![("a", named(vec![("b", named(vec![]))])), ("a-b", named(vec![]))]);
-        assert_eq!(Touched::of(&paths), expected);
-        assert!(!Touched::of(&paths[..1]).is_named);
+        assert_eq!(HintedPaths::of(&paths), expected);
+        assert!(!HintedPaths::of(&paths[..1]).is_named);
     }
 }

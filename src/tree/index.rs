@@ -1,4 +1,4 @@
-//! The index: what one look at a tree found, and the questions it answers.
+//! The index of a tree, and the questions it answers.
 
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -6,63 +6,59 @@ use std::sync::Arc;
 
 use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
 use crate::tree::digest::compute_directory_digest;
-use crate::tree::node::{Aside, Directory, Node};
+use crate::tree::node::{Directory, IssueEntry, Node};
 
-/// What one look at a tree found: made by [`Index::scan`], renewed by [`Index::rescan`] and [`Index::apply`].
+/// All entries of a tree at one time: made by [`TreeIndex::scan`], brought up to date by [`TreeIndex::rescan`] and [`TreeIndex::apply`].
 ///
-/// An index is never changed. Two that follow each other share every directory that is in both, so that a clone costs nothing and
-/// the index of an earlier look costs what has changed since.
+/// An index never changes. Successive ones share every directory that is equal in both: a clone costs nothing, and keeping an
+/// earlier index costs only what has changed since.
 #[derive(Debug, Clone)]
-pub struct Index {
+pub struct TreeIndex {
     pub(super) root: PathBuf,
     pub(super) top: Arc<Directory>,
 }
 
-/// An entry of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// Where it is.
     pub path: TreePath,
-    /// What it is.
     pub kind: EntryKind,
-    /// The digest of its content, target or entries; none for what could not be read.
+    /// The digest of its content, target or entries; `None` if it could not be read.
     pub digest: Option<Digest>,
 }
 
-impl Index {
-    /// Returns the digest of the tree.
+impl TreeIndex {
     pub fn digest(&self) -> TreeDigest {
         TreeDigest(self.top.digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))
     }
 
-    /// Returns how many files and links belong to the tree, those that could not be read included.
+    /// Returns how many files and links belong to the tree, including those that could not be read.
     pub fn files(&self) -> u64 {
         self.top.files
     }
 
-    /// Returns what could not take part in the digest as it should, directories before what is in them.
+    /// Returns what is not represented in the digest as it should be; directories come before their contents.
     pub fn issues(&self) -> Vec<TreeIssue> {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);
         issues
     }
 
-    /// Returns the root the index was made of.
+    /// Returns the root of the tree.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns whether both are the same look, or looks that found everything as it was, stamps included.
+    /// Returns whether both indexes are the same one, or are equal in every entry and stamp.
     pub fn is_same(&self, other: &Self) -> bool {
         self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
     }
 
-    /// Returns every entry below the root, directories before what is in them, names in ascending order of their bytes.
+    /// Returns every entry below the root. Directories come before their contents; names are in ascending order of their bytes.
     pub fn entries(&self) -> impl Iterator<Item = TreeEntry> {
         Entries { under_way: vec![(TreePath::root(), self.top.nodes.iter())] }
     }
 
-    /// Returns the files and links whose name is wanted, with their digests. No path is made for the others.
+    /// Returns the files and links whose name is wanted, with their digests. Paths are built for these only.
     pub fn named(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Vec<(TreePath, Digest)> {
         let mut found = Vec::new();
         collect_named(&self.top, &mut Vec::new(), is_wanted, &mut found);
@@ -82,7 +78,6 @@ impl Index {
     }
 }
 
-/// A walk over an index.
 struct Entries<'index> {
     under_way: Vec<(TreePath, slice::Iter<'index, Node>)>,
 }
@@ -112,7 +107,7 @@ fn collect_issues(directory: &Directory, path: &TreePath, issues: &mut Vec<TreeI
         return;
     }
     let mut aside = directory.aside.iter().peekable();
-    let name_aside = |aside: &Aside| TreeIssue { path: path.join(&aside.name), kind: aside.kind };
+    let name_aside = |aside: &IssueEntry| TreeIssue { path: path.join(&aside.name), kind: aside.kind };
     for node in &directory.nodes {
         while let Some(before) = aside.next_if(|aside| aside.name < node.name) {
             issues.push(name_aside(before));

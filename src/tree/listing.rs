@@ -1,4 +1,4 @@
-//! Opening directories without ever following a link, and listing them.
+//! Opens and lists directories without ever following a link.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -14,7 +14,8 @@ use crate::tree::content::format;
 
 const FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// What is in a directory, sorted by the names' bytes. The names lie in one buffer: there is one of these for each directory.
+/// The entries of a directory, sorted by the names' bytes. All names share one buffer, because there is a listing for every
+/// directory of the tree.
 pub(super) struct Listing {
     names: Vec<u8>,
     entries: Vec<Listed>,
@@ -23,27 +24,27 @@ pub(super) struct Listing {
 #[derive(Debug, Clone, Copy)]
 struct Listed {
     start: usize,
-    /// Where the NUL is.
+    /// The position of the NUL after the name.
     end: usize,
     is_directory: bool,
 }
 
-/// Opens the root of a tree. Links on the way to it were resolved by whoever named it.
+/// Opens the root of a tree. The caller has resolved links in its path already.
 pub(super) fn open_root(root: &Path) -> io::Result<OwnedFd> {
     Ok(open(root, FLAGS.difference(OFlag::O_NOFOLLOW), Mode::empty())?)
 }
 
 /// Opens a directory of the tree by its path from the root.
 ///
-/// One descriptor is open for each directory that is looked at, however deep it lies; and no component of the path may be a link,
-/// which a path that is given to `open` could not guarantee while somebody renames.
+/// This needs one descriptor however deep the directory lies. No component of the path may be a link; plain `open` could not
+/// guarantee that while somebody renames directories.
 pub(super) fn open_below(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     if path.is_empty() {
         return Ok(openat(root, c".", FLAGS, Mode::empty())?);
     }
     let how = OpenHow::new().flags(FLAGS).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(root, path, how) {
-        // Some sandboxes know no `openat2`; a path may be longer than the kernel takes at once; a rename may have come between.
+        // Some sandboxes do not support `openat2`, a path may be too long for one call, or a rename may have interfered.
         Err(Errno::ENOSYS | Errno::EPERM | Errno::ENAMETOOLONG | Errno::EAGAIN) => open_by_steps(root, path),
         other => Ok(other?),
     }
@@ -57,7 +58,7 @@ fn open_by_steps(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     Ok(directory)
 }
 
-/// Lists a directory, and gives its descriptor back for looking at what is in it.
+/// Lists a directory and returns its descriptor, from which its entries can be read.
 pub(super) fn list(directory: OwnedFd) -> io::Result<(Dir, Listing)> {
     let mut directory = Dir::from_fd(directory)?;
     let mut listing = Listing { names: Vec::new(), entries: Vec::new() };
@@ -76,7 +77,7 @@ pub(super) fn list(directory: OwnedFd) -> io::Result<(Dir, Listing)> {
         let end = listing.names.len() - 1;
         listing.entries.push(Listed { start, end, is_directory: entry.file_type() == Some(Type::Directory) });
     }
-    // Some file systems do not say what an entry is.
+    // Some file systems do not say what kind an entry is.
     for position in untyped {
         let stat = stat_entry(directory.as_fd(), listing.name(position));
         listing.entries[position].is_directory = stat.is_ok_and(|stat| is_directory(&stat));
@@ -86,28 +87,26 @@ pub(super) fn list(directory: OwnedFd) -> io::Result<(Dir, Listing)> {
     Ok((directory, listing))
 }
 
-/// Looks at an entry of a directory, never at what a link leads to.
+/// Returns the `stat` of an entry; a link is not followed.
 pub(super) fn stat_entry(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<FileStat> {
     Ok(fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns whether a look found a directory.
+/// Returns whether an entry is a directory.
 pub(super) fn is_directory(stat: &FileStat) -> bool {
     format(stat) == nix::libc::S_IFDIR
 }
 
-/// Returns a name for system calls. A path of a tree holds no NUL.
+/// Returns a name for system calls. A path of a tree contains no NUL.
 pub(super) fn to_c_name(name: &[u8]) -> CString {
     CString::new(name).expect("a path of a tree holds no NUL")
 }
 
 impl Listing {
-    /// Returns how many entries there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the name of an entry.
     pub(super) fn name(&self, position: usize) -> &CStr {
         let Listed { start, end, .. } = self.entries[position];
         CStr::from_bytes_with_nul(&self.names[start..=end]).expect("a name ends with the one NUL it has")
@@ -118,7 +117,7 @@ impl Listing {
         self.entries[position].is_directory
     }
 
-    /// Returns the name of an entry, if there is one of this name.
+    /// Returns the listed name that equals this one, if there is one.
     pub(super) fn find(&self, name: &[u8]) -> Option<&CStr> {
         let found = self.entries.binary_search_by(|entry| self.names[entry.start..entry.end].cmp(name));
         found.ok().map(|position| self.name(position))

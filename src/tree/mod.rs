@@ -1,9 +1,10 @@
-//! The digest of a working tree, its incremental index, and the sweep that says whether a tree moved (S5, S6).
+//! Computes the digest of a working tree, keeps an incremental index of it, and says whether the tree moved (S5, S6).
 //!
-//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`Index`] of one look at a tree, and [`compare()`]. What
-//! belongs to the tree is the matcher's word ([`crate::ignore`]), never decided here.
+//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`TreeIndex`] of a tree, and [`compare()`]. Only the matcher
+//! ([`crate::ignore`]) decides what belongs to the tree.
 //!
-//! It may not write, follow links, or read a clock: `now` is an argument. Links are digested as links, wherever they lead.
+//! This module may not write, follow links, or read a clock: `now` is an argument. A link is digested by its target's name,
+//! whatever is there.
 //!
 //! # The format `proctor-tree-v1`
 //!
@@ -25,7 +26,7 @@
 //!
 //! A directory in which nothing belongs to the tree is left out, as git does: a tool's cache that ignores itself by its own
 //! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what
-//! could not be read are named in [`Index::issues`]. Owners, times, other mode bits and extended attributes do not count.
+//! could not be read are named in [`TreeIndex::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
 //! docs/reference/tree-digest.md has an independent implementation in Python, which the tests run against this one.
 //!
@@ -33,7 +34,7 @@
 //!
 //! A file whose device, inode, size, mtime and ctime are as they were is taken to have the content it had, unless it was
 //! changed so shortly before it was read that another write could have got the same times: such a file is *racy*, as in git's
-//! index, and is read again. Not seen: stores through a shared writable mapping that the kernel has not yet noticed.
+//! index, and is read again. Not noticed: writes to a shared memory mapping before the kernel updates the file's times.
 
 mod apply;
 mod compare;
@@ -43,8 +44,9 @@ mod error;
 mod hints;
 mod index;
 mod listing;
-mod look;
+
 mod node;
+mod read;
 mod saved;
 mod scan;
 mod stamp;
@@ -56,5 +58,5 @@ mod walk;
 pub use compare::compare;
 pub use digest::{DigestedEntry, EntryLetter, compute_directory_digest};
 pub use error::TreeError;
-pub use hints::Hints;
-pub use index::{Index, TreeEntry};
+pub use hints::TreeHints;
+pub use index::{TreeEntry, TreeIndex};

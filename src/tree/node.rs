@@ -1,25 +1,25 @@
-//! What an index consists of: directories, shared by every index that found them unchanged, and the entries in them.
+//! The parts of an index: directories, which are shared by all indexes in which they are equal, and their entries.
 //!
-//! There is one node for every entry of a tree, so it is kept small: no paths, times as 64 bits.
+//! There is a node for every entry of a tree, so nodes are small: they contain no paths, and times take 64 bits.
 
 use std::sync::Arc;
 
 use crate::ignore::{DirectoryRules, RulesFile};
 use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, EntryLetter, compute_directory_digest};
-use crate::tree::stamp::{Stamp, Trust};
+use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A directory of the index: what belongs to the tree, sorted by the names' bytes. Never changed once it is made.
+/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. It never changes.
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) nodes: Box<[Node]>,
-    /// The rules files in it; none where there are none that count, and after loading.
+    /// The compiled rules files of the directory; `None` if it has none that count, and after an index was loaded from disk.
     pub(super) rules: Option<Arc<KnownRules>>,
-    /// What is named and is no node, sorted by name.
-    pub(super) aside: Box<[Aside]>,
-    /// Its digest; none where nothing in it belongs to the tree, so that it is left out.
+    /// The entries that are reported as issues and have no node, sorted by name.
+    pub(super) aside: Box<[IssueEntry]>,
+    /// `None` if nothing in the directory belongs to the tree, so that it is left out of the digest.
     pub(super) digest: Option<Digest>,
-    /// How many files and links belong to the tree from here down, those that could not be read included.
+    /// How many files and links from here down belong to the tree, including those that could not be read.
     pub(super) files: u64,
     /// How many issues there are from here down.
     pub(super) issues: u64,
@@ -35,16 +35,16 @@ pub(super) struct Node {
 pub(super) enum Content {
     /// A file or a link.
     Leaf(Leaf),
-    /// A directory, also one in which nothing belongs to the tree: rules or a later entry may be in it.
+    /// A directory. It is kept even if nothing in it belongs to the tree: its rules are needed, and files may appear in it.
     Directory(Arc<Directory>),
-    /// Something that could not be read; the stamp is that of a file.
-    Unreadable(EntryKind, Option<Stamp>),
+    /// An entry that could not be read; a file has a stamp.
+    Unreadable(EntryKind, Option<EntryStamp>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) kind: LeafKind,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: EntryStamp,
     pub(super) trust: Trust,
     pub(super) digest: Digest,
 }
@@ -56,26 +56,26 @@ pub(super) enum LeafKind {
     Link,
 }
 
-/// The rules files of a directory, compiled, and by what they are recognised.
+/// The compiled rules files of a directory, and the stamps by which unchanged ones are recognised.
 #[derive(Debug)]
 pub(super) struct KnownRules {
     pub(super) compiled: Arc<DirectoryRules>,
-    pub(super) files: Vec<(RulesFile, Stamp, Trust)>,
+    pub(super) files: Vec<(RulesFile, EntryStamp, Trust)>,
 }
 
-/// An entry that is named and takes no part in the digest.
+/// An entry that is reported as an issue and is not part of the digest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Aside {
+pub(super) struct IssueEntry {
     pub(super) name: Box<[u8]>,
     pub(super) kind: TreeIssueKind,
 }
 
 impl Directory {
     /// Makes a directory of nodes that are sorted by name.
-    pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<Aside>) -> Self {
+    pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<IssueEntry>) -> Self {
         aside.sort();
         aside.dedup();
-        // A rules file is read twice: for its rules and as an entry. One issue says it.
+        // A rules file is read twice, for its rules and as an entry; one issue is enough.
         let is_unreadable = |name: &[u8]| find(&nodes, name).is_some_and(|node| node.content.is_unreadable());
         aside.retain(|aside| !is_unreadable(&aside.name));
         let mut entries = nodes.iter().filter_map(Node::digested).peekable();
@@ -89,8 +89,8 @@ impl Directory {
         find(&self.nodes, name)
     }
 
-    /// Returns whether making a directory of these parts would make this one again.
-    pub(super) fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[Aside]) -> bool {
+    /// Returns whether a directory made of these parts would equal this one.
+    pub(super) fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[IssueEntry]) -> bool {
         let has_rules = match (&self.rules, rules) {
             (Some(known), Some(found)) => Arc::ptr_eq(known, found),
             (known, found) => known.is_none() && found.is_none(),
@@ -108,7 +108,7 @@ fn find<'nodes>(nodes: &'nodes [Node], name: &[u8]) -> Option<&'nodes Node> {
 }
 
 impl Node {
-    /// Returns the entry as it takes part in the digest of its directory, if it does.
+    /// Returns the entry as its directory's digest contains it; `None` if it is left out.
     fn digested(&self) -> Option<DigestedEntry<'_>> {
         let (letter, digest) = match &self.content {
             Content::Leaf(leaf) => (leaf.kind.letter(), Some(leaf.digest)),
@@ -122,7 +122,7 @@ impl Node {
         self.name == other.name && self.content.is(&other.content)
     }
 
-    /// Returns what the entry is and its digest; none for a directory in which nothing belongs to the tree.
+    /// Returns the entry's kind and digest; `None` for a directory in which nothing belongs to the tree.
     pub(super) fn entry(&self) -> Option<(EntryKind, Option<Digest>)> {
         match &self.content {
             Content::Leaf(leaf) => Some((leaf.kind.entry_kind(), Some(leaf.digest))),
@@ -154,7 +154,7 @@ impl Content {
         }
     }
 
-    /// Returns whether both are the same, a directory as an object.
+    /// Returns whether both are equal; directories must be the same object.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Leaf(leaf), Self::Leaf(other)) => leaf == other,

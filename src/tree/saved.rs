@@ -1,35 +1,35 @@
-//! The index as bytes, so that the first look after a restart reads only what has changed since.
+//! Saves an index as bytes, so that after a restart only changed files are read.
 //!
 //! ```text
 //! "proctor-tree-index-1\n"  directory of the root  SHA-256 of all that
 //!
 //! directory  number of entries, then each:  letter  name  rest
 //! name       its length in bytes, the bytes
-//! rest       f x l F X L   stamp, 32 bytes of SHA-256          (the letter is a capital one where the stamp is racy)
+//! rest       f x l F X L   stamp, 32 bytes of SHA-256          (a capital letter marks a racy stamp)
 //!            d             directory
 //!            u             kind letter, 0, or kind letter, 1, stamp
 //! stamp      device, inode, size; 8 bytes each of modified and changed, little-endian
 //! ```
 //!
-//! Numbers are in groups of seven bits, the lowest first, with the eighth bit set in all but the last. Rules files are not in it: the
-//! next look reads them. Nothing of it is believed: the digests of directories are computed anew, and a stamp counts as in any other
-//! index. Bytes that are damaged, or of another version, are no index; the tree is then read anew.
+//! Numbers are written in groups of seven bits, the lowest first, with the eighth bit set in all groups but the last. Rules files are
+//! not saved: the next rescan reads them. Digests of directories are computed again when the bytes are read, and stamps are trusted
+//! no more than those of any other index. If the bytes are damaged or of another version, the whole tree is read.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::model::{Digest, EntryKind};
-use crate::tree::index::Index;
+use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Leaf, LeafKind, Node};
-use crate::tree::stamp::{Stamp, Trust};
+use crate::tree::stamp::{EntryStamp, Trust};
 
 const TAG: &[u8] = b"proctor-tree-index-1\n";
 const DIGEST_BYTES: usize = 32;
 
-/// How deep directories may be nested: as deep as a look goes.
+/// How deep directories may be nested: as deep as a tree is read.
 const MAX_DEPTH: usize = 257;
 
-/// The letters of files and links, settled and racy.
+/// The letters of files and links with a settled or a racy stamp.
 const LEAVES: [(u8, LeafKind, Trust); 6] = [
     (b'f', LeafKind::File, Trust::Settled),
     (b'x', LeafKind::Executable, Trust::Settled),
@@ -39,12 +39,11 @@ const LEAVES: [(u8, LeafKind, Trust); 6] = [
     (b'L', LeafKind::Link, Trust::Racy),
 ];
 
-/// The letters of kinds.
+/// The letters of entry kinds.
 const KINDS: [(u8, EntryKind); 4] =
     [(b'd', EntryKind::Directory), (b'f', EntryKind::File), (b'x', EntryKind::Executable), (b'l', EntryKind::Link)];
 
-impl Index {
-    /// Returns the index as bytes.
+impl TreeIndex {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = TAG.to_vec();
         write_directory(&self.top, &mut bytes);
@@ -53,15 +52,16 @@ impl Index {
         bytes
     }
 
-    /// Returns how many files and links of this index a start with the other would have to read, because it does not have them or
-    /// has no stamp of them that is worth something.
-    pub fn unlike(&self, other: &Self) -> u64 {
+    /// Returns for how many files and links of this index the other one has no settled stamp. They would have to be read if
+    /// proctor started from the other index.
+    pub fn count_outdated(&self, other: &Self) -> u64 {
         count_unlike(&self.top, Some(&other.top))
     }
 
-    /// Reads an index of the tree at `root` from bytes; none where they are damaged or of another version.
+    /// Reads an index of the tree at `root` from bytes; `None` if they are damaged or of another version.
     ///
-    /// It says what was on disk when it was saved: it is there for [`Index::rescan`], and its digest is of no use before.
+    /// The result says what was on disk when it was saved. It is only good for [`TreeIndex::rescan`]; until then its digest proves
+    /// nothing.
     pub fn from_bytes(root: &Path, bytes: &[u8]) -> Option<Self> {
         let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST_BYTES)?)?;
         if Digest::of(body).as_bytes() != checksum {
@@ -121,7 +121,7 @@ fn letter(content: &Content) -> u8 {
     }
 }
 
-fn write_stamp(stamp: &Stamp, bytes: &mut Vec<u8>) {
+fn write_stamp(stamp: &EntryStamp, bytes: &mut Vec<u8>) {
     [stamp.device, stamp.inode, stamp.size].into_iter().for_each(|number| write_number(number, bytes));
     [stamp.modified, stamp.changed].into_iter().for_each(|time| bytes.extend_from_slice(&time.to_le_bytes()));
 }
@@ -138,7 +138,7 @@ struct Reader<'bytes> {
     rest: &'bytes [u8],
 }
 
-/// A directory some entries of which have not been read.
+/// A directory of which some entries have not been read yet.
 struct Unfinished {
     name: Box<[u8]>,
     nodes: Vec<Node>,
@@ -146,7 +146,7 @@ struct Unfinished {
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// Reads a directory and everything below it, without recursion: who knows what wrote the bytes.
+    /// Reads a directory and everything below it. Without recursion, because the bytes are not trusted.
     fn top(&mut self) -> Option<Arc<Directory>> {
         let mut unfinished = vec![self.begin_directory(b"")?];
         loop {
@@ -174,12 +174,12 @@ impl<'bytes> Reader<'bytes> {
 
     fn begin_directory(&mut self, name: &[u8]) -> Option<Unfinished> {
         let missing = self.number()?;
-        // An entry has three bytes at least: a number that was made up reserves nothing.
+        // An entry has at least three bytes, so a forged number of entries cannot reserve much memory.
         let capacity = usize::try_from(missing).ok()?.min(self.rest.len() / 3);
         Some(Unfinished { name: name.into(), nodes: Vec::with_capacity(capacity), missing })
     }
 
-    /// Reads what every entry begins with; none unless it follows `last`.
+    /// Reads an entry's letter and name; `None` if the name does not come after `last`.
     fn head(&mut self, last: Option<&Node>) -> Option<(u8, &'bytes [u8])> {
         let letter = self.byte()?;
         let length = usize::try_from(self.number()?).ok()?;
@@ -199,10 +199,10 @@ impl<'bytes> Reader<'bytes> {
         Some(Content::Leaf(Leaf { kind, trust, stamp: self.stamp()?, digest: Digest::from_bytes(self.array()?) }))
     }
 
-    fn stamp(&mut self) -> Option<Stamp> {
+    fn stamp(&mut self) -> Option<EntryStamp> {
         let (device, inode, size) = (self.number()?, self.number()?, self.number()?);
         let (modified, changed) = (i64::from_le_bytes(self.array()?), i64::from_le_bytes(self.array()?));
-        Some(Stamp { device, inode, size, modified, changed })
+        Some(EntryStamp { device, inode, size, modified, changed })
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -236,8 +236,8 @@ impl<'bytes> Reader<'bytes> {
 mod tests {
     use super::*;
 
-    fn stamp(seed: u64) -> Stamp {
-        Stamp { device: seed, inode: u64::MAX - seed, size: seed * 1_000, modified: -1, changed: i64::MAX }
+    fn stamp(seed: u64) -> EntryStamp {
+        EntryStamp { device: seed, inode: u64::MAX - seed, size: seed * 1_000, modified: -1, changed: i64::MAX }
     }
 
     fn leaf(name: &[u8], kind: LeafKind, trust: Trust) -> Node {
@@ -245,7 +245,7 @@ mod tests {
         Node { name: name.into(), content: Content::Leaf(leaf) }
     }
 
-    fn sample() -> Index {
+    fn sample() -> TreeIndex {
         let directory = |nodes| Content::Directory(Arc::new(Directory::new(nodes, None, Vec::new())));
         let rows = LEAVES.iter().enumerate();
         let mut nodes: Vec<Node> =
@@ -255,13 +255,13 @@ mod tests {
         nodes.push(Node { name: b"c".as_slice().into(), content: directory(Vec::new()) });
         nodes.push(Node { name: b"d".as_slice().into(), content: Content::Unreadable(EntryKind::Directory, None) });
         nodes.push(Node { name: b"e".as_slice().into(), content: Content::Unreadable(EntryKind::Link, Some(stamp(3))) });
-        Index { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
+        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
     }
 
     #[test]
     fn an_index_round_trips_with_its_stamps_and_what_they_are_worth() {
         let index = sample();
-        let read = Index::from_bytes(Path::new("/p"), &index.to_bytes()).expect("sound bytes");
+        let read = TreeIndex::from_bytes(Path::new("/p"), &index.to_bytes()).expect("sound bytes");
         assert_eq!((read.digest(), read.files(), read.issues()), (index.digest(), index.files(), index.issues()));
         assert_eq!(format!("{:?}", read.top), format!("{:?}", index.top));
     }
@@ -272,7 +272,7 @@ mod tests {
             let below = names.iter().map(|name| leaf(name, LeafKind::File, trust)).collect();
             let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new())));
             let nodes = vec![leaf(b"a", LeafKind::File, Trust::Settled), Node { name: b"b".as_slice().into(), content: below }];
-            Index { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
+            TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
         };
         let now = index(&[b"1", b"2", b"3"], Trust::Settled);
         for (saved, expected) in [
@@ -281,14 +281,14 @@ mod tests {
             (index(&[b"1", b"3"], Trust::Settled), 1),
             (index(&[b"1", b"2", b"3"], Trust::Racy), 3),
         ] {
-            assert_eq!(now.unlike(&saved), expected);
+            assert_eq!(now.count_outdated(&saved), expected);
         }
     }
 
     #[test]
     fn damaged_bytes_are_no_index() {
         let bytes = sample().to_bytes();
-        let read = |bytes: &[u8]| Index::from_bytes(Path::new("/p"), bytes);
+        let read = |bytes: &[u8]| TreeIndex::from_bytes(Path::new("/p"), bytes);
         for position in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[position] ^= 1;
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn bytes_with_a_right_checksum_that_make_no_sense_are_no_index() {
         let checked = |body: &[u8]| [body, Digest::of(body).as_bytes()].concat();
-        let read = |body: &[u8]| Index::from_bytes(Path::new("/p"), &checked(body));
+        let read = |body: &[u8]| TreeIndex::from_bytes(Path::new("/p"), &checked(body));
         assert!(read(&[TAG, &[0]].concat()).is_some());
         let endless = [&[1_u8, b'd', 1, b'a'][..]; 100_000].concat();
         for body in [

@@ -1,4 +1,4 @@
-//! By what a file is recognised as the one that was read: its identity and times, and whether they can be trusted.
+//! Recognises a file that was read before by its identity and times, and says whether they can be trusted.
 
 use nix::sys::stat::FileStat;
 
@@ -7,16 +7,16 @@ use crate::model::Timestamp;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_MILLI: i128 = 1_000_000;
 
-/// How much older than the clock the kernel's time stamps may be: two ticks of the slowest configuration (`CONFIG_HZ=100`).
+/// How far the kernel's file times may lag behind the clock: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
-/// The same for file systems that keep whole seconds only (ext4 with small inodes), or every second one (FAT).
+/// The same for file systems that store whole seconds (ext4 with small inodes) or every second one (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
-/// What `stat` says of a file's identity and content. Times are nanoseconds since the epoch, modulo 2^64: there is one stamp for
-/// every file of an index, so its size counts, and only equality and the years around now matter.
+/// What `stat` says about a file's identity and content. Times are nanoseconds since the epoch, modulo 2^64, to keep stamps
+/// small: there is one for every file, and only equality and the years around now matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct EntryStamp {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) size: u64,
@@ -27,13 +27,13 @@ pub(super) struct Stamp {
 /// Whether an equal stamp proves equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// It does: any later write gets other times.
+    /// It does: any later write has other times.
     Settled,
-    /// It does not: the file was written so shortly before it was read that a later write can have the same times.
+    /// It does not: the file was written so shortly before it was read that a later write may have the same times.
     Racy,
 }
 
-impl Stamp {
+impl EntryStamp {
     pub(super) fn of(stat: &FileStat) -> Self {
         let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(NANOS_PER_SECOND).wrapping_add(nanos);
         Self {
@@ -45,17 +45,18 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a file that was read after `now` can be recognised by this stamp later on.
+    /// Returns whether this stamp will recognise a file that is read after `now`.
     ///
-    /// A later write is overlooked only if the kernel's clock, which advances in ticks, still showed the same time for it. So a
-    /// stamp is trusted when it is at least a tick older than the reading. A stamp from the future is not.
+    /// The kernel's clock for file times advances in ticks, so a later write keeps the same times only within one tick. A stamp
+    /// is settled when it is at least a tick older than the reading. A change time in the future is never settled.
     pub(super) fn trust(&self, now: Timestamp) -> Trust {
         let now = i128::from(now.as_millis()) * NANOS_PER_MILLI;
         let is_old = |time: i64| {
             let tick = if time % NANOS_PER_SECOND == 0 { COARSE_TICK } else { TICK };
             i128::from(time) + tick < now
         };
-        // FAT keeps no change time; its modification time has to serve. One from the future was set by somebody and says nothing.
+        // FAT has no change time, so its modification time must do. A modification time in the future was set by a program and
+        // says nothing.
         let is_settled = is_old(self.changed) && (is_old(self.modified) || i128::from(self.modified) > now);
         if is_settled { Trust::Settled } else { Trust::Racy }
     }
@@ -69,7 +70,7 @@ mod tests {
     const MILLI: i64 = 1_000_000;
 
     fn trust(changed: i64, modified: i64, now: i64) -> Trust {
-        Stamp { device: 1, inode: 1, size: 1, modified, changed }.trust(Timestamp::from_millis(now / MILLI))
+        EntryStamp { device: 1, inode: 1, size: 1, modified, changed }.trust(Timestamp::from_millis(now / MILLI))
     }
 
     #[test]

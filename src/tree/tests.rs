@@ -1,4 +1,4 @@
-//! Looks at real trees: what a look finds, and that a second look finds the same for less.
+//! Reads real trees: what an index contains, and that an update finds the same with less reading.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -17,8 +17,8 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
 use crate::tree::node::{Content, Directory, Node};
-use crate::tree::stamp::{Stamp, Trust};
-use crate::tree::{Index, TreeError, compare};
+use crate::tree::stamp::{EntryStamp, Trust};
+use crate::tree::{TreeError, TreeIndex, compare};
 
 fn matcher() -> Matcher {
     Matcher::new(&MatcherSettings::default()).expect("no patterns")
@@ -34,8 +34,8 @@ fn much_later() -> Timestamp {
     Timestamp::from_millis(now().as_millis() + 60_000)
 }
 
-fn scan(root: &Path) -> Index {
-    Index::scan(root, &matcher(), now()).expect("a readable root")
+fn scan(root: &Path) -> TreeIndex {
+    TreeIndex::scan(root, &matcher(), now()).expect("a readable root")
 }
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
@@ -50,11 +50,11 @@ fn write(root: &Path, name: &str, content: &[u8]) {
     fs::write(path, content).expect("a writable file");
 }
 
-fn names(index: &Index) -> Vec<String> {
+fn names(index: &TreeIndex) -> Vec<String> {
     index.entries().map(|entry| entry.path.to_string()).collect()
 }
 
-fn moved(before: &Index, after: &Index) -> Vec<String> {
+fn moved(before: &TreeIndex, after: &TreeIndex) -> Vec<String> {
     compare(before, after).moved.iter().map(ToString::to_string).collect()
 }
 
@@ -87,7 +87,7 @@ fn rules_on_every_level_decide_what_is_digested() {
     ]);
     assert_eq!(names(&scan(root.path())), [".gitignore", "src", "src/.ignore", "src/a.py"]);
     let settings = MatcherSettings { include: vec!["out/x".to_owned(), "*.log".to_owned()], ..MatcherSettings::default() };
-    let index = Index::scan(root.path(), &Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
+    let index = TreeIndex::scan(root.path(), &Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "a.log", "out", "out/x", "src", "src/.ignore", "src/a.py"]);
 }
 
@@ -170,7 +170,7 @@ fn what_cannot_be_read_is_named_and_never_equal_to_what_can() {
 fn a_root_that_is_not_there_is_an_error_that_says_what_to_do() {
     let root = tree(&[("file", "")]);
     for name in ["missing", "file"] {
-        let error = Index::scan(&root.path().join(name), &matcher(), now()).expect_err("no directory");
+        let error = TreeIndex::scan(&root.path().join(name), &matcher(), now()).expect_err("no directory");
         let TreeError::ReadRoot { path, .. } = &error;
         assert!(error.to_string().contains(&path.display().to_string()) && !error.hint().is_empty());
     }
@@ -230,7 +230,7 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
         write(root.path(), "a", b"old");
         let mut index = scan(root.path());
         write(root.path(), "a", b"new");
-        // The second write in the same tick of the clock: other bytes, equal stamp.
+        // Simulates a second write in the same tick of the clock: other bytes, equal stamp.
         let mut leaf = *index.top.nodes[0].content.leaf().expect("`a` is a file");
         (leaf.stamp, leaf.trust) = (stamp(&root.path().join("a")), trust);
         let nodes = vec![Node { name: b"a".as_slice().into(), content: Content::Leaf(leaf) }];
@@ -269,7 +269,7 @@ fn a_rewrite_of_the_same_size_at_once_with_the_time_put_back_is_seen() {
 fn a_changed_rules_file_changes_what_a_rescan_finds() {
     let root = tree(&[("a", ""), ("d/b", ""), (".gitignore", "b\n")]);
     let matcher = matcher();
-    let mut index = Index::scan(root.path(), &matcher, much_later()).expect("readable");
+    let mut index = TreeIndex::scan(root.path(), &matcher, much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "a"]);
     write(root.path(), ".gitignore", b"a\nfiller\n");
     index = index.rescan(&matcher, much_later()).expect("readable");
@@ -291,8 +291,8 @@ fn a_link_is_no_rules_file() {
     assert_eq!(names(&scan(root.path())), [".gitignore", "a", "rules"]);
 }
 
-fn stamp(path: &Path) -> Stamp {
-    Stamp::of(&lstat(path).expect("the file"))
+fn stamp(path: &Path) -> EntryStamp {
+    EntryStamp::of(&lstat(path).expect("the file"))
 }
 
 fn poll_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -305,7 +305,7 @@ fn poll_until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("waited 2 s until {what}");
 }
 
-/// Something that happens to a tree.
+/// A random change of a tree.
 #[derive(Debug, Clone)]
 enum Operation {
     Write(usize, Vec<u8>),
@@ -331,7 +331,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Carries an operation out as far as the tree allows it.
+/// Performs an operation as far as the tree allows it.
 fn perform(root: &Path, operation: &Operation) {
     let at = |place: usize| root.join(OsStr::from_bytes(PLACES[place].as_bytes()));
     let _ = match operation {
@@ -354,7 +354,7 @@ fn perform(root: &Path, operation: &Operation) {
     };
 }
 
-fn everything(index: &Index) -> Vec<(TreePath, EntryKind, Option<Digest>)> {
+fn everything(index: &TreeIndex) -> Vec<(TreePath, EntryKind, Option<Digest>)> {
     index.entries().map(|entry| (entry.path, entry.kind, entry.digest)).collect()
 }
 
@@ -367,7 +367,7 @@ proptest! {
     ) {
         let root = tree(&[]);
         let matcher = matcher();
-        let mut index = Index::scan(root.path(), &matcher, now()).expect("readable");
+        let mut index = TreeIndex::scan(root.path(), &matcher, now()).expect("readable");
         for operations in steps {
             operations.iter().for_each(|operation| perform(root.path(), operation));
             let renewed = index.rescan(&matcher, now()).expect("readable");

@@ -1,24 +1,24 @@
-//! The walk over a tree or a part of it, by as many threads as there are processors.
+//! Walks a tree or a part of it with as many threads as there are processors.
 //!
-//! Every directory is a piece of work of its own; whoever is free takes the next. What was found is put together afterwards, from
-//! the top down, so that the order in which the threads came by does not show.
+//! Every directory is a task of its own, and a free thread takes the next one. The results are assembled afterwards from the top
+//! down, so they do not depend on the order in which the threads worked.
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
-use crate::tree::look::{Found, FoundEntry, Look, Place, to_content};
 use crate::tree::node::{Directory, Node};
+use crate::tree::read::{DirectoryRead, DirectoryToRead, FoundEntry, TreeReader, to_content};
 
-/// So many directories waiting are worth the start of further threads, some tens of microseconds each.
+/// So many waiting directories justify starting more threads, which costs some tens of microseconds each.
 const HELP_FROM: usize = 8;
 
-/// More threads than this wait for the same locks of the kernel.
+/// More threads would mostly wait for the same kernel locks.
 const MAX_THREADS: usize = 8;
 
-/// Looks at a directory and at everything below it.
-pub(super) fn walk(look: &Look<'_>, place: Place) -> io::Result<Arc<Directory>> {
+/// Reads a directory and everything below it.
+pub(super) fn walk(look: &TreeReader<'_>, place: DirectoryToRead) -> io::Result<Arc<Directory>> {
     let crew =
         Crew { look, queue: Mutex::new(Queue { waiting: vec![(0, place)], numbers: 1, under_way: 0 }), arrived: Condvar::new() };
     let mut found = thread::scope(|scope| {
@@ -34,32 +34,32 @@ pub(super) fn walk(look: &Look<'_>, place: Place) -> io::Result<Arc<Directory>> 
     assemble(&mut found, 0)
 }
 
-/// What a directory was found to hold, with the numbers of the directories below it.
-type Numbered = io::Result<(Found, Vec<usize>)>;
+/// A directory that was read, with the numbers of the directories below it.
+type Numbered = io::Result<(DirectoryRead, Vec<usize>)>;
 
-/// The threads that share a walk.
+/// The threads of one walk.
 struct Crew<'crew, 'look> {
-    look: &'crew Look<'look>,
+    look: &'crew TreeReader<'look>,
     queue: Mutex<Queue>,
     arrived: Condvar,
 }
 
 struct Queue {
-    waiting: Vec<(usize, Place)>,
-    /// How many directories were ever put in: the number of the next.
+    waiting: Vec<(usize, DirectoryToRead)>,
+    /// How many directories were ever queued, which is the number of the next one.
     numbers: usize,
-    /// How many are being looked at.
+    /// How many directories are being read.
     under_way: usize,
 }
 
 type Helper<'scope> = thread::ScopedJoinHandle<'scope, Vec<(usize, Numbered)>>;
 
 impl<'crew> Crew<'crew, '_> {
-    /// Looks at one directory after the other until there are none left. `meet` is told how many wait.
+    /// Reads one directory after another until none is left. `meet` is told how many are waiting.
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {
-            let outcome = self.look.look_at_directory(place, &mut buffer);
+            let outcome = self.look.read_directory(place, &mut buffer);
             let (outcome, waiting) = self.hand_in(outcome);
             found.push((number, outcome));
             meet(waiting);
@@ -67,8 +67,8 @@ impl<'crew> Crew<'crew, '_> {
         found
     }
 
-    /// Takes a directory, waiting for one while somebody may still find some.
-    fn next(&self) -> Option<(usize, Place)> {
+    /// Takes a directory from the queue. Waits for one while another thread may still find some.
+    fn next(&self) -> Option<(usize, DirectoryToRead)> {
         let mut queue = self.queue();
         loop {
             if let Some(next) = queue.waiting.pop() {
@@ -82,8 +82,8 @@ impl<'crew> Crew<'crew, '_> {
         }
     }
 
-    /// Puts in what was found below a directory, and returns how many wait.
-    fn hand_in(&self, outcome: io::Result<Found>) -> (Numbered, usize) {
+    /// Queues the directories below the one that was read, and returns how many are waiting.
+    fn hand_in(&self, outcome: io::Result<DirectoryRead>) -> (Numbered, usize) {
         let mut queue = self.queue();
         let outcome = outcome.map(|mut found| {
             let first = queue.numbers;
@@ -111,9 +111,9 @@ impl<'crew> Crew<'crew, '_> {
     }
 }
 
-/// Puts a directory together with everything below it; the one of the earlier look, where nothing is different.
+/// Assembles a directory with everything below it. Returns the previous directory where nothing differs.
 fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Directory>> {
-    let (Found { previous, entries, rules, aside, .. }, numbers) =
+    let (DirectoryRead { previous, entries, rules, aside, .. }, numbers) =
         found[number].take().expect("every directory was looked at, and is in one other")?;
     let known = previous.as_deref().map_or(&[][..], |previous| &previous.nodes);
     let mut numbers = numbers.into_iter();

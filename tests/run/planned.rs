@@ -15,7 +15,7 @@ use proctor::project::{Carried, Checks, Progress, QueueSettings, Registration, R
 use proctor::report::to_bytes;
 use proctor::sandbox::EnvironmentSettings;
 use proctor::spec::{self, DiskFiles};
-use proctor::tree::Hints;
+use proctor::tree::TreeHints;
 use serde_json::Value;
 
 use crate::common::{Project, fake_tool};
@@ -95,7 +95,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
-        hints: Hints::Everything,
+        hints: TreeHints::Everything,
         lost_events: false,
         control,
     };

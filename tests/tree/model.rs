@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::TreePath;
-use proctor::tree::{Index, compare};
+use proctor::tree::{TreeIndex, compare};
 use tempfile::TempDir;
 
 use super::{digest_in_python, now};
@@ -144,7 +144,7 @@ fn a_look_at_what_changed_finds_what_a_look_at_everything_finds() {
     let root = TempDir::new().expect("a temporary directory");
     let mut playground = Playground { root, random: Random(seed), touched: BTreeSet::new() };
     let root = playground.root.path().to_owned();
-    let mut index = Index::scan(&root, &matcher, now()).expect("a readable root");
+    let mut index = TreeIndex::scan(&root, &matcher, now()).expect("a readable root");
     let (mut done, mut bursts) = (0, 0);
     while done < operations {
         let burst = 1 + playground.random.below(12);
@@ -152,13 +152,13 @@ fn a_look_at_what_changed_finds_what_a_look_at_everything_finds() {
         (done, bursts) = (done + burst, bursts + 1);
         let touched = std::mem::take(&mut playground.touched);
         let applied = index.apply(&touched, &matcher, now()).expect("a readable root");
-        let fresh = Index::scan(&root, &matcher, now()).expect("a readable root");
+        let fresh = TreeIndex::scan(&root, &matcher, now()).expect("a readable root");
         let differing = compare(&applied, &fresh).moved;
         assert_eq!(applied.digest(), fresh.digest(), "after {done} operations, the last on {touched:?}; wrong: {differing:?}");
         assert_eq!((applied.files(), applied.issues(), differing), (fresh.files(), fresh.issues(), Vec::new()));
         if bursts % SELDOM == 0 {
             assert_eq!(applied.digest().to_string(), digest_in_python(&root, &[]), "after {done} operations, by the script");
-            let saved = Index::from_bytes(&root, &applied.to_bytes()).expect("sound bytes");
+            let saved = TreeIndex::from_bytes(&root, &applied.to_bytes()).expect("sound bytes");
             playground.change();
             let warm = saved.rescan(&matcher, now()).expect("a readable root");
             index = applied.apply(&std::mem::take(&mut playground.touched), &matcher, now()).expect("a readable root");

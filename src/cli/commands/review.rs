@@ -20,7 +20,7 @@ use crate::project::{Carried, Checks, RunRequest, Sealed};
 use crate::report::ExecutionReportV2;
 use crate::review::NO_VERDICT_HINT;
 use crate::spec;
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -51,7 +51,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
-        hints: Hints::Everything,
+        hints: TreeHints::Everything,
         lost_events: false,
         control: &control,
     };

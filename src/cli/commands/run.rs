@@ -16,7 +16,7 @@ use crate::cli::terminal;
 use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
 use crate::process::{Control, signal_controls};
 use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -46,7 +46,7 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
         phase: options.phase,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,
-        hints: Hints::Everything,
+        hints: TreeHints::Everything,
         lost_events: false,
         control: &control,
     };

@@ -11,7 +11,7 @@ use crate::cli::setup;
 use crate::model::{CommandExit, Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::process::clock;
 use crate::project::RunError;
-use crate::tree::{Index, TreeEntry};
+use crate::tree::{TreeEntry, TreeIndex};
 
 /// The document of `--json`.
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
     let matcher = opening::matcher(&configuration)?;
-    let index = Index::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
+    let index = TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
     let issues = index.issues();
     if options.json {
         let document = TreeDocumentV1 {

@@ -21,7 +21,7 @@ use crate::evidence::{
 };
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::project::{approval_counts, approval_faults};
-use crate::store::{IndexDifference, IndexError, IndexLook, RowDifference};
+use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 
 /// What was verified, added up.
 #[derive(Debug, Default)]
@@ -163,7 +163,7 @@ fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
 }
 
 /// Returns every project of which there is anything: a ledger, evidence, or rows of the index.
-fn every_project(store: &Store, index: Option<&IndexLook>) -> Result<Vec<ProjectId>, CommandError> {
+fn every_project(store: &Store, index: Option<&IndexReader>) -> Result<Vec<ProjectId>, CommandError> {
     let mut projects = list_projects(store).map_err(|error| of_evidence(&error))?;
     projects.extend(projects_with_evidence(store).map_err(|error| of_evidence(&error))?);
     let indexed = index.and_then(|index| index.projects().ok()).unwrap_or_default();
@@ -175,7 +175,7 @@ fn every_project(store: &Store, index: Option<&IndexLook>) -> Result<Vec<Project
 
 fn project(
     store: &Store,
-    index: Option<&IndexLook>,
+    index: Option<&IndexReader>,
     options: &VerifyOptions,
     environment: &Environment,
 ) -> Result<ProjectId, CommandError> {
@@ -243,8 +243,8 @@ impl Total {
         }
     }
 
-    fn look_at_index(&mut self, store: &Store) -> Option<IndexLook> {
-        match IndexLook::open(&store.index_path(), approval_counts) {
+    fn look_at_index(&mut self, store: &Store) -> Option<IndexReader> {
+        match IndexReader::open(&store.index_path(), approval_counts) {
             Ok(index) => index,
             Err(error) => {
                 self.sum.faults.push(of_index(&error));

@@ -23,7 +23,7 @@ use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, Trigger, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
 use crate::project::{Archive, Carried, Checks, RunError, RunRequest};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// How often another process's run is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -141,7 +141,7 @@ impl Runner {
             phase: None,
             trigger: Trigger { kind: TriggerKind::Wait, paths: Vec::new() },
             unless_tree: None,
-            hints: Hints::Everything,
+            hints: TreeHints::Everything,
             lost_events: false,
             control: &self.control,
         };

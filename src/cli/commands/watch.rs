@@ -19,7 +19,7 @@ use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, 
 use crate::model::{CommandExit, TaskId};
 use crate::process::ignores_hang_up;
 use crate::spec::{self, DiskFiles};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError};
 
 /// Carries the command out.
@@ -50,7 +50,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let mut reload = reload(options, &task, &loaded.root);
     let engine = match reload() {
         Ok(reloaded) => {
-            let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &Hints::Everything);
+            let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
             EngineSettings { tasks: tasks.map_err(|error| super::of_run(&error))?, ..reloaded.engine }
         }
         // It was saved meanwhile; the first run says what is wrong.

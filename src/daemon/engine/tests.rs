@@ -3,7 +3,7 @@
 use super::*;
 use crate::daemon::event::{Key, OsSignal};
 use crate::model::{Digest, GitOperation};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 mod asked;
 mod last_save;
@@ -43,8 +43,8 @@ fn save_many(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
     engine.handle(Moment(at), Event::Hints(names.iter().map(|name| WatchHint::Saved(path(name))).collect()))
 }
 
-fn only(names: &[&str]) -> Hints {
-    Hints::Only(names.iter().map(|name| path(name)).collect())
+fn only(names: &[&str]) -> TreeHints {
+    TreeHints::Only(names.iter().map(|name| path(name)).collect())
 }
 
 fn path(text: &str) -> TreePath {

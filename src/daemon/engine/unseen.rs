@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{TreePath, WatchHint, WatchProblem};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// What was heard of since a look that was carried through.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,28 +17,28 @@ pub(super) struct Unseen {
 /// Which paths, and whether that is all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heard {
-    pub(super) hints: Hints,
+    pub(super) hints: TreeHints,
     /// Whether events may have been lost (`lostEvents` in the report).
     pub(super) lost: bool,
 }
 
 impl Heard {
     fn nothing() -> Self {
-        Self { hints: Hints::Only(BTreeSet::new()), lost: false }
+        Self { hints: TreeHints::Only(BTreeSet::new()), lost: false }
     }
 
     fn add(&mut self, other: Self) {
         self.lost |= other.lost;
         match other.hints {
-            Hints::Everything => self.hints = Hints::Everything,
-            Hints::Only(paths) => self.name(paths),
+            TreeHints::Everything => self.hints = TreeHints::Everything,
+            TreeHints::Only(paths) => self.name(paths),
         }
     }
 
     fn name(&mut self, paths: impl IntoIterator<Item = TreePath>) {
         match &mut self.hints {
-            Hints::Everything => {}
-            Hints::Only(known) => known.extend(paths),
+            TreeHints::Everything => {}
+            TreeHints::Only(known) => known.extend(paths),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Heard {
 impl Unseen {
     /// Nobody has looked yet.
     pub(super) fn everything() -> Self {
-        Self { fresh: Heard { hints: Hints::Everything, lost: false }, given: Heard::nothing() }
+        Self { fresh: Heard { hints: TreeHints::Everything, lost: false }, given: Heard::nothing() }
     }
 
     /// Takes a hint in.
@@ -67,7 +67,7 @@ impl Unseen {
 
     /// Everything is to be compared.
     pub(super) fn anything(&mut self) {
-        self.fresh.hints = Hints::Everything;
+        self.fresh.hints = TreeHints::Everything;
     }
 
     /// Returns what an order is given.
@@ -79,7 +79,7 @@ impl Unseen {
 
     /// A look was carried through; no report says so.
     pub(super) fn looked(&mut self) {
-        self.given.hints = Hints::Only(BTreeSet::new());
+        self.given.hints = TreeHints::Only(BTreeSet::new());
     }
 
     /// A look was carried through, and a report says what was lost before it.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::WatchHint;
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 
 /// So many paths are kept; with more of them a look at everything is not much dearer.
 const MOST_PATHS: usize = 1024;
@@ -28,7 +28,7 @@ pub(crate) enum Care {
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heard {
-    hints: Hints,
+    hints: TreeHints,
     trust: Trust,
 }
 
@@ -44,14 +44,14 @@ enum Trust {
 impl Heard {
     /// Nobody has looked yet.
     pub(super) fn everything() -> Self {
-        Self { hints: Hints::Everything, trust: Trust::Full }
+        Self { hints: TreeHints::Everything, trust: Trust::Full }
     }
 
     /// Takes a hint in.
     pub(super) fn hear(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
-                if let Hints::Only(paths) = &mut self.hints {
+                if let TreeHints::Only(paths) = &mut self.hints {
                     paths.insert(path.clone());
                     if paths.len() > MOST_PATHS {
                         self.anything();
@@ -66,7 +66,7 @@ impl Heard {
 
     /// Anything may have changed.
     pub(super) fn anything(&mut self) {
-        self.hints = Hints::Everything;
+        self.hints = TreeHints::Everything;
     }
 
     /// Events do not tell of everything from here on.
@@ -76,15 +76,15 @@ impl Heard {
 
     /// Returns whether a look at what was heard of would be enough, once everything before it has been heard of.
     pub(super) fn is_enough(&self) -> bool {
-        self.trust == Trust::Full && matches!(self.hints, Hints::Only(_))
+        self.trust == Trust::Full && matches!(self.hints, TreeHints::Only(_))
     }
 
     /// Returns what a look that begins now has to look at. What is heard from here on is for the next one.
-    pub(super) fn take(&mut self, care: Care) -> Hints {
-        let heard = std::mem::replace(&mut self.hints, Hints::Only(BTreeSet::new()));
+    pub(super) fn take(&mut self, care: Care) -> TreeHints {
+        let heard = std::mem::replace(&mut self.hints, TreeHints::Only(BTreeSet::new()));
         match (care, self.trust) {
             (Care::Events, Trust::Full) => heard,
-            (Care::Whole, _) | (_, Trust::None) => Hints::Everything,
+            (Care::Whole, _) | (_, Trust::None) => TreeHints::Everything,
         }
     }
 }
@@ -101,7 +101,7 @@ mod tests {
     fn looked_at() -> Heard {
         let mut heard = Heard::everything();
         assert!(!heard.is_enough());
-        assert_eq!(heard.take(Care::Events), Hints::Everything);
+        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
         heard
     }
 
@@ -119,8 +119,8 @@ mod tests {
         }
         assert!(heard.is_enough());
         let paths = ["a", "b", "c/d"].map(path).into();
-        assert_eq!(heard.take(Care::Events), Hints::Only(paths));
-        assert_eq!(heard.take(Care::Events), Hints::Only(BTreeSet::new()));
+        assert_eq!(heard.take(Care::Events), TreeHints::Only(paths));
+        assert_eq!(heard.take(Care::Events), TreeHints::Only(BTreeSet::new()));
     }
 
     #[test]
@@ -135,24 +135,24 @@ mod tests {
             heard.hear(&hint);
             heard.hear(&WatchHint::Saved(path("a")));
             assert!(!heard.is_enough(), "{hint:?}");
-            assert_eq!(heard.take(Care::Events), Hints::Everything, "{hint:?}");
+            assert_eq!(heard.take(Care::Events), TreeHints::Everything, "{hint:?}");
             assert!(heard.is_enough(), "one look settles it: {hint:?}");
         }
         let mut heard = looked_at();
         (0..=MOST_PATHS).for_each(|number| heard.hear(&WatchHint::Saved(path(&number.to_string()))));
-        assert_eq!(heard.take(Care::Events), Hints::Everything);
+        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
     }
 
     #[test]
     fn what_is_polled_is_never_answered_by_events() {
         let mut heard = looked_at();
         heard.hear(&WatchHint::Polling(PollReason::Deaf));
-        assert_eq!(heard.take(Care::Events), Hints::Everything);
+        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
         assert!(!heard.is_enough());
-        assert_eq!(heard.take(Care::Events), Hints::Everything, "for good");
+        assert_eq!(heard.take(Care::Events), TreeHints::Everything, "for good");
         let mut heard = looked_at();
         heard.hear(&WatchHint::Saved(path("a")));
-        assert_eq!(heard.take(Care::Whole), Hints::Everything);
-        assert_eq!(heard.take(Care::Events), Hints::Only(BTreeSet::new()), "it was looked at with everything else");
+        assert_eq!(heard.take(Care::Whole), TreeHints::Everything);
+        assert_eq!(heard.take(Care::Events), TreeHints::Only(BTreeSet::new()), "it was looked at with everything else");
     }
 }

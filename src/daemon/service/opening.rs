@@ -12,7 +12,7 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving, WatchHint};
 use crate::process::LauncherHandle;
 use crate::project::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
-use crate::tree::Hints;
+use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// Reads plan and settings of a project; lines for people when they are wrong.
@@ -83,7 +83,8 @@ impl Opening {
         let defaults = &shared.files.defaults;
         let (rules, engine, pace) = match &read {
             Ok(read) => {
-                let tasks = watched_tasks(&mut workspace, &scope, read, &Hints::Everything).map_err(|error| of_run(&error))?;
+                let tasks =
+                    watched_tasks(&mut workspace, &scope, read, &TreeHints::Everything).map_err(|error| of_run(&error))?;
                 (&read.settings.matcher, EngineSettings { tasks, ..read.engine.clone() }, &read.pace)
             }
             // Saving a right configuration is then seen, and read.

@@ -1,4 +1,4 @@
-//! One action's course, fed with happenings.
+//! Feeds events to the state of one action and checks the steps.
 
 use proptest::prelude::{Strategy, any, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq};
@@ -34,20 +34,23 @@ fn survivor() -> Survivor {
     Survivor { pid: 4711, argv: vec!["sleep".to_owned()], age: None }
 }
 
-fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> Event {
-    Event::Ended { number: NUMBER, leader: EndedChild { status, usage: Usage::default() }, survivors, group: None }
+fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> LauncherEvent {
+    LauncherEvent::Ended { number: NUMBER, leader: EndedChild { status, usage: Usage::default() }, survivors, group: None }
 }
 
-fn exited(code: i32) -> Event {
+fn exited(code: i32) -> LauncherEvent {
     ended(LeaderStatus::Exited { code }, Vec::new())
 }
 
 #[test]
 fn an_exit_with_closed_pipes_is_finished_at_once() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     assert_eq!(progress.next_step(base, true), Step::Wait(Some(at(base, 1000))));
-    progress.note_event(at(base, 5), Event::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() });
+    progress.note_event(
+        at(base, 5),
+        LauncherEvent::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() },
+    );
     progress.note_event(at(base, 9), exited(3));
     assert_eq!(progress.next_step(at(base, 9), false), Step::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 3 });
@@ -56,7 +59,7 @@ fn an_exit_with_closed_pipes_is_finished_at_once() {
 #[test]
 fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
     let (base, limits) = (base(), limits(10, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 11), exited(0));
     assert_eq!(progress.next_step(at(base, 11), false), Step::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
@@ -65,7 +68,7 @@ fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
 #[test]
 fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
     let (base, limits) = (base(), limits(10, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigint));
     assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 60))));
     assert_eq!(progress.next_step(at(base, 60), true), Step::Signal(StopStage::Sigterm));
@@ -78,13 +81,13 @@ fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
 #[test]
 fn the_ladder_goes_on_while_members_outlive_the_leader() {
     let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
     progress.note_event(at(base, 12), ended(LeaderStatus::Signalled { signal: 15 }, vec![survivor()]));
     assert_eq!(progress.next_step(at(base, 12), true), Step::Wait(Some(at(base, 110))));
     assert_eq!(progress.next_step(at(base, 110), true), Step::Signal(StopStage::Sigkill));
     assert_eq!(progress.next_step(at(base, 110), true), Step::Wait(Some(at(base, 2110))));
-    progress.note_event(at(base, 111), Event::Emptied { number: NUMBER, group: None });
+    progress.note_event(at(base, 111), LauncherEvent::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 111), false), Step::Finish);
     assert_eq!(progress.survivors(), [survivor()]);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: Some(15) };
@@ -94,11 +97,11 @@ fn the_ladder_goes_on_while_members_outlive_the_leader() {
 #[test]
 fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
     let (base, limits) = (base(), limits(10_000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 5), ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     assert_eq!(progress.next_step(at(base, 5), true), Step::Signal(StopStage::Sigkill));
     assert_eq!(progress.next_step(at(base, 5), true), Step::Wait(Some(at(base, 2005))));
-    progress.note_event(at(base, 6), Event::Emptied { number: NUMBER, group: None });
+    progress.note_event(at(base, 6), LauncherEvent::Emptied { number: NUMBER, group: None });
     assert_eq!(progress.next_step(at(base, 6), true), Step::Wait(Some(at(base, 206))));
     assert_eq!(progress.next_step(at(base, 206), true), Step::Finish);
     assert_eq!((progress.end(), progress.survivors()), (ActionEnd::Exited { code: 0 }, &[survivor()][..]));
@@ -107,7 +110,7 @@ fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
 #[test]
 fn a_pipe_that_never_falls_silent_is_left_after_the_drain() {
     let (base, limits) = (base(), limits(10_000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, exited(0));
     for millis in (0..1000).step_by(50) {
         progress.note_output(at(base, millis), 1);
@@ -119,7 +122,7 @@ fn a_pipe_that_never_falls_silent_is_left_after_the_drain() {
 #[test]
 fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
     let (base, limits) = (base(), limits(10_000, 5000, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_request(at(base, 1), StopReason::Superseded);
     assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigint));
     progress.note_request(at(base, 2), StopReason::Superseded);
@@ -135,7 +138,7 @@ fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
 #[test]
 fn one_request_during_a_time_out_leaves_the_ladder_and_the_result_alone() {
     let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
     progress.note_request(at(base, 11), StopReason::Interrupted);
     assert_eq!(progress.next_step(at(base, 11), true), Step::Wait(Some(at(base, 110))));
@@ -147,7 +150,7 @@ fn one_request_during_a_time_out_leaves_the_ladder_and_the_result_alone() {
 #[test]
 fn a_request_after_a_natural_end_changes_nothing() {
     let (base, limits) = (base(), limits(10, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, exited(0));
     progress.note_request(at(base, 1), StopReason::Interrupted);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
@@ -156,7 +159,7 @@ fn a_request_after_a_natural_end_changes_nothing() {
 #[test]
 fn what_sigkill_does_not_end_is_given_up_after_the_patience() {
     let (base, limits) = (base(), limits(10, 0, &[]));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigkill));
     assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 2010))));
     assert!(matches!(progress.next_step(at(base, 2010), true), Step::Wait(_)), "the pipes are drained first");
@@ -168,7 +171,7 @@ fn what_sigkill_does_not_end_is_given_up_after_the_patience() {
 #[test]
 fn a_lost_launcher_is_never_a_success() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_lost(at(base, 5), "gone".to_owned(), vec![survivor()]);
     assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
     assert_eq!(progress.end(), ActionEnd::Lost { why: "gone".to_owned() });
@@ -177,7 +180,7 @@ fn a_lost_launcher_is_never_a_success() {
 #[test]
 fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 1 }, vec![survivor()]));
     progress.note_lost(at(base, 5), "gone".to_owned(), Vec::new());
     assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
@@ -187,9 +190,9 @@ fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
 #[test]
 fn a_child_that_was_not_started_has_no_output_to_wait_for() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     let failure = SpawnFailure::NotExecutable { program: "/etc/passwd".to_owned() };
-    progress.note_event(base, Event::NotStarted { number: NUMBER, failure: failure.clone() });
+    progress.note_event(base, LauncherEvent::NotStarted { number: NUMBER, failure: failure.clone() });
     assert_eq!(progress.next_step(base, true), Step::Finish);
     assert_eq!(progress.end(), ActionEnd::NotStarted(failure));
 }
@@ -197,11 +200,11 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
 #[test]
 fn silence_is_counted_from_the_start_and_from_the_last_byte() {
     let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
-    let silent = &mut Progress::begin(base, &limits);
+    let silent = &mut ActionProgress::begin(base, &limits);
     assert_eq!(silent.next_step(base, true), Step::Wait(Some(at(base, 30))));
     assert_eq!(silent.next_step(at(base, 30), true), Step::Signal(StopStage::Sigint));
 
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_output(at(base, 29), 1);
     assert_eq!(progress.next_step(at(base, 30), true), Step::Wait(Some(at(base, 59))));
     progress.note_output(at(base, 58), 2);
@@ -218,8 +221,8 @@ fn silence_is_counted_from_the_start_and_from_the_last_byte() {
 fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
     for (idle_ms, limit) in [(9, LimitKind::Idle), (10, LimitKind::Wall), (11, LimitKind::Wall)] {
         let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(idle_ms)), ..limits(10, 100, &PYTEST) });
-        let mut progress = Progress::begin(base, &limits);
-        // Late, when both are over.
+        let mut progress = ActionProgress::begin(base, &limits);
+        // Asked late, when both limits have passed.
         assert_eq!(progress.next_step(at(base, 50), true), Step::Signal(StopStage::Sigint));
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
         assert_eq!(progress.end(), end);
@@ -229,7 +232,7 @@ fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
 #[test]
 fn an_action_that_has_ended_may_be_silent() {
     let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 29), exited(0));
     assert_eq!(progress.next_step(at(base, 31), true), Step::Wait(Some(at(base, 229))));
     assert_eq!(progress.next_step(at(base, 229), true), Step::Finish);
@@ -239,7 +242,7 @@ fn an_action_that_has_ended_may_be_silent() {
 #[test]
 fn the_first_byte_beyond_the_limit_of_output_begins_the_ladder_and_exit_0_changes_nothing() {
     let (base, limits) = (base(), ActionLimits { output: Some(100), ..limits(1000, 100, &PYTEST) });
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_output(at(base, 1), 100);
     assert_eq!(progress.next_step(at(base, 1), true), Step::Wait(Some(at(base, 1000))));
     assert!(!progress.is_stopping());
@@ -257,7 +260,7 @@ fn the_first_byte_beyond_the_limit_of_output_begins_the_ladder_and_exit_0_change
 #[test]
 fn what_is_printed_after_the_end_is_no_limit_of_the_action() {
     let (base, limits) = (base(), ActionLimits { output: Some(100), ..limits(1000, 100, &PYTEST) });
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     progress.note_output(at(base, 1), 101);
     assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigkill));
@@ -287,7 +290,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    /// Whatever happens, and whatever does not: an action is over within its limits, and once stopped it is never a success.
+    /// Whatever events arrive or do not: an action is over within its limits, and once stopped it never succeeds.
     #[test]
     fn every_action_is_over_within_timeout_grace_patience_and_drain(
         happenings in prop::collection::vec((0_u64..120, happening()), 0..40),
@@ -297,7 +300,7 @@ proptest! {
         let idle = idle.map(Duration::from_millis);
         let (base, limits) = (base(), ActionLimits { idle, output, ..limits(1000, 100, &PYTEST) });
         let mut printed = 0;
-        let mut progress = Progress::begin(base, &limits);
+        let mut progress = ActionProgress::begin(base, &limits);
         let bound = at(base, 1100).plus(KILL_PATIENCE + DRAIN).expect("near");
         let (mut now, mut happenings, mut elapsed) = (base, happenings.into_iter().peekable(), 0);
         let (mut is_ended, mut signals, mut is_stopped) = (false, Vec::new(), false);
@@ -325,7 +328,7 @@ proptest! {
                             let left = if leaves_survivors { vec![survivor()] } else { Vec::new() };
                             progress.note_event(now, ended(LeaderStatus::Exited { code: 0 }, left));
                         }
-                        Happening::Emptied if is_ended => progress.note_event(now, Event::Emptied { number: NUMBER, group: None }),
+                        Happening::Emptied if is_ended => progress.note_event(now, LauncherEvent::Emptied { number: NUMBER, group: None }),
                         Happening::Ended { .. } | Happening::Emptied => {}
                         Happening::Lost => progress.note_lost(now, "gone".to_owned(), Vec::new()),
                         Happening::Request(reason) => progress.note_request(now, reason),
@@ -357,16 +360,16 @@ fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_
         processes_exceeded,
     };
     for (group, limit) in [(exceeded(true, false), LimitKind::Memory), (exceeded(false, true), LimitKind::Pids)] {
-        let mut progress = Progress::begin(base, &limits);
+        let mut progress = ActionProgress::begin(base, &limits);
         let leader = EndedChild { status: LeaderStatus::Signalled { signal: 9 }, usage: Usage::default() };
-        let event = Event::Ended { number: NUMBER, leader, survivors: Vec::new(), group: Some(group) };
+        let event = LauncherEvent::Ended { number: NUMBER, leader, survivors: Vec::new(), group: Some(group) };
         progress.note_event(base, event);
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code: None, signal: Some(9) };
         assert_eq!(progress.end(), end);
         assert_eq!(progress.usage().map(|usage| (usage.user, usage.peak_memory_kib)), Some((DurationMs(7), 3072)));
     }
-    let mut progress = Progress::begin(base, &limits);
+    let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
-    progress.note_event(at(base, 1), Event::Emptied { number: NUMBER, group: Some(exceeded(false, false)) });
+    progress.note_event(at(base, 1), LauncherEvent::Emptied { number: NUMBER, group: Some(exceeded(false, false)) });
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }

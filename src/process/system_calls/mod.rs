@@ -1,6 +1,6 @@
-//! The crate's only unsafe code: calls on processes and descriptors that nix does not offer safely.
+//! The crate's only unsafe code: calls on processes and descriptors for which nix has no safe form.
 //!
-//! Nothing here decides anything; each function is one system call with its types made safe.
+//! Nothing here decides anything; each function is one system call with safe types.
 
 mod namespaces;
 mod privileges;
@@ -21,29 +21,29 @@ use crate::model::Usage;
 use crate::process::protocol::{EndedChild, LeaderStatus};
 
 pub(super) use namespaces::{
-    Extent, MountAttribute, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
+    MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// Whether a child that has ended stays a zombie after it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaping {
-    /// It stays: its process id and group id cannot be used again (P2).
+    /// It stays a zombie: its process id and group id cannot be reused (house style P2).
     Keep,
     /// It is reaped.
     Reap,
 }
 
-/// Which of the two a process is after it was forked.
+/// Which of the two processes this is, after a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forked {
-    /// The one that asked, with the new one's id.
+    /// The process that forked, with the child's id.
     Parent(Pid),
-    /// The new one.
+    /// The new process.
     Child,
 }
 
-/// Forks this process if it has one thread; none where it has several, because a child of those could do next to nothing.
+/// Forks this process if it has one thread. Returns `None` if it has several: a child of such a process may do next to nothing.
 pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
     if !is_single_threaded()? {
         return Ok(None);
@@ -58,12 +58,12 @@ pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
 
 fn is_single_threaded() -> io::Result<bool> {
     const THREADS: &str = "/proc/self/task";
-    // As of every directory: its own entry, the one in its parent, and one for each directory in it. Linux counts the threads for that,
-    // which costs less than a list; where the number is another, the list decides.
+    // Every directory has a link for its own entry, one in its parent, and one for each directory in it. For this directory Linux
+    // counts the threads, and reading that count is cheaper than listing them; if the count differs, the list decides.
     Ok(std::fs::metadata(THREADS)?.nlink() == 3 || std::fs::read_dir(THREADS)?.count() == 1)
 }
 
-/// Catches a signal with a handler that does nothing, in the place of whatever was done about it (`sigaction(2)`).
+/// Installs a handler that does nothing for a signal, in place of its previous action (`sigaction(2)`).
 pub(super) fn catch_silently(number: libc::c_int) {
     extern "C" fn nothing(_: libc::c_int) {}
     // SAFETY: all-zero bytes are a valid value of this plain C structure: no flags, an empty mask.
@@ -74,13 +74,13 @@ pub(super) fn catch_silently(number: libc::c_int) {
     let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
 }
 
-/// Ends this process at once: what its parent has registered to be done at the end is not done a second time.
+/// Ends this process at once, without exit handlers: they were registered by the parent, which runs them itself.
 pub(super) fn end_forked(code: u8) -> ! {
     // SAFETY: _exit takes an integer and does not return.
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// Returns the first socket that the service manager handed in (`sd_listen_fds(3)`): descriptor 3, if it is a socket.
+/// Returns the first socket that the service manager passed (`sd_listen_fds(3)`): descriptor 3, if it is a socket.
 ///
 /// # Errors
 /// When descriptor 3 is not open or is no socket.
@@ -95,21 +95,21 @@ pub fn take_passed_socket() -> io::Result<OwnedFd> {
     if copy < 0 {
         return Err(io::Error::last_os_error());
     }
-    // It was handed to this process alone.
+    // The sockets were passed to this process alone, so its children must not inherit them.
     mark_close_on_exec_from(FIRST_PASSED)?;
     // SAFETY: the descriptor is new and ours. The one it was copied from stays open and unused.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
-/// Marks every descriptor from `first` on close-on-exec, whoever opened it.
+/// Marks every descriptor from `first` on as close-on-exec, whichever code opened it.
 pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so no owner is cheated.
     let outcome = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    // The flag is new in Linux 5.11 (`close_range(2)`).
+    // The flag exists since Linux 5.11 (`close_range(2)`).
     if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }
 }
 
-/// Does the same one by one, with the list in `/proc`.
+/// Marks the descriptors one by one, from the list in `/proc`.
 fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
@@ -117,7 +117,7 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
             // SAFETY: fcntl takes three integers here and no pointer, and F_SETFD closes nothing.
             let outcome = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
             let error = io::Error::last_os_error();
-            // One that was closed since the list was read needs no mark.
+            // A descriptor that was closed since the list was read needs no mark.
             if outcome != 0 && error.raw_os_error() != Some(libc::EBADF) {
                 return Err(error);
             }
@@ -126,7 +126,8 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes every descriptor but some, in a process that was just forked and shares nothing with the one whose descriptors they were.
+/// Closes every descriptor except the given ones. Only for a process that was just forked and does not share the descriptors with
+/// its parent.
 pub(super) fn close_all_but(kept: &[RawFd]) {
     let mut kept: Vec<libc::c_uint> = kept.iter().filter_map(|number| libc::c_uint::try_from(*number).ok()).collect();
     kept.sort_unstable();
@@ -151,16 +152,16 @@ pub(super) fn has_attribute(path: &Path, name: &str) -> bool {
     unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
 }
 
-/// Takes the ownership of a descriptor the kernel has just handed over by `SCM_RIGHTS`.
+/// Takes ownership of a descriptor that the kernel has just passed by `SCM_RIGHTS`.
 pub(super) fn adopt_received(descriptor: RawFd) -> OwnedFd {
     // SAFETY: recvmsg(2) has installed this descriptor for this process and nobody else has been told of it; the one
     // caller is the loop over a control message's descriptors, which hands each of them over once.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 
-/// Asks whether a child has ended, without waiting; none while it has not.
+/// Asks without waiting whether a child has ended; `None` while it has not.
 ///
-/// The system call is used because glibc's `waitid` hides its last argument, the usage.
+/// The raw system call is used because glibc's `waitid` leaves out the last argument, the resource usage.
 pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<EndedChild>> {
     let mut information = MaybeUninit::<libc::siginfo_t>::zeroed();
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -197,16 +198,16 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
     Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
 }
 
-/// Whether this process has children after those that had ended were reaped.
+/// Whether children are left after those that had ended were reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Children {
-    /// It has none, of whatever kind. The kernel looks at all of them at once, which no reader of `/proc` can.
+    /// There are no children of any kind. The kernel checks all of them at once, which a reader of `/proc` cannot do.
     None,
     /// Some have not ended.
     Some,
 }
 
-/// Reaps every child that has ended, and says whether there are others (`waitid(2)`, `ECHILD`).
+/// Reaps every child that has ended, and returns whether others are left (`waitid(2)`, `ECHILD`).
 pub(super) fn reap_ended_children() -> io::Result<Children> {
     loop {
         let mut information = MaybeUninit::<libc::siginfo_t>::zeroed();

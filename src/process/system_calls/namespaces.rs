@@ -12,29 +12,29 @@ use nix::unistd::Pid;
 
 use super::{Forked, is_single_threaded};
 
-/// What a mount is made to be; what is not named stays as it is.
+/// How a mount is restricted; other attributes stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::process) enum MountAttribute {
-    /// Nothing below it can be written.
+    /// Read-only.
     ReadOnly,
-    /// Neither written, nor is a device node below it a device.
+    /// Read-only, and device nodes do not work.
     ReadOnlyWithoutDevices,
-    /// No device node below it is a device.
+    /// Device nodes do not work.
     WithoutDevices,
-    /// It can be written although what it was copied from is read-only by our own doing; no device node below it is a device.
+    /// Writable again, although proctor made the mount it was copied from read-only; device nodes do not work.
     WritableAgain,
 }
 
-/// Which mounts are meant.
+/// Which mounts a restriction applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::process) enum Extent {
-    /// The one at the path.
+pub(in crate::process) enum MountExtent {
+    /// The mount at the path.
     One,
-    /// That and everything mounted below it.
+    /// The mount at the path and everything mounted below it.
     Tree,
 }
 
-/// Forks this process into new user, mount, pid and ipc namespaces, of which the child is the first process.
+/// Forks this process into new user, mount, pid and ipc namespaces, whose first process is the child.
 ///
 /// The child is a copy of this process as after `fork(2)`. A process with several threads is refused with `EBUSY`.
 pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
@@ -56,12 +56,16 @@ pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
     }
 }
 
-/// Copies the mount at a path, relative to a directory, as a tree that is attached nowhere yet.
-pub(in crate::process) fn clone_mount(directory: Option<BorrowedFd<'_>>, path: &Path, extent: Extent) -> io::Result<OwnedFd> {
+/// Copies the mount at a path, relative to a directory. The copy is not attached anywhere yet.
+pub(in crate::process) fn clone_mount(
+    directory: Option<BorrowedFd<'_>>,
+    path: &Path,
+    extent: MountExtent,
+) -> io::Result<OwnedFd> {
     let path = to_c_string(path)?;
     let recursion = match extent {
-        Extent::One => 0,
-        Extent::Tree => libc::AT_RECURSIVE.cast_unsigned(),
+        MountExtent::One => 0,
+        MountExtent::Tree => libc::AT_RECURSIVE.cast_unsigned(),
     };
     let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | recursion;
     // SAFETY: the path is a NUL-terminated string that lives until the call returns; the other arguments are integers.
@@ -90,14 +94,14 @@ pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Resu
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Restricts the mount at a path, and cuts it off from what is mounted elsewhere later.
-pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: Extent) -> io::Result<()> {
+/// Restricts the mount at a path, and detaches it from what is mounted elsewhere later (private propagation).
+pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: MountExtent) -> io::Result<()> {
     restrict(libc::AT_FDCWD, &to_c_string(path)?, 0, attribute, extent)
 }
 
-/// Restricts a copied mount that is attached nowhere yet.
+/// Restricts a copied mount that is not attached yet.
 pub(in crate::process) fn restrict_copy(mount: &OwnedFd, attribute: MountAttribute) -> io::Result<()> {
-    restrict(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH, attribute, Extent::Tree)
+    restrict(mount.as_raw_fd(), c"", libc::AT_EMPTY_PATH, attribute, MountExtent::Tree)
 }
 
 fn restrict(
@@ -105,11 +109,11 @@ fn restrict(
     path: &std::ffi::CStr,
     flags: libc::c_int,
     attribute: MountAttribute,
-    extent: Extent,
+    extent: MountExtent,
 ) -> io::Result<()> {
     let recursion = match extent {
-        Extent::One => 0,
-        Extent::Tree => libc::AT_RECURSIVE,
+        MountExtent::One => 0,
+        MountExtent::Tree => libc::AT_RECURSIVE,
     };
     let request = libc::mount_attr {
         attr_set: match attribute {

@@ -1,4 +1,4 @@
-//! Giving up capabilities (`capabilities(7)`), and signalling exactly the process that was looked at (`pidfd_open(2)`).
+//! Gives up capabilities (`capabilities(7)`), and signals exactly the process that was examined (`pidfd_open(2)`).
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 /// `_LINUX_CAPABILITY_VERSION_3` of `capset(2)`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Empties the bounding set: nothing that is executed later has a capability, not even root's. This process keeps what it has.
+/// Empties the bounding set: no program that is executed later gets a capability, not even as root. This process keeps its own.
 pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
     for capability in 0..64 {
         // SAFETY: this prctl takes integers only.
@@ -18,9 +18,9 @@ pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
         if outcome != 0 {
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
-                // There is no such capability, nor a higher one.
+                // The kernel has no capability of this or a higher number.
                 Some(libc::EINVAL) => break,
-                // Whoever may not drop any has none to drop: `execve(2)` gives an ordinary user's process nothing.
+                // A process that may not drop capabilities has none to drop: `execve(2)` gives an ordinary user's process none.
                 Some(libc::EPERM) => break,
                 Some(_) | None => return Err(error),
             }
@@ -38,12 +38,12 @@ pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A process, held by what it is and not by its number.
+/// A process held by a pidfd, so that a reused id cannot be confused with it.
 #[derive(Debug)]
 pub(in crate::process) struct HeldProcess(OwnedFd);
 
 impl HeldProcess {
-    /// Takes hold of the process that has this id now.
+    /// Opens a pidfd for the process that has this id now.
     pub(in crate::process) fn open(process: Pid) -> io::Result<Self> {
         // SAFETY: the call takes two integers.
         let outcome = unsafe { libc::syscall(libc::SYS_pidfd_open, process.as_raw(), 0) };
@@ -54,12 +54,12 @@ impl HeldProcess {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) }))
     }
 
-    /// Returns what can be read as soon as it has ended.
+    /// Returns a descriptor that becomes readable when the process has ended.
     pub(in crate::process) fn end(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 
-    /// Sends it SIGKILL; one that has ended is left as it is.
+    /// Sends SIGKILL to the process; does nothing if it has ended.
     pub(in crate::process) fn kill(&self) {
         let no_information = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is open, and a null pointer asks for what kill(2) would send.

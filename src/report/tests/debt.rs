@@ -19,8 +19,8 @@ use crate::report::tests::judged::judged_run;
 use crate::report::tests::seed_keys::collect_paths;
 use crate::report::tests::unfilled::UNFILLED_DEBT_KEYS;
 use crate::report::{
-    ActionResult, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, build, build_debt,
-    parse_debt, seal_debt_hash, to_bytes, with_debt,
+    ActionResult, DEBT_FILE, DebtItemV1, ExecutionReportV2, RunFacts, TechnicalDebtV1, build, build_debt, parse_debt,
+    seal_debt_hash, to_bytes, with_debt,
 };
 
 /// The debt of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.

@@ -10,13 +10,13 @@ use crate::report::{ActionDisposition, ActionResult, ReusedAction};
 use crate::run::perform::Performer;
 use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, relevant_tree};
 use crate::spec::check_digest;
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 impl Performer<'_, '_> {
     /// Waits for a survey whose outcome decides what is carried out, and works out what the checks depend on.
     ///
     /// Checks whose inputs are not known in full are left out of it.
-    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &Index) -> Result<ReusableInputs, RunError> {
+    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, RunError> {
         let (course, request) = (self.course, self.course.request);
         let surveyed = survey.finish(pinned(index));
         self.workspace.remember_digests(&surveyed.learnt)?;

@@ -11,7 +11,7 @@ use crate::model::{Digest, EntryKind, IsolationLevel, TreeDigest, TreeIssueKind}
 use crate::project::is_hit;
 use crate::project::{Surveyed, is_pinned};
 use crate::report::GENERATED_BY;
-use crate::tree::Index;
+use crate::tree::TreeIndex;
 
 /// The first part of every digest of inputs: another way of making it has another name.
 const FORMAT: &[u8] = b"proctor-inputs-v1";
@@ -80,7 +80,7 @@ impl CheckInputs<'_> {
 }
 
 /// Returns what a check with these `paths` depends on of a tree; none where that is not known, or where `paths` name nothing.
-pub(crate) fn relevant_tree(index: &Index, paths: &[String]) -> Option<RelevantTree> {
+pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<RelevantTree> {
     if index.issues().iter().any(|issue| issue.kind == TreeIssueKind::Unreadable) {
         return None;
     }

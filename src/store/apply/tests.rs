@@ -1,4 +1,4 @@
-//! Ledger lines to rows, in one go and one by one.
+//! Ledger lines applied at once and one by one.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{
     Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
-use crate::store::{Index, IndexError, IndexedProject, IndexedRun};
+use crate::store::{IndexError, IndexedProject, IndexedRun, StoreIndex};
 
 const SHOP: &str = "shop-00000001";
 
@@ -92,7 +92,7 @@ fn the_newest_run_on_the_same_inputs_is_found_by_task_check_and_digest() {
     test.append_run(SHOP, on(3, "a", &[("lint", one)]));
     test.append_run(SHOP, on(4, "a", &[]));
     test.append_run("till-00000002", on(1, "a", &[("lint", Digest::of(b"third"))]));
-    let found = |index: &Index, task_id: &str, check: &str, digest| {
+    let found = |index: &StoreIndex, task_id: &str, check: &str, digest| {
         let run = index.run_on_inputs(&project(SHOP), &task(task_id), check, digest).unwrap();
         run.map(|run| run.run_id.number())
     };
@@ -130,11 +130,11 @@ fn violations_are_told_from_a_sealed_run_on_and_lists_by_their_last_writing() {
     test.append_run(SHOP, run_record(5, "T2", OverallStatus::Interrupted));
     test.append(SHOP, LedgerBody::Violation(violation("c")));
     test.append(SHOP, list("two"));
-    let told = |index: &Index, runs_ago| index.violations_since(&project(SHOP), runs_ago).unwrap();
+    let told = |index: &StoreIndex, runs_ago| index.violations_since(&project(SHOP), runs_ago).unwrap();
     assert_eq!(told(&test.index, 0), [violation("c")]);
     assert_eq!(told(&test.index, 1), [violation("b"), violation("c")]);
     assert_eq!(told(&test.index, 2), [violation("a"), violation("b"), violation("c")]);
-    let digest = |index: &Index, path| index.task_list(&project(SHOP), path).unwrap();
+    let digest = |index: &StoreIndex, path| index.task_list(&project(SHOP), path).unwrap();
     assert_eq!(digest(&test.index, "tasks.md"), Some(Digest::of(b"two")));
     assert_eq!(digest(&test.index, "other.md"), None);
     test.index.forget(&project(SHOP)).unwrap();
@@ -172,7 +172,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
-    // It was refused: its specification has errors, so it had no plan (C78).
+    // The specification has errors, so this run was refused and had no plan (C78).
     test.append_run(SHOP, run_record(5, "default", OverallStatus::SpecificationError));
     let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
     assert_eq!(last.run_id, run_id(1));
@@ -192,11 +192,11 @@ fn runs_with_a_verdict_are_what_a_test_history_is_read_from() {
     };
     test.append_run(SHOP, judged(1, OverallResult::Passed, OverallStatus::Success));
     test.append_run(SHOP, judged(2, OverallResult::Failed, OverallStatus::PartialSuccess));
-    // A run of picked checks has a verdict on them.
+    // A run of selected checks has a verdict on them.
     let picked = judged(3, OverallResult::Passed, OverallStatus::Success);
     test.append_run(SHOP, RunRecord { checks: vec!["lint".to_owned()], ..picked });
     test.append_run(SHOP, judged(4, OverallResult::Passed, OverallStatus::Success));
-    // None of those that follow is one: refused, pruned, of another task, interrupted, superseded.
+    // None of the following runs has a verdict that counts: refused, pruned, of another task, interrupted, superseded.
     let refused = judged(5, OverallResult::Failed, OverallStatus::SpecificationError);
     test.append_run(SHOP, RunRecord { plan_digest: None, ..refused });
     test.append_run(SHOP, RunRecord { task: task("b"), ..judged(6, OverallResult::Passed, OverallStatus::Success) });
@@ -282,7 +282,7 @@ fn lines_may_be_given_twice_but_none_may_be_missing() {
     assert!(test.index.apply(&project("till-00000002"), &lines[1..]).is_err());
 }
 
-/// Everything the index can say about some projects.
+/// Everything that the index says about some projects.
 #[derive(Debug, PartialEq)]
 struct Everything {
     projects: Vec<IndexedProject>,
@@ -297,7 +297,7 @@ struct ProjectContent {
     tasks: Vec<(Option<IndexedRun>, TddState, BTreeMap<String, Digest>)>,
 }
 
-fn everything(index: &Index, ids: &[ProjectId]) -> Everything {
+fn everything(index: &StoreIndex, ids: &[ProjectId]) -> Everything {
     let content = |id: &ProjectId| ProjectContent {
         position: index.position(id).unwrap(),
         runs: index.runs(id, None, u32::MAX).unwrap(),
@@ -370,7 +370,7 @@ proptest! {
         for (which, body) in bodies {
             let next = line(ledgers[which].len(), body);
             ledgers[which].push(next);
-            // Readers start again somewhere before the end, so lines come more than once.
+            // Readers start again somewhere before the end, so lines are applied more than once.
             let from = ledgers[which].len().saturating_sub(batch);
             kept.index.apply(&ids[which], &ledgers[which][from..]).unwrap();
         }
@@ -405,8 +405,9 @@ fn the_newest_approval_of_a_task_is_the_one_that_counts() {
     test.append(SHOP, approval("T1", "a", &[]));
     test.append(SHOP, approval("T2", "b", &[]));
     test.append(SHOP, approval("T1", "c", &[]));
-    let known =
-        |index: &Index, name| index.approval(&project(SHOP), &task(name)).unwrap().map(|held| (held.plan_digest, held.terms));
+    let known = |index: &StoreIndex, name| {
+        index.approval(&project(SHOP), &task(name)).unwrap().map(|held| (held.plan_digest, held.terms))
+    };
     assert_eq!(known(&test.index, "T1"), Some((Digest::of(b"c"), terms("c"))));
     assert_eq!(known(&test.index, "T2"), Some((Digest::of(b"b"), terms("b"))));
     test.index.forget(&project(SHOP)).unwrap();

@@ -1,4 +1,4 @@
-//! Damage at every place of the file, found by whoever reads there.
+//! Damage at any place of the file, found when that place is read.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -7,34 +7,34 @@ use std::sync::mpsc::channel;
 
 use crate::model::OverallStatus;
 use crate::store::testing::{TestIndex, everything_counts, project, run_record, task};
-use crate::store::{EveryLine, Index, IndexError, Mending};
+use crate::store::{AllLedgerLines, IndexError, IndexRepair, StoreIndex};
 
 const PAGE: u64 = 1024;
 const SHOP: &str = "shop-00000001";
 
-/// What an index answers; every table that runs leave something in is asked.
-fn answers(index: &Index) -> Result<String, IndexError> {
+/// Queries every table that runs write to.
+fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     let (shop, default) = (project(SHOP), task("default"));
     let runs = index.runs(&shop, None, 1000)?;
     let asked = (index.position(&shop)?, index.projects()?, index.tasks(&shop)?, index.last_run(&shop, &default)?);
     Ok(format!("{runs:?} {asked:?} {:?}", index.tdd(&shop, &default)?))
 }
 
-/// Returns an index with some pages, all of them in the one file, and the lines it was made of.
-fn filled() -> (TestIndex, EveryLine) {
+/// Returns an index of several pages, without a write-ahead log, and the lines it was made from.
+fn filled() -> (TestIndex, AllLedgerLines) {
     let mut test = TestIndex::new();
     for number in 1..=60 {
         test.append_run(SHOP, run_record(number, "default", OverallStatus::Success));
     }
-    let lines: EveryLine = test.lines.iter().map(|(project, lines)| (project.clone(), lines.clone())).collect();
+    let lines: AllLedgerLines = test.lines.iter().map(|(project, lines)| (project.clone(), lines.clone())).collect();
     let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
     test.index.tables.borrow().connection.query_row(checkpoint, [], |_| Ok(())).unwrap();
     (test, lines)
 }
 
-fn mending(lines: &EveryLine, done: impl Fn(&Path) + Send + 'static) -> Mending {
+fn mending(lines: &AllLedgerLines, done: impl Fn(&Path) + Send + 'static) -> IndexRepair {
     let lines = lines.clone();
-    Mending { lines: Box::new(move || lines.clone()), done: Box::new(done) }
+    IndexRepair { lines: Box::new(move || lines.clone()), done: Box::new(done) }
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
         fs::copy(&sound.path, &path).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.write_all_at(&vec![0xa5; PAGE as usize], page * PAGE).unwrap();
-        let opened = Index::open(&path, everything_counts).unwrap();
+        let opened = StoreIndex::open(&path, everything_counts).unwrap();
         let mut index = opened.index;
         if opened.set_aside.is_some() {
             at_opening += 1;
             continue;
         }
         let (say, said) = channel();
-        index.mend_with(mending(&lines, move |aside| say.send(aside.to_owned()).unwrap()));
+        index.repair_with(mending(&lines, move |aside| say.send(aside.to_owned()).unwrap()));
         assert_eq!(answers(&index).unwrap(), expected, "page {page}");
         assert_eq!(answers(&index).unwrap(), expected, "page {page}");
         drop(index);
@@ -64,7 +64,11 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
         when_read += said.len();
         assert!(said.len() <= 1, "page {page}: {said:?}");
         assert!(said.iter().all(|aside| aside.is_file()), "page {page}: {said:?}");
-        assert_eq!(answers(&Index::open(&path, everything_counts).unwrap().index).unwrap(), expected, "page {page}: it is kept");
+        assert_eq!(
+            answers(&StoreIndex::open(&path, everything_counts).unwrap().index).unwrap(),
+            expected,
+            "page {page}: it is kept"
+        );
     }
     assert!(at_opening > 3 && when_read > 3, "{at_opening} at the opening, {when_read} when it was read");
 }
@@ -73,12 +77,12 @@ fn a_damaged_page_anywhere_is_mended_when_it_is_read_and_said_once() {
 fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
     let (mut test, lines) = filled();
     let expected = answers(&test.index).unwrap();
-    let spoil = |index: &Index| {
+    let spoil = |index: &StoreIndex| {
         index.tables.borrow().connection.execute("UPDATE runs SET status = 'FINE' WHERE sequence = 7", []).unwrap();
     };
     spoil(&test.index);
     assert!(matches!(answers(&test.index), Err(IndexError::Value { .. })));
-    test.index.mend_with(mending(&lines, |_| ()));
+    test.index.repair_with(mending(&lines, |_| ()));
     assert_eq!(answers(&test.index).unwrap(), expected);
     test.append_run(SHOP, run_record(61, "default", OverallStatus::Failed));
     assert!(answers(&test.index).unwrap().contains("Failed"), "the new one goes on");
@@ -88,11 +92,11 @@ fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
 fn an_index_that_another_process_has_mended_is_not_set_aside_again() {
     let (mut test, lines) = filled();
     let expected = answers(&test.index).unwrap();
-    let mut other = Index::open(&test.path, everything_counts).unwrap().index;
+    let mut other = StoreIndex::open(&test.path, everything_counts).unwrap().index;
     let spoil = "UPDATE runs SET status = 'FINE' WHERE sequence = 7";
     test.index.tables.borrow().connection.execute(spoil, []).unwrap();
-    test.index.mend_with(mending(&lines, |_| ()));
-    other.mend_with(mending(&lines, |_| panic!("it was mended before")));
+    test.index.repair_with(mending(&lines, |_| ()));
+    other.repair_with(mending(&lines, |_| panic!("it was mended before")));
     assert_eq!(answers(&test.index).unwrap(), expected);
     assert_eq!(answers(&other).unwrap(), expected);
     let names = fs::read_dir(test.path.parent().unwrap()).unwrap().flatten();

@@ -1,4 +1,4 @@
-//! Opening: versions, damage, two programs at once.
+//! Opening: versions, damage, two processes at once.
 
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use crate::model::{LedgerBody, OverallStatus};
 use crate::store::tables::set_aside;
 use crate::store::testing::{TestIndex, everything_counts, line, project, run_record};
-use crate::store::{Index, IndexError};
+use crate::store::{IndexError, StoreIndex};
 
 #[test]
 fn an_index_is_private_and_kept() {
@@ -14,7 +14,7 @@ fn an_index_is_private_and_kept() {
     test.append_run("shop-00000001", run_record(1, "default", OverallStatus::Success));
     let mode = test.path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
-    let again = Index::open(&test.path, everything_counts).unwrap();
+    let again = StoreIndex::open(&test.path, everything_counts).unwrap();
     assert_eq!(again.set_aside, None);
     assert_eq!(again.index.runs(&project("shop-00000001"), None, 10).unwrap().len(), 1);
     let setting = |name: &str| {
@@ -28,7 +28,7 @@ fn an_index_is_private_and_kept() {
 fn a_newer_version_is_refused_and_left_as_it_is() {
     let test = TestIndex::new();
     test.index.tables.borrow().connection.pragma_update(None, "user_version", 99).unwrap();
-    match Index::open(&test.path, everything_counts) {
+    match StoreIndex::open(&test.path, everything_counts) {
         Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 6)),
         other => panic!("{other:?}"),
     }
@@ -40,7 +40,7 @@ fn an_empty_file_becomes_an_index() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
     std::fs::File::create(&path).unwrap();
-    let opened = Index::open(&path, everything_counts).unwrap();
+    let opened = StoreIndex::open(&path, everything_counts).unwrap();
     assert_eq!((opened.set_aside, opened.index.projects().unwrap()), (None, vec![]));
 }
 
@@ -51,14 +51,14 @@ fn what_is_no_database_is_set_aside_and_named() {
     for number in 1..=2 {
         let garbage = "no database ".repeat(1000);
         std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), garbage.as_bytes()).unwrap();
-        let opened = Index::open(&path, everything_counts).unwrap();
+        let opened = StoreIndex::open(&path, everything_counts).unwrap();
         let aside = directory.path().join(format!("state.db.corrupt-{number}"));
         assert_eq!(opened.set_aside.as_ref(), Some(&aside));
         assert_eq!(std::fs::read(&aside).unwrap(), garbage.as_bytes());
         assert_eq!(opened.index.position(&project("shop-00000001")).unwrap(), None);
         close_with_everything_in_one_file(opened.index);
-        assert_eq!(Index::open(&path, everything_counts).unwrap().set_aside, None);
-        close_with_everything_in_one_file(Index::open(&path, everything_counts).unwrap().index);
+        assert_eq!(StoreIndex::open(&path, everything_counts).unwrap().set_aside, None);
+        close_with_everything_in_one_file(StoreIndex::open(&path, everything_counts).unwrap().index);
     }
 }
 
@@ -74,13 +74,13 @@ fn damage_deep_inside_shows_as_such_and_can_be_set_aside() {
     let last_page = bytes.len() - 4096;
     bytes[last_page..].fill(0xff);
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
-    let opened = Index::open(&path, everything_counts).unwrap();
+    let opened = StoreIndex::open(&path, everything_counts).unwrap();
     let refused = opened.index.runs(&project("shop-00000001"), None, 10);
     assert!(matches!(refused, Err(IndexError::Corrupt { .. })), "{refused:?}");
     drop(opened);
     let aside = set_aside(&path).unwrap();
     assert!(aside.ends_with("state.db.corrupt-1"));
-    assert_eq!(Index::open(&path, everything_counts).unwrap().index.projects().unwrap(), []);
+    assert_eq!(StoreIndex::open(&path, everything_counts).unwrap().index.projects().unwrap(), []);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_damaged_list_of_tables_and_lost_tables_are_set_aside_at_once() {
         let end = damaged.end.min(bytes.len());
         bytes[damaged.start..end].fill(0xff);
         std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
-        assert!(Index::open(&path, everything_counts).unwrap().set_aside.is_some(), "{damaged:?}");
+        assert!(StoreIndex::open(&path, everything_counts).unwrap().set_aside.is_some(), "{damaged:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn several_may_open_a_new_index_at_once() {
         let openings: Vec<_> = (0..6)
             .map(|_| {
                 let path = path.clone();
-                thread::spawn(move || Index::open(&path, everything_counts).map(|opened| opened.set_aside))
+                thread::spawn(move || StoreIndex::open(&path, everything_counts).map(|opened| opened.set_aside))
             })
             .collect();
         for opening in openings {
@@ -123,7 +123,7 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
     let shop = project("shop-00000001");
     let mut lengths = Vec::new();
     for before in 0..100 {
-        let mut index = Index::open(&path, everything_counts).unwrap().index;
+        let mut index = StoreIndex::open(&path, everything_counts).unwrap().index;
         let record = run_record(before as u64 + 1, "default", OverallStatus::Success);
         index.apply(&shop, &[line(before, LedgerBody::Run(Box::new(record)))]).unwrap();
         drop(index);
@@ -131,17 +131,17 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
     }
     assert!(lengths.windows(2).any(|pair| 0 < pair[0] && pair[0] < pair[1]), "nothing is moved at most closings: {lengths:?}");
     assert!(lengths.iter().all(|length| *length <= 512 * 1024), "{lengths:?}");
-    assert_eq!(Index::open(&path, everything_counts).unwrap().index.runs(&shop, None, 1000).unwrap().len(), 100);
+    assert_eq!(StoreIndex::open(&path, everything_counts).unwrap().index.runs(&shop, None, 1000).unwrap().len(), 100);
     std::fs::remove_file(&path).unwrap();
     assert_eq!(
-        Index::open(&path, everything_counts).unwrap().index.projects().unwrap(),
+        StoreIndex::open(&path, everything_counts).unwrap().index.projects().unwrap(),
         [],
         "a log without its file says nothing"
     );
 }
 
-/// Moves what is in the write-ahead log into the file, and removes the log.
-fn close_with_everything_in_one_file(index: Index) {
+/// Moves the write-ahead log's content into the file, and removes the log.
+fn close_with_everything_in_one_file(index: StoreIndex) {
     index.tables.borrow().connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
     drop(index);
 }

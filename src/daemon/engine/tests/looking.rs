@@ -26,7 +26,7 @@ fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_
     assert_eq!(effects, vec![Effect::WakeAt(Moment(1069))], "many wait for quiet");
     let effects = engine.handle(Moment(1069), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
-    let Hints::Only(paths) = &order.hints else { panic!("{order:?}") };
+    let TreeHints::Only(paths) = &order.hints else { panic!("{order:?}") };
     assert_eq!(
         (paths.len(), order.unless_tree),
         (50, Some(tree("t0"))),
@@ -95,7 +95,7 @@ fn the_sweep_compares_everything_and_says_nothing_when_nothing_changed() {
     verdict(&mut engine, 100, "t0", &[]);
     let effects = engine.handle(Moment(1000), sweep());
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
-    assert_eq!((&order.hints, order.lost_events, order.unless_tree), (&Hints::Everything, false, Some(tree("t0"))));
+    assert_eq!((&order.hints, order.lost_events, order.unless_tree), (&TreeHints::Everything, false, Some(tree("t0"))));
     assert!(engine.handle(Moment(1010), Event::Finished(Finished::Unchanged)).is_empty());
     let effects = save(&mut engine, 2000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };

@@ -14,9 +14,9 @@ fn write(root: &Path, name: &str, text: &str) {
     std::fs::File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
 }
 
-fn index(root: &Path) -> Index {
+fn index(root: &Path) -> TreeIndex {
     let settings = MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None, task_list: None };
-    Index::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
+    TreeIndex::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
 }
 
 fn globs(paths: &[&str]) -> Vec<String> {

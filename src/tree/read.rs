@@ -1,4 +1,4 @@
-//! Looking at one directory and at one entry: what both the walk of a whole tree and the renewal of some paths do.
+//! Reads one directory or one entry. Both the walk of a whole tree and the update of some paths use this module.
 
 use std::ffi::CStr;
 use std::io;
@@ -8,78 +8,83 @@ use std::sync::Arc;
 use nix::libc;
 use nix::sys::stat::FileStat;
 
-use crate::ignore::{DirectoryRules, Matcher, RulesFile, Scope, Standing};
+use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
 use crate::tree::listing::{Listing, is_directory, list, open_below, stat_entry};
-use crate::tree::node::{Aside, Content, Directory, KnownRules, Leaf, Node};
-use crate::tree::stamp::{Stamp, Trust};
+use crate::tree::node::{Content, Directory, IssueEntry, KnownRules, Leaf, Node};
+use crate::tree::stamp::{EntryStamp, Trust};
 
-/// How many directories deep a look goes; what lies deeper counts as unreadable. A tree made to exhaust the stack ends here.
+/// The deepest directory that is read; deeper ones count as unreadable. This protects against trees that are made to exhaust the
+/// stack.
 const MAX_DEPTH: usize = 256;
 
-/// What holds for a whole look at a tree.
-pub(super) struct Look<'look> {
+/// What stays the same while a tree is read.
+pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
     pub(super) now: Timestamp,
 }
 
-/// A directory that is to be looked at.
-pub(super) struct Place {
+/// A directory that is to be read.
+pub(super) struct DirectoryToRead {
     /// Its path from the root.
     pub(super) path: Vec<u8>,
-    /// What holds in the directory above it; at the root, what holds at the root without rules files.
-    pub(super) above: Scope,
-    pub(super) standing: Standing,
-    /// What an earlier look found here.
+    /// The rules that apply in the directory above; for the root, those that apply without rules files.
+    pub(super) above: RulesScope,
+    pub(super) standing: TreeMembership,
+    /// This directory in the previous index.
     pub(super) previous: Option<Arc<Directory>>,
 }
 
-/// What was found in a directory, before what is below it is known.
-pub(super) struct Found {
+/// A directory that was read; the directories below it were not read yet.
+pub(super) struct DirectoryRead {
     pub(super) previous: Option<Arc<Directory>>,
     pub(super) entries: Vec<FoundEntry>,
     pub(super) rules: Option<Arc<KnownRules>>,
-    pub(super) aside: Vec<Aside>,
-    /// The directories that are to be looked at next, in the order of their entries.
-    pub(super) below: Vec<Place>,
+    pub(super) aside: Vec<IssueEntry>,
+    /// The directories to be read next, in the order of their entries.
+    pub(super) below: Vec<DirectoryToRead>,
 }
 
-/// An entry that was found.
 pub(super) enum FoundEntry {
-    /// The node at this position of the earlier look's directory, as it was.
+    /// Unchanged: the node at this position of the previous directory.
     Known(usize),
-    /// Another one. Boxed: in a tree that is known nearly every entry is, and all of them are held until the walk is over.
+    /// A new or changed entry. Boxed because most entries of a known tree are unchanged, and all are kept until the walk is over.
     New(Box<Node>),
-    /// A directory; it is the next of those below.
+    /// A directory: the next one of [`DirectoryRead::below`].
     Below(Box<[u8]>),
 }
 
-/// What a look at one entry came to.
-pub(super) enum Seen {
-    /// It belongs to the tree and is this.
+/// The outcome of reading one entry.
+pub(super) enum EntryRead {
+    /// It belongs to the tree and has this content.
     Content(Content),
-    /// It is what an earlier look found.
+    /// It is unchanged since the previous index.
     AsKnown,
-    /// It is named, and takes no part in the digest.
-    Aside(TreeIssueKind),
-    /// It is gone, or became something else while it was looked at; the next look will see it.
+    /// It is reported as an issue and is not part of the digest.
+    Issue(TreeIssueKind),
+    /// It is gone, or became something else while it was read. The next update will find it as it is then.
     Nothing,
 }
 
-impl Look<'_> {
-    /// Returns the root as a place.
-    pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> Place {
-        Place { path: Vec::new(), above: self.matcher.bare_scope(), standing: Standing::In, previous }
+impl TreeReader<'_> {
+    /// Returns the root directory, to be read.
+    pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
+        DirectoryToRead { path: Vec::new(), above: self.matcher.bare_scope(), standing: TreeMembership::In, previous }
     }
 
-    /// Looks at a directory. `buffer` is what files are read through; it is made where the first file is read.
-    pub(super) fn look_at_directory(&self, place: Place, buffer: &mut Vec<u8>) -> io::Result<Found> {
+    /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.
+    pub(super) fn read_directory(&self, place: DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
         let (directory, listing) = list(open_below(self.root.as_fd(), &place.path)?)?;
-        let Place { mut path, above, standing, previous } = place;
-        let mut found =
-            Found { rules: None, entries: Vec::with_capacity(listing.len()), aside: Vec::new(), below: Vec::new(), previous };
+        let DirectoryToRead { mut path, above, standing, previous } = place;
+        let mut found = DirectoryRead {
+            rules: None,
+            entries: Vec::with_capacity(listing.len()),
+            aside: Vec::new(),
+            below: Vec::new(),
+            previous,
+        };
         if standing.reads_rules() {
             self.read_rules_files(directory.as_fd(), &listing, &path, &mut found);
         }
@@ -92,7 +97,7 @@ impl Look<'_> {
             let is_directory = listing.is_directory(position);
             let standing = self.matcher.standing_of(&scope, &path, is_directory);
             if is_directory && standing.is_walked() {
-                self.go_below(&path, name, &scope, standing, &mut found);
+                self.enter_directory(&path, name, &scope, standing, &mut found);
             } else if !is_directory && standing.belongs() {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
@@ -100,7 +105,7 @@ impl Look<'_> {
         Ok(found)
     }
 
-    fn go_below(&self, path: &[u8], name: &CStr, scope: &Scope, standing: Standing, found: &mut Found) {
+    fn enter_directory(&self, path: &[u8], name: &CStr, scope: &RulesScope, standing: TreeMembership, found: &mut DirectoryRead) {
         let name = name.to_bytes();
         if is_too_deep(path) {
             let content = Content::Unreadable(EntryKind::Directory, None);
@@ -108,45 +113,47 @@ impl Look<'_> {
             return;
         }
         let known = found.previous.as_ref().and_then(|previous| previous.find(name)?.content.directory());
-        let place = Place { path: path.to_owned(), above: scope.clone(), standing, previous: known.cloned() };
+        let place = DirectoryToRead { path: path.to_owned(), above: scope.clone(), standing, previous: known.cloned() };
         found.below.push(place);
         found.entries.push(FoundEntry::Below(name.into()));
     }
 
-    fn take_entry(&self, directory: BorrowedFd<'_>, name: &CStr, found: &mut Found, buffer: &mut Vec<u8>) {
+    fn take_entry(&self, directory: BorrowedFd<'_>, name: &CStr, found: &mut DirectoryRead, buffer: &mut Vec<u8>) {
         let previous = found.previous.as_deref().map_or(&[][..], |previous| &previous.nodes);
         let position = previous.binary_search_by(|node| node.name[..].cmp(name.to_bytes())).ok();
         let known = position.map(|position| &previous[position]);
         let seen = match stat_entry(directory, name) {
-            // What was listed as something else was judged as something else; the next look will judge it right.
-            Ok(stat) if is_directory(&stat) => Seen::Nothing,
-            Ok(stat) => self.look_at_entry(directory, name, &stat, known, buffer),
+            // The entry was listed as another kind and judged by the rules as such. The next update will judge it right.
+            Ok(stat) if is_directory(&stat) => EntryRead::Nothing,
+            Ok(stat) => self.read_entry(directory, name, &stat, known, buffer),
             Err(error) => give_up(&error, EntryKind::File, None),
         };
         let name = name.to_bytes();
         match (seen, position) {
-            (Seen::AsKnown, Some(position)) => found.entries.push(FoundEntry::Known(position)),
-            (Seen::Content(content), _) => found.entries.push(FoundEntry::New(Box::new(Node { name: name.into(), content }))),
-            (Seen::Aside(kind), _) => found.aside.push(Aside { name: name.into(), kind }),
-            (Seen::Nothing | Seen::AsKnown, _) => {}
+            (EntryRead::AsKnown, Some(position)) => found.entries.push(FoundEntry::Known(position)),
+            (EntryRead::Content(content), _) => {
+                found.entries.push(FoundEntry::New(Box::new(Node { name: name.into(), content })))
+            }
+            (EntryRead::Issue(kind), _) => found.aside.push(IssueEntry { name: name.into(), kind }),
+            (EntryRead::Nothing | EntryRead::AsKnown, _) => {}
         }
     }
 
-    /// Looks at an entry that is no directory and belongs to the tree, and reads it unless its stamp proves that it is as known.
-    pub(super) fn look_at_entry(
+    /// Reads an entry that belongs to the tree and is no directory, unless its stamp proves that it is unchanged.
+    pub(super) fn read_entry(
         &self,
         directory: BorrowedFd<'_>,
         name: &CStr,
         stat: &FileStat,
         known: Option<&Node>,
         buffer: &mut Vec<u8>,
-    ) -> Seen {
+    ) -> EntryRead {
         let (is_file, is_link) = (format(stat) == libc::S_IFREG, format(stat) == libc::S_IFLNK);
         if !is_file && !is_link {
-            return Seen::Aside(TreeIssueKind::Special);
+            return EntryRead::Issue(TreeIssueKind::Special);
         }
         if known.and_then(|node| node.content.leaf()).is_some_and(|leaf| is_as_known(leaf, stat)) {
-            return Seen::AsKnown;
+            return EntryRead::AsKnown;
         }
         let leaf = if is_link {
             read_link(directory, name, stat, self.now)
@@ -155,16 +162,19 @@ impl Look<'_> {
             read_file(directory, name, stat, self.now, buffer)
         };
         let kind = if is_link { EntryKind::Link } else { file_kind(stat).entry_kind() };
-        leaf.map_or_else(|error| give_up(&error, kind, Some(Stamp::of(stat))), |leaf| Seen::Content(Content::Leaf(leaf)))
+        leaf.map_or_else(
+            |error| give_up(&error, kind, Some(EntryStamp::of(stat))),
+            |leaf| EntryRead::Content(Content::Leaf(leaf)),
+        )
     }
 
-    /// Reads the rules files of a directory, or takes over what an earlier look made of them.
-    fn read_rules_files(&self, directory: BorrowedFd<'_>, listing: &Listing, path: &[u8], found: &mut Found) {
+    /// Reads the rules files of a directory, or reuses the compiled rules of the previous index.
+    fn read_rules_files(&self, directory: BorrowedFd<'_>, listing: &Listing, path: &[u8], found: &mut DirectoryRead) {
         let listed = RulesFile::ALL.into_iter().filter_map(|file| Some((file, listing.find(file.name().as_bytes())?)));
-        // A link is no rules file, for git neither: what it leads to is not part of this tree.
+        // As in git, a link is not a rules file: its target may lie outside the tree.
         let stats = listed.filter_map(|(file, name)| {
             let stat = stat_entry(directory, name).ok().filter(|stat| format(stat) == libc::S_IFREG)?;
-            Some((file, name, Stamp::of(&stat)))
+            Some((file, name, EntryStamp::of(&stat)))
         });
         let stats: Vec<_> = stats.collect();
         let known = found.previous.as_ref().and_then(|previous| previous.rules.as_ref());
@@ -183,7 +193,7 @@ impl Look<'_> {
                     files.push((file, stamp, stamp.trust(self.now)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => found.aside.push(Aside { name: name.to_bytes().into(), kind: TreeIssueKind::Unreadable }),
+                Err(_) => found.aside.push(IssueEntry { name: name.to_bytes().into(), kind: TreeIssueKind::Unreadable }),
             }
         }
         if !texts.is_empty() {
@@ -193,7 +203,7 @@ impl Look<'_> {
     }
 }
 
-/// Returns what becomes of a directory that was looked at; none for what is gone or was replaced by something else meanwhile.
+/// Returns the content of a directory that was read; `None` if it is gone or was replaced by something else meanwhile.
 pub(super) fn to_content(outcome: io::Result<Arc<Directory>>) -> Option<Content> {
     match outcome {
         Ok(directory) => Some(Content::Directory(directory)),
@@ -204,12 +214,11 @@ pub(super) fn to_content(outcome: io::Result<Arc<Directory>>) -> Option<Content>
     }
 }
 
-/// Returns whether a directory lies deeper than a look goes.
+/// Returns whether a directory lies deeper than [`MAX_DEPTH`].
 pub(super) fn is_too_deep(path: &[u8]) -> bool {
     path.iter().filter(|byte| **byte == b'/').count() >= MAX_DEPTH
 }
 
-/// Appends a component to a path.
 pub(super) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() {
         path.push(b'/');
@@ -217,12 +226,16 @@ pub(super) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Names an entry that could not be read; what has vanished in the meantime is simply not there.
-fn give_up(error: &io::Error, kind: EntryKind, stamp: Option<Stamp>) -> Seen {
-    if error.kind() == io::ErrorKind::NotFound { Seen::Nothing } else { Seen::Content(Content::Unreadable(kind, stamp)) }
+/// Returns the issue of an entry that could not be read; an entry that has vanished is simply not there.
+fn give_up(error: &io::Error, kind: EntryKind, stamp: Option<EntryStamp>) -> EntryRead {
+    if error.kind() == io::ErrorKind::NotFound {
+        EntryRead::Nothing
+    } else {
+        EntryRead::Content(Content::Unreadable(kind, stamp))
+    }
 }
 
-/// Returns whether an entry's stamp proves that it still is what is known of it. A changed mode changes the stamp's change time.
+/// Returns whether an entry's stamp proves that it is unchanged. A changed mode also changes the stamp, by its change time.
 fn is_as_known(leaf: &Leaf, stat: &FileStat) -> bool {
-    leaf.trust == Trust::Settled && leaf.stamp == Stamp::of(stat)
+    leaf.trust == Trust::Settled && leaf.stamp == EntryStamp::of(stat)
 }
