@@ -38,7 +38,6 @@ pub(super) struct EndedChild {
 pub(super) enum Reaping {
     /// It stays a zombie: its process id and group id cannot be reused (house style P2).
     Keep,
-    /// It is reaped.
     Reap,
 }
 
