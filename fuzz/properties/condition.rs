@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use proctor::condition::{
-    Condition, ConditionFault, Constancy, Context, FIELDS, Field, FieldValue, OutputText, Truth, ValueKind, check, evaluate,
+    Condition, ConditionContext, ConditionFault, ConditionTruth, Constancy, FIELDS, Field, FieldValue, OutputText, ValueKind,
+    check, evaluate,
 };
 use proctor::model::{ActionId, ActionType};
 use serde_json::Value;
@@ -40,8 +41,14 @@ pub(crate) fn hold(bytes: &[u8]) {
     assert!(faults.iter().all(|fault| !fault.to_string().is_empty()));
     if evaluation.unknown.is_empty() {
         let constant = |constancy| faults.contains(&ConditionFault::Constant(constancy));
-        assert!(!constant(Constancy::AlwaysTrue) || evaluation.truth == Truth::True, "{condition} can fail: {evaluation:?}");
-        assert!(!constant(Constancy::NeverTrue) || evaluation.truth != Truth::True, "{condition} can hold: {evaluation:?}");
+        assert!(
+            !constant(Constancy::AlwaysTrue) || evaluation.truth == ConditionTruth::True,
+            "{condition} can fail: {evaluation:?}"
+        );
+        assert!(
+            !constant(Constancy::NeverTrue) || evaluation.truth != ConditionTruth::True,
+            "{condition} can hold: {evaluation:?}"
+        );
     }
     assert_eq!(evaluation, evaluate(&condition, &seen), "equal inputs are equal answers");
 }
@@ -73,7 +80,7 @@ impl Seen {
     }
 }
 
-impl Context for Seen {
+impl ConditionContext for Seen {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         let action_type = type_of(action)?;
         let row = FIELDS.iter().find(|row| row.field == field && row.action_types.contains(&action_type))?;

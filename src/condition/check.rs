@@ -1,4 +1,4 @@
-//! What is wrong with a condition before anything has run: names, types, and whether any run could change it.
+//! Finds faults of a condition before anything runs: wrong names, wrong types, and conditions that no run can change.
 
 use crate::condition::decide::decide;
 use crate::condition::fault::ConditionFault;
@@ -6,29 +6,30 @@ use crate::condition::fields::{FieldRow, ValueKind, meaning_of, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};
 use crate::model::{ActionId, ActionType, ConditionValue};
 
-/// What a part of a condition is.
+/// The kind of value that a part of a condition has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartKind {
     Boolean,
     Number,
     Text,
     Null,
-    /// JSON of an answer: it can be each of the above.
+    /// JSON of an answer, which can be of any of these kinds.
     Any,
-    /// It was refused already.
+    /// A part whose fault was reported already.
     Refused,
 }
 
-/// Tells an action's type by its id.
+/// Returns an action's type by its id.
 pub(super) type TypeOf<'a> = &'a dyn Fn(&ActionId) -> Option<ActionType>;
 
-/// Returns what is wrong with a condition, in the order of its text; nothing: it can be evaluated, and runs can differ in it.
+/// Returns the faults of a condition, in the order of its text. An empty list means that it can be evaluated and that runs can
+/// give different answers.
 ///
-/// `type_of` knows the types of the task's actions. That a condition decides something is proved only of one without other faults:
-/// one is refused as [`ConditionFault::Constant`] when it comes to the same for all values its references can have, each of them
-/// taken as independent of the others, and of what else is asked of the same value (`.length`, `.includes`). Every refusal is
-/// therefore right; what is let through may still be constant for a reason outside the condition, for example
-/// `STEP.1.testsPassed <= STEP.1.testsTotal`.
+/// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being constant. It is
+/// refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its references, each taken as
+/// independent of the others, and of other questions about the same value (`.length`, `.includes`). So every refusal is right,
+/// but an accepted condition may still be constant for a reason outside the condition, for example `STEP.1.testsPassed <=
+/// STEP.1.testsTotal`.
 pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> {
     if condition.references().is_empty() {
         return vec![ConditionFault::NoReference];
@@ -41,7 +42,7 @@ pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> 
     checking.faults
 }
 
-/// Returns what a reference is: its field's row and what is asked of it.
+/// Returns the kind of a reference, from its field's row and its accessor.
 pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKind {
     match (&reference.accessor, row.kind) {
         (Some(Accessor::Includes(_)), _) => PartKind::Boolean,
@@ -53,7 +54,6 @@ pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKi
     }
 }
 
-/// Returns what a literal is.
 pub(super) fn kind_of_value(value: &ConditionValue) -> PartKind {
     match value {
         ConditionValue::Null => PartKind::Null,
@@ -149,7 +149,7 @@ impl Checking<'_> {
     }
 }
 
-/// Returns why a field has no such part, or cannot be asked so; none where it can.
+/// Returns the fault of asking a field for this part; `None` if the field can be asked for it.
 fn part_fault(reference: &Reference, row: &FieldRow, column: usize) -> Option<ConditionFault> {
     let has_path = !reference.path.is_empty();
     let (what, advice) = match row.kind {

@@ -1,27 +1,28 @@
-//! Whether a condition can come to more than one answer: a bounded search over the points where its parts can change.
+//! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts can
+//! change.
 //!
-//! Each distinct thing that is asked of an action is a variable. Between two neighbours of the constants it is compared with, no
-//! comparison changes, so one value of each such stretch stands for all of it. Two references that are compared with one another
-//! are one variable more, which is "less", "equal" or "greater". Variables are taken as independent: the search sees at least the
-//! answers that runs can give, so that what it calls constant is constant.
+//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no
+//! comparison changes, so one value of each such stretch is enough. Two references that are compared with each other form a
+//! variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers at least the answers
+//! that runs can give: what it calls constant is constant.
 
 use std::collections::BTreeMap;
 
 use crate::condition::check::{PartKind, TypeOf, kind_of_reference, kind_of_value};
-use crate::condition::evaluate::{Known, Truth, compare};
+use crate::condition::evaluate::{ConditionTruth, KnownValue, compare};
 use crate::condition::fault::{ConditionFault, Constancy};
 use crate::condition::fields::{FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use crate::model::ConditionValue;
 
-/// How many partial assignments are looked at. A condition of 1 KiB that people write needs some dozens.
+/// How many partial assignments are tried. A condition of 1 KiB as people write them needs some dozens.
 const MOST_LOOKS: u32 = 20_000;
 
-/// Returns whether a condition without other faults can come to true and to something else.
+/// Returns an error if a condition without other faults cannot both be true and be something else.
 pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), ConditionFault> {
     let mut translation = Translation { type_of, variables: Vec::new(), by_name: BTreeMap::new() };
     let formula = translation.truth(condition.expression());
-    let points: Vec<Vec<Known>> = translation.variables.iter().map(Variable::points).collect();
+    let points: Vec<Vec<KnownValue>> = translation.variables.iter().map(Variable::points).collect();
     for (wanted, constancy) in [(Wanted::NotTrue, Constancy::AlwaysTrue), (Wanted::True, Constancy::NeverTrue)] {
         let mut search = Search { formula: &formula, points: &points, chosen: Vec::new(), looks: 0 };
         match search.finds(wanted) {
@@ -33,34 +34,32 @@ pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), C
     Ok(())
 }
 
-/// A condition over variables.
 enum Formula {
     Or(Vec<Formula>),
     And(Vec<Formula>),
     Not(Box<Formula>),
     Same(Box<Formula>, Box<Formula>),
-    Constant(Truth),
+    Constant(ConditionTruth),
     /// Whether a variable's value is `true`.
     IsTrue(usize),
     /// A variable's value, compared with a constant.
     Test(usize, Operator, ConditionValue),
 }
 
-/// One distinct thing that is asked of the actions.
+/// A distinct question about an action.
 struct Variable {
     values: Values,
     constants: Vec<ConditionValue>,
 }
 
-/// What values a variable can have.
 enum Values {
     Boolean,
     Integer(u64, u64),
     Text,
     Any,
-    /// How two numbers stand to each other, or two texts: -1, 0, 1.
+    /// The order of two numbers or two texts: -1, 0, 1.
     Order,
-    /// How two values stand to each other one of which may be of any kind: null where they have no order.
+    /// The order of two values, one of which may be of any kind: null if they have no order.
     OrderOrNone,
 }
 
@@ -79,7 +78,7 @@ impl Translation<'_> {
             Expression::Not(part) => Formula::Not(Box::new(self.truth(part))),
             Expression::Compare { left, operator, right, .. } => self.comparison(left, *operator, right),
             Expression::Reference(reference) => self.is_true(reference),
-            Expression::Literal { value, .. } => Formula::Constant(Truth::from(*value == ConditionValue::Boolean(true))),
+            Expression::Literal { value, .. } => Formula::Constant(ConditionTruth::from(*value == ConditionValue::Boolean(true))),
         }
     }
 
@@ -94,7 +93,7 @@ impl Translation<'_> {
             (Expression::Literal { value, .. }, Expression::Reference(reference)) => {
                 self.test(reference, operator.flipped(), value)
             }
-            // A whole comparison beside JSON of an answer: whatever it comes to.
+            // A whole comparison that is compared with JSON of an answer: every result is possible.
             (Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. }, _)
             | (_, Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. })
             | (Expression::Literal { .. }, Expression::Literal { .. }) => {
@@ -124,7 +123,7 @@ impl Translation<'_> {
         if row.negated { Formula::Not(Box::new(test)) } else { test }
     }
 
-    /// Translates a comparison with a constant. Fields that can be negated are true or false, and those are not compared here.
+    /// Translates a comparison with a constant. Fields that can be negated are true or false and are not compared here.
     fn test(&mut self, reference: &Reference, operator: Operator, value: &ConditionValue) -> Formula {
         let variable = self.variable_of(reference, self.row(reference));
         let constants = &mut self.variables[variable].constants;
@@ -147,10 +146,10 @@ impl Translation<'_> {
 
     fn pair(&mut self, left: &Reference, operator: Operator, right: &Reference) -> Formula {
         let (left_row, right_row) = (self.row(left), self.row(right));
-        let (left_name, right_name) = (side_name(left, left_row), side_name(right, right_row));
+        let (left_name, right_name) = (operand_name(left, left_row), operand_name(right, right_row));
         let zero = ConditionValue::Number(0.0);
         if left_name == right_name {
-            return Formula::Constant(compare(&Known::Value(zero.clone()), operator, &Known::Value(zero)));
+            return Formula::Constant(compare(&KnownValue::Value(zero.clone()), operator, &KnownValue::Value(zero)));
         }
         let is_any = |reference, row| kind_of_reference(reference, row) == PartKind::Any;
         let values = if is_any(left, left_row) || is_any(right, right_row) { Values::OrderOrNone } else { Values::Order };
@@ -186,14 +185,14 @@ fn variable_name(reference: &Reference, row: &FieldRow) -> String {
     format!("{} {:?} {path:?}{accessor}", reference.action, row.field)
 }
 
-/// Returns a name for one side of a pair: there a value and its contrary are two.
-fn side_name(reference: &Reference, row: &FieldRow) -> String {
+/// Returns a name for one side of a pair. Here a value and its negation are different.
+fn operand_name(reference: &Reference, row: &FieldRow) -> String {
     format!("{}{}", if row.negated { "!" } else { "" }, variable_name(reference, row))
 }
 
 impl Variable {
     /// Returns one value of each stretch in which no comparison with the constants changes.
-    fn points(&self) -> Vec<Known> {
+    fn points(&self) -> Vec<KnownValue> {
         let number = |number: f64| ConditionValue::Number(number);
         let booleans = [ConditionValue::Boolean(false), ConditionValue::Boolean(true)];
         let points = match self.values {
@@ -210,7 +209,7 @@ impl Variable {
             Values::Order => [-1.0, 0.0, 1.0].map(number).to_vec(),
             Values::OrderOrNone => [number(-1.0), number(0.0), number(1.0), ConditionValue::Null].to_vec(),
         };
-        points.into_iter().map(Known::Value).collect()
+        points.into_iter().map(KnownValue::Value).collect()
     }
 
     fn numbers(&self) -> impl Iterator<Item = f64> {
@@ -221,7 +220,7 @@ impl Variable {
     }
 
     fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
-        // Each stretch ends below a constant or at the domain's end, and a constant may be a stretch of its own.
+        // Each stretch ends below a constant or at the end of the domain, and a constant may be a stretch of its own.
         let beside = |number: f64| [number.ceil() - 1.0, number.ceil()];
         let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
         integers.retain(|integer| (least..=most).contains(integer));
@@ -238,7 +237,7 @@ impl Variable {
         distinct(constants)
     }
 
-    /// Returns the texts it is compared with, and one that it is not.
+    /// Returns the texts that it is compared with, and one other text.
     fn texts(&self) -> Vec<ConditionValue> {
         let mut texts: Vec<ConditionValue> =
             self.constants.iter().filter(|constant| matches!(constant, ConditionValue::Text(_))).cloned().collect();
@@ -268,20 +267,20 @@ enum Wanted {
 
 struct Search<'a> {
     formula: &'a Formula,
-    points: &'a [Vec<Known>],
-    chosen: Vec<&'a Known>,
+    points: &'a [Vec<KnownValue>],
+    chosen: Vec<&'a KnownValue>,
     looks: u32,
 }
 
 impl Search<'_> {
-    /// Returns whether what is wanted is found; none where the bound was reached first.
+    /// Returns whether the search succeeds; `None` if the bound was reached first.
     fn finds(&mut self, wanted: Wanted) -> Option<bool> {
         self.looks += 1;
         if self.looks > MOST_LOOKS {
             return None;
         }
         if let Some(truth) = self.formula.truth(&self.chosen) {
-            return Some((truth == Truth::True) == (wanted == Wanted::True));
+            return Some((truth == ConditionTruth::True) == (wanted == Wanted::True));
         }
         let points = self.points;
         for point in points.get(self.chosen.len()).map_or(&[][..], Vec::as_slice) {
@@ -297,34 +296,34 @@ impl Search<'_> {
 }
 
 impl Formula {
-    /// Returns what it comes to whatever the values of the variables that were not chosen yet; none where that matters.
-    fn truth(&self, chosen: &[&Known]) -> Option<Truth> {
+    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if they matter.
+    fn truth(&self, chosen: &[&KnownValue]) -> Option<ConditionTruth> {
         match self {
             Self::Or(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                dominated(truths, Truth::True).map(|truths| truths.into_iter().max().unwrap_or(Truth::Unknown))
+                dominated(truths, ConditionTruth::True).map(|truths| truths.into_iter().max().unwrap_or(ConditionTruth::Unknown))
             }
             Self::And(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                dominated(truths, Truth::False).map(|truths| truths.into_iter().min().unwrap_or(Truth::Unknown))
+                dominated(truths, ConditionTruth::False).map(|truths| truths.into_iter().min().unwrap_or(ConditionTruth::Unknown))
             }
-            Self::Not(part) => part.truth(chosen).map(Truth::negated),
+            Self::Not(part) => part.truth(chosen).map(ConditionTruth::negated),
             Self::Same(left, right) => match (left.truth(chosen)?, right.truth(chosen)?) {
-                (Truth::Unknown, _) | (_, Truth::Unknown) => Some(Truth::Unknown),
-                (left, right) => Some(Truth::from(left == right)),
+                (ConditionTruth::Unknown, _) | (_, ConditionTruth::Unknown) => Some(ConditionTruth::Unknown),
+                (left, right) => Some(ConditionTruth::from(left == right)),
             },
             Self::Constant(truth) => Some(*truth),
-            Self::IsTrue(variable) => chosen.get(*variable).map(|value| Truth::of(value)),
+            Self::IsTrue(variable) => chosen.get(*variable).map(|value| ConditionTruth::of(value)),
             Self::Test(variable, operator, value) => {
                 let chosen = chosen.get(*variable)?;
-                Some(compare(chosen, *operator, &Known::Value(value.clone())))
+                Some(compare(chosen, *operator, &KnownValue::Value(value.clone())))
             }
         }
     }
 }
 
-/// Returns what is known of the parts, where that decides: all of them, or one that rules the others out.
-fn dominated(truths: impl Iterator<Item = Option<Truth>>, ruling: Truth) -> Option<Vec<Truth>> {
-    let truths: Vec<Option<Truth>> = truths.collect();
+/// Returns the known truths if they decide the result: either all are known, or one of them is `ruling`.
+fn dominated(truths: impl Iterator<Item = Option<ConditionTruth>>, ruling: ConditionTruth) -> Option<Vec<ConditionTruth>> {
+    let truths: Vec<Option<ConditionTruth>> = truths.collect();
     if truths.contains(&Some(ruling)) { Some(vec![ruling]) } else { truths.into_iter().collect() }
 }

@@ -1,4 +1,4 @@
-//! Why a text is not a condition, where, and what would be one.
+//! Explains why a text is not a condition, where, and what to write instead.
 
 use std::fmt;
 
@@ -10,64 +10,56 @@ use crate::condition::parse::{DEEPEST, LONGEST};
 /// A text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionError {
-    /// Where, in bytes from 0.
+    /// The position of the error, in bytes from 0.
     pub offset: usize,
-    /// Where, in characters from 1.
+    /// The position of the error, in characters from 1.
     pub column: usize,
-    /// What stands there: the next word or sign, shortened; none at the end.
+    /// The next word or sign at that position, shortened; `None` at the end.
     pub found: Option<String>,
-    /// What is wrong.
     pub kind: ConditionErrorKind,
 }
 
-/// What is wrong with a text that is not a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionErrorKind {
-    /// Nothing stands there.
     #[error("the condition is empty; write a comparison, for example `STEP.1.exitCode === 0`")]
     Empty,
-    /// It is longer than what is read.
+    /// The text is longer than the limit.
     #[error("the condition is longer than {LONGEST} bytes; write several conditions, each of them must be met")]
     TooLong,
-    /// Parentheses stand in parentheses too often.
+    /// Parentheses are nested too deeply.
     #[error("parentheses stand in parentheses more than {DEEPEST} deep; write several conditions")]
     TooDeep,
-    /// Something else should stand there.
+    /// Something else is expected here.
     #[error("{0} should stand here")]
     Expected(&'static str),
-    /// What stands behind a whole condition does not belong to it.
+    /// A whole condition is followed by something that does not belong to it.
     #[error("the condition ends before this; {0}")]
     Trailing(&'static str),
-    /// A field of no action.
+    /// A field without an action.
     #[error("`{0}` names no action; {advice}", advice = unscoped_advice(.0))]
     Unscoped(String),
-    /// A call of a function.
     #[error(
         "`{0}` calls a function, and no code is run; a part of an answer that is a list has `.length`: `STEP.1.body.length > 0`"
     )]
     Call(String),
-    /// An action without its number.
     #[error("an action is a name and a number: write `{0}.1` or `{0}['1']` with the action's number")]
     NoActionNumber(String),
-    /// An action that cannot be one.
     #[error("`{0}` cannot be an action's id: upper-case letters, digits and `_`, a dot, and a number of at most 9 digits")]
     NotAnAction(String),
     /// An action without a field.
     #[error("`{0}` is an action; say what of it: `{0}.success`")]
     NoField(String),
-    /// A method there is not.
     #[error("`.{0}(…)` cannot be asked; there are `.includes(\"…\")` and `.length`")]
     UnknownMethod(String),
-    /// A text that does not end.
+    /// A text without its closing quote.
     #[error("the text does not end; close it with `{0}` on the same line")]
     OpenText(char),
-    /// An escape there is not.
     #[error("there is no such escape in a text; there are \\n \\r \\t \\\\ \\\" \\' and \\u with four hexadecimal digits")]
     UnknownEscape,
-    /// A number that is none, or not exactly.
+    /// Not a number, or one that cannot be represented exactly.
     #[error("write a number with digits alone, at most 15 of them, no leading zero, and a point at most: `200`, `0.5`, `-1`")]
     BadNumber,
-    /// An index that is none.
+    /// Not an index.
     #[error("write a position as a number of at most 9 digits, `[0]`, or a name in quotes, `['id']`")]
     BadIndex,
     /// `!a === b`.
@@ -81,7 +73,7 @@ pub enum ConditionErrorKind {
     ObjectForm(String),
 }
 
-/// The object form's types, and what to write instead; `{}` is the action.
+/// The types of the object form with what to write instead; `{}` stands for the action.
 const OBJECT_FORMS: &[(&str, &str)] = &[
     ("ACTION_SUCCESS", "`\"{}.success === true\"`"),
     ("RESPONSE_STATUS", "`\"{}.statusCode === 200\"` with the status that is expected"),
@@ -122,7 +114,7 @@ impl fmt::Display for ConditionError {
 
 impl std::error::Error for ConditionError {}
 
-/// Returns the word or sign a text begins with, at most 40 characters of it.
+/// Returns the first word or sign of a text, at most 40 characters of it.
 fn next_token(text: &str) -> Option<String> {
     const MOST: usize = 40;
     let text = text.trim_start();

@@ -1,4 +1,4 @@
-//! What a condition comes to, in three-valued logic: what is not known stays unknown and is never a guess (Kleene).
+//! Evaluates a condition in three-valued logic (Kleene): what is not known stays unknown and is never guessed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,71 +9,63 @@ use crate::condition::fields::{Field, meaning_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use crate::model::{ActionId, ActualValue, ConditionValue};
 
-/// Whether something holds, as far as it is known.
+/// Whether a condition holds, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Truth {
-    /// It does not.
+pub enum ConditionTruth {
     False,
-    /// It is not known.
     Unknown,
-    /// It does.
     True,
 }
 
-/// Who knows what became of the actions.
-pub trait Context {
-    /// Returns a field of an action; none where there is no such action, it has no such field, or nobody saw it.
+/// Knows the results of actions.
+pub trait ConditionContext {
+    /// Returns a field of an action; `None` if there is no such action, it has no such field, or the value is not known.
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>>;
 }
 
-/// A field's value.
 #[derive(Debug, Clone)]
 pub enum FieldValue<'a> {
-    /// `true` or `false`.
     Boolean(bool),
-    /// A number.
     Number(f64),
-    /// A text, or what is kept of it.
+    /// A text, or the kept parts of it.
     Text(OutputText<'a>),
-    /// JSON.
     Json(&'a Value),
     /// Texts by lower-case name.
     Texts(&'a BTreeMap<String, String>),
 }
 
-/// A text of which only parts may have been kept.
+/// A text of which possibly only parts were kept.
 #[derive(Debug, Clone)]
 pub struct OutputText<'a> {
-    /// What was kept, in order.
+    /// The kept parts, in order.
     pub parts: Vec<Cow<'a, str>>,
-    /// Whether that is all of it, in one part.
+    /// Whether the first part is the whole text.
     pub complete: bool,
 }
 
-/// What a condition comes to.
+/// The result of evaluating a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Whether it holds.
-    pub truth: Truth,
-    /// Each reference once, in the order they stand.
+    /// Whether the condition holds.
+    pub truth: ConditionTruth,
+    /// Each reference once, in the order of the text.
     pub actual: Vec<ActualValue>,
-    /// The references whose values are not known, in that order.
+    /// The references whose values are not known, in the order of the text.
     pub unknown: Vec<String>,
 }
 
 /// What is known of a value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Known {
-    /// Everything.
+pub(super) enum KnownValue {
     Value(ConditionValue),
-    /// It is a number, and no smaller than this.
+    /// It is a number of at least this size.
     AtLeast(f64),
-    /// Nothing.
+    /// Nothing is known.
     Nothing,
 }
 
-/// Evaluates a condition. Every reference is looked at, also those that cannot change the answer any more.
-pub fn evaluate(condition: &Condition, context: &dyn Context) -> Evaluation {
+/// Evaluates a condition. Every reference is evaluated, even when the answer is already certain.
+pub fn evaluate(condition: &Condition, context: &dyn ConditionContext) -> Evaluation {
     let mut actual: Vec<ActualValue> = Vec::new();
     let mut unknown = Vec::new();
     for reference in condition.references() {
@@ -82,8 +74,8 @@ pub fn evaluate(condition: &Condition, context: &dyn Context) -> Evaluation {
             continue;
         }
         let value = match look_up(reference, context) {
-            Known::Value(value) => Some(value),
-            Known::AtLeast(_) | Known::Nothing => None,
+            KnownValue::Value(value) => Some(value),
+            KnownValue::AtLeast(_) | KnownValue::Nothing => None,
         };
         if value.is_none() {
             unknown.push(name.clone());
@@ -93,85 +85,91 @@ pub fn evaluate(condition: &Condition, context: &dyn Context) -> Evaluation {
     Evaluation { truth: truth_of(&condition.root, context), actual, unknown }
 }
 
-fn truth_of(expression: &Expression, context: &dyn Context) -> Truth {
+fn truth_of(expression: &Expression, context: &dyn ConditionContext) -> ConditionTruth {
     match expression {
-        Expression::Or(parts) => parts.iter().map(|part| truth_of(part, context)).max().unwrap_or(Truth::Unknown),
-        Expression::And(parts) => parts.iter().map(|part| truth_of(part, context)).min().unwrap_or(Truth::Unknown),
+        Expression::Or(parts) => parts.iter().map(|part| truth_of(part, context)).max().unwrap_or(ConditionTruth::Unknown),
+        Expression::And(parts) => parts.iter().map(|part| truth_of(part, context)).min().unwrap_or(ConditionTruth::Unknown),
         Expression::Not(part) => truth_of(part, context).negated(),
         Expression::Compare { left, operator, right, .. } => {
             compare(&value_of(left, context), *operator, &value_of(right, context))
         }
-        Expression::Reference(_) | Expression::Literal { .. } => Truth::of(&value_of(expression, context)),
+        Expression::Reference(_) | Expression::Literal { .. } => ConditionTruth::of(&value_of(expression, context)),
     }
 }
 
-fn value_of(expression: &Expression, context: &dyn Context) -> Known {
+fn value_of(expression: &Expression, context: &dyn ConditionContext) -> KnownValue {
     match expression {
         Expression::Reference(reference) => look_up(reference, context),
-        Expression::Literal { value, .. } => Known::Value(value.clone()),
+        Expression::Literal { value, .. } => KnownValue::Value(value.clone()),
         Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. } => {
             match truth_of(expression, context) {
-                Truth::True => Known::Value(ConditionValue::Boolean(true)),
-                Truth::False => Known::Value(ConditionValue::Boolean(false)),
-                Truth::Unknown => Known::Nothing,
+                ConditionTruth::True => KnownValue::Value(ConditionValue::Boolean(true)),
+                ConditionTruth::False => KnownValue::Value(ConditionValue::Boolean(false)),
+                ConditionTruth::Unknown => KnownValue::Nothing,
             }
         }
     }
 }
 
 /// Compares without coercion: values of different kinds are not equal, and only numbers have an order.
-pub(super) fn compare(left: &Known, operator: Operator, right: &Known) -> Truth {
+pub(super) fn compare(left: &KnownValue, operator: Operator, right: &KnownValue) -> ConditionTruth {
     match (left, right) {
-        (Known::Value(left), Known::Value(right)) => compare_values(left, operator, right),
-        (Known::AtLeast(least), Known::Value(ConditionValue::Number(number))) => compare_least(*least, operator, *number),
-        (Known::Value(ConditionValue::Number(number)), Known::AtLeast(least)) => {
+        (KnownValue::Value(left), KnownValue::Value(right)) => compare_values(left, operator, right),
+        (KnownValue::AtLeast(least), KnownValue::Value(ConditionValue::Number(number))) => {
+            compare_least(*least, operator, *number)
+        }
+        (KnownValue::Value(ConditionValue::Number(number)), KnownValue::AtLeast(least)) => {
             compare_least(*least, operator.flipped(), *number)
         }
-        (Known::AtLeast(_), Known::Value(_)) | (Known::Value(_), Known::AtLeast(_)) => match operator {
-            Operator::Equal => Truth::False,
-            Operator::NotEqual => Truth::True,
-            Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => Truth::Unknown,
+        (KnownValue::AtLeast(_), KnownValue::Value(_)) | (KnownValue::Value(_), KnownValue::AtLeast(_)) => match operator {
+            Operator::Equal => ConditionTruth::False,
+            Operator::NotEqual => ConditionTruth::True,
+            Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => ConditionTruth::Unknown,
         },
-        (Known::Nothing, _) | (_, Known::Nothing) | (Known::AtLeast(_), Known::AtLeast(_)) => Truth::Unknown,
+        (KnownValue::Nothing, _) | (_, KnownValue::Nothing) | (KnownValue::AtLeast(_), KnownValue::AtLeast(_)) => {
+            ConditionTruth::Unknown
+        }
     }
 }
 
-fn compare_values(left: &ConditionValue, operator: Operator, right: &ConditionValue) -> Truth {
+fn compare_values(left: &ConditionValue, operator: Operator, right: &ConditionValue) -> ConditionTruth {
     match (operator, left, right) {
-        (Operator::Equal, _, _) => Truth::from(left == right),
-        (Operator::NotEqual, _, _) => Truth::from(left != right),
-        (_, ConditionValue::Number(left), ConditionValue::Number(right)) => Truth::from(match operator {
+        (Operator::Equal, _, _) => ConditionTruth::from(left == right),
+        (Operator::NotEqual, _, _) => ConditionTruth::from(left != right),
+        (_, ConditionValue::Number(left), ConditionValue::Number(right)) => ConditionTruth::from(match operator {
             Operator::Less => left < right,
             Operator::LessOrEqual => left <= right,
             Operator::Greater => left > right,
             Operator::GreaterOrEqual | Operator::Equal | Operator::NotEqual => left >= right,
         }),
-        (Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual, _, _) => Truth::Unknown,
+        (Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual, _, _) => ConditionTruth::Unknown,
     }
 }
 
 /// Compares a number of which only a lower bound is known.
-fn compare_least(least: f64, operator: Operator, number: f64) -> Truth {
-    let decided = |is_decided: bool, truth: Truth| if is_decided { truth } else { Truth::Unknown };
+fn compare_least(least: f64, operator: Operator, number: f64) -> ConditionTruth {
+    let decided = |is_decided: bool, truth: ConditionTruth| if is_decided { truth } else { ConditionTruth::Unknown };
     match operator {
-        Operator::Equal => decided(least > number, Truth::False),
-        Operator::NotEqual | Operator::Greater => decided(least > number, Truth::True),
-        Operator::GreaterOrEqual => decided(least >= number, Truth::True),
-        Operator::Less => decided(least >= number, Truth::False),
-        Operator::LessOrEqual => decided(least > number, Truth::False),
+        Operator::Equal => decided(least > number, ConditionTruth::False),
+        Operator::NotEqual | Operator::Greater => decided(least > number, ConditionTruth::True),
+        Operator::GreaterOrEqual => decided(least >= number, ConditionTruth::True),
+        Operator::Less => decided(least >= number, ConditionTruth::False),
+        Operator::LessOrEqual => decided(least > number, ConditionTruth::False),
     }
 }
 
-fn look_up(reference: &Reference, context: &dyn Context) -> Known {
-    let Some(row) = meaning_of(&reference.field) else { return Known::Nothing };
-    let Some(value) = context.field(&reference.action, row.field) else { return Known::Nothing };
+fn look_up(reference: &Reference, context: &dyn ConditionContext) -> KnownValue {
+    let Some(row) = meaning_of(&reference.field) else { return KnownValue::Nothing };
+    let Some(value) = context.field(&reference.action, row.field) else { return KnownValue::Nothing };
     match value {
-        FieldValue::Boolean(value) if is_whole(reference) => Known::Value(ConditionValue::Boolean(value != row.negated)),
-        FieldValue::Number(number) if is_whole(reference) && number.is_finite() => Known::Value(ConditionValue::Number(number)),
+        FieldValue::Boolean(value) if is_whole(reference) => KnownValue::Value(ConditionValue::Boolean(value != row.negated)),
+        FieldValue::Number(number) if is_whole(reference) && number.is_finite() => {
+            KnownValue::Value(ConditionValue::Number(number))
+        }
         FieldValue::Text(text) if reference.path.is_empty() => ask_text(&text, reference.accessor.as_ref()),
         FieldValue::Json(value) => ask_json(value, reference),
         FieldValue::Texts(texts) => ask_texts(texts, reference),
-        FieldValue::Boolean(_) | FieldValue::Number(_) | FieldValue::Text(_) => Known::Nothing,
+        FieldValue::Boolean(_) | FieldValue::Number(_) | FieldValue::Text(_) => KnownValue::Nothing,
     }
 }
 
@@ -179,46 +177,46 @@ fn is_whole(reference: &Reference) -> bool {
     reference.path.is_empty() && reference.accessor.is_none()
 }
 
-fn ask_text(text: &OutputText<'_>, accessor: Option<&Accessor>) -> Known {
-    let known = |value| Known::Value(value);
+fn ask_text(text: &OutputText<'_>, accessor: Option<&Accessor>) -> KnownValue {
+    let known = |value| KnownValue::Value(value);
     match accessor {
         None if text.complete => known(ConditionValue::Text(text.parts.concat())),
-        None => Known::Nothing,
+        None => KnownValue::Nothing,
         Some(Accessor::Includes(needle)) => {
             let found = text.parts.iter().any(|part| part.contains(needle.as_str()));
-            if found || text.complete { known(ConditionValue::Boolean(found)) } else { Known::Nothing }
+            if found || text.complete { known(ConditionValue::Boolean(found)) } else { KnownValue::Nothing }
         }
         Some(Accessor::Length) => {
             let length = as_number(text.parts.iter().map(|part| part.encode_utf16().count()).sum());
-            if text.complete { known(ConditionValue::Number(length)) } else { Known::AtLeast(length) }
+            if text.complete { known(ConditionValue::Number(length)) } else { KnownValue::AtLeast(length) }
         }
     }
 }
 
-fn ask_texts(texts: &BTreeMap<String, String>, reference: &Reference) -> Known {
-    let [Segment::Name(name)] = reference.path.as_slice() else { return Known::Nothing };
-    let Some(text) = texts.get(&name.to_ascii_lowercase()) else { return Known::Nothing };
+fn ask_texts(texts: &BTreeMap<String, String>, reference: &Reference) -> KnownValue {
+    let [Segment::Name(name)] = reference.path.as_slice() else { return KnownValue::Nothing };
+    let Some(text) = texts.get(&name.to_ascii_lowercase()) else { return KnownValue::Nothing };
     ask_text(&OutputText::whole(text), reference.accessor.as_ref())
 }
 
-fn ask_json(value: &Value, reference: &Reference) -> Known {
+fn ask_json(value: &Value, reference: &Reference) -> KnownValue {
     let mut value = value;
     for segment in &reference.path {
         let part = match segment {
             Segment::Name(name) => value.as_object().and_then(|parts| parts.get(name)),
             Segment::Index(index) => value.as_array().and_then(|parts| parts.get(usize::try_from(*index).ok()?)),
         };
-        let Some(part) = part else { return Known::Nothing };
+        let Some(part) = part else { return KnownValue::Nothing };
         value = part;
     }
     match (&reference.accessor, value) {
-        (None, _) => ConditionValue::try_from(value).map_or(Known::Nothing, Known::Value),
+        (None, _) => ConditionValue::try_from(value).map_or(KnownValue::Nothing, KnownValue::Value),
         (accessor, Value::String(text)) => ask_text(&OutputText::whole(text), accessor.as_ref()),
         (Some(Accessor::Includes(entry)), Value::Array(entries)) => {
-            Known::Value(ConditionValue::Boolean(entries.iter().any(|one| one.as_str() == Some(entry))))
+            KnownValue::Value(ConditionValue::Boolean(entries.iter().any(|one| one.as_str() == Some(entry))))
         }
-        (Some(Accessor::Length), Value::Array(entries)) => Known::Value(ConditionValue::Number(as_number(entries.len()))),
-        (Some(_), _) => Known::Nothing,
+        (Some(Accessor::Length), Value::Array(entries)) => KnownValue::Value(ConditionValue::Number(as_number(entries.len()))),
+        (Some(_), _) => KnownValue::Nothing,
     }
 }
 
@@ -228,14 +226,14 @@ fn as_number(length: usize) -> f64 {
 }
 
 impl<'a> OutputText<'a> {
-    /// Returns a text that is all there.
+    /// Returns a text that is complete.
     pub fn whole(text: &'a str) -> Self {
         Self { parts: vec![Cow::Borrowed(text)], complete: true }
     }
 }
 
-impl Truth {
-    /// Returns what the contrary comes to.
+impl ConditionTruth {
+    /// Returns the negation; unknown stays unknown.
     pub fn negated(self) -> Self {
         match self {
             Self::True => Self::False,
@@ -244,16 +242,16 @@ impl Truth {
         }
     }
 
-    /// Returns whether a value is `true`; a value that is neither `true` nor `false` is no answer.
-    pub(super) fn of(value: &Known) -> Self {
+    /// Returns whether a value is `true`. A value that is neither `true` nor `false` is unknown.
+    pub(super) fn of(value: &KnownValue) -> Self {
         match value {
-            Known::Value(ConditionValue::Boolean(value)) => Self::from(*value),
-            Known::Value(_) | Known::AtLeast(_) | Known::Nothing => Self::Unknown,
+            KnownValue::Value(ConditionValue::Boolean(value)) => Self::from(*value),
+            KnownValue::Value(_) | KnownValue::AtLeast(_) | KnownValue::Nothing => Self::Unknown,
         }
     }
 }
 
-impl From<bool> for Truth {
+impl From<bool> for ConditionTruth {
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
     }

@@ -1,83 +1,74 @@
-//! What an action of each type can be asked for: one table.
+//! The table of fields that actions of each type have.
 
 use crate::model::ActionType;
 
-/// A field of an action, whatever name it was asked for by.
+/// A field of an action; several names may mean the same field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// The exit code of a process that ended by itself; 0 or 1 made of `success` where there is no process (C66).
+    /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).
     ExitCode,
     /// Whether the action is SUCCESS.
     Success,
     /// How long it took, in milliseconds.
     Duration,
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
-    /// Errors its tool found, as the policy left them (C24).
+    /// Errors that the tool reported, after the policy was applied (C24).
     ErrorCount,
-    /// Warnings its tool found, likewise.
+    /// Warnings that the tool reported, after the policy was applied (C24).
     WarningCount,
-    /// Tests that passed, as its report counts them.
+    /// Tests that passed, as the tool's report counts them.
     TestsPassed,
-    /// Tests that failed.
     TestsFailed,
-    /// Tests that were skipped.
     TestsSkipped,
-    /// All tests.
     TestsTotal,
-    /// The status of an answer.
+    /// The HTTP status of an answer.
     StatusCode,
-    /// The body of an answer: JSON, else a text.
+    /// The body of an answer: JSON if it can be parsed, otherwise a text.
     Body,
     /// The headers of an answer, by lower-case name.
     Headers,
-    /// Whether a file is there.
+    /// Whether the file exists.
     Exists,
-    /// A file's size in bytes.
     Size,
-    /// Whether a file is JSON.
+    /// Whether the file contains valid JSON.
     IsValidJson,
-    /// Whether a file's content is what was expected.
+    /// Whether the file has the expected content.
     PatternMatches,
-    /// How many rows a database answered with.
+    /// The number of rows that a database returned.
     Count,
-    /// Whether a browser came up.
+    /// Whether a browser started.
     Initialized,
 }
 
-/// What values a field can have.
+/// The values that a field can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
-    /// `true` or `false`.
     Boolean,
-    /// A whole number from the first to the second, both included.
+    /// A whole number in this range, both ends included.
     Integer(u64, u64),
-    /// A text.
     Text,
-    /// Whatever JSON can say.
+    /// Any JSON.
     Json,
     /// Texts by name.
     Texts,
 }
 
-/// A name that some types of actions can be asked for.
+/// A name that can be used for some types of actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRow {
-    /// The name.
     pub name: &'static str,
-    /// What it means.
+    /// The field that it means.
     pub field: Field,
-    /// Whether it means the contrary.
+    /// Whether it means the negation of the field.
     pub negated: bool,
-    /// The types of actions that have it. For types that are not carried out it is what they would have.
+    /// The types of actions that have it; for types that proctor does not execute yet, those that would have it.
     pub action_types: &'static [ActionType],
-    /// What values it can have.
+    /// The values that it can have.
     pub kind: ValueKind,
 }
 
-/// The largest integer that all arithmetic here is exact for: no count or size comes near it.
+/// The largest integer up to which all arithmetic here is exact; no count or size comes near it.
 pub(super) const MOST: u64 = (1 << 53) - 1;
 
 const ALL: &[ActionType] = &ActionType::ALL;
@@ -90,7 +81,7 @@ const DATABASES: &[ActionType] = &[ActionType::DatabaseQuery];
 const BROWSERS: &[ActionType] = &[ActionType::McpBrowserCommand];
 const COUNT: ValueKind = ValueKind::Integer(0, MOST);
 
-/// Every name. A name may have several rows, one type of action never two rows of the same name.
+/// All names. A name may have several rows, but only one row for each type of action.
 pub const FIELDS: [FieldRow; 23] = [
     row("exitCode", Field::ExitCode, PROCESSES, ValueKind::Integer(0, 255)),
     row("exitCode", Field::ExitCode, WITHOUT_PROCESS, ValueKind::Integer(0, 1)),
@@ -121,22 +112,23 @@ const fn row(name: &'static str, field: Field, action_types: &'static [ActionTyp
     FieldRow { name, field, negated: false, action_types, kind }
 }
 
-/// Returns the names that actions of a type can be asked for, in the table's order.
+/// Returns the names for actions of a type, in the table's order.
 pub fn fields_of(action_type: ActionType) -> impl Iterator<Item = &'static FieldRow> {
     FIELDS.iter().filter(move |row| row.action_types.contains(&action_type))
 }
 
-/// Returns what a name means for actions of a type.
+/// Returns the row of a name for actions of a type.
 pub(super) fn row_of(name: &str, action_type: ActionType) -> Option<&'static FieldRow> {
     fields_of(action_type).find(|row| row.name == name)
 }
 
-/// Returns what a name means, whatever the type: names mean one thing, only their domains differ.
+/// Returns a row of a name for any type: a name always means the same field, only the possible values differ.
 pub(super) fn meaning_of(name: &str) -> Option<&'static FieldRow> {
     FIELDS.iter().find(|row| row.name == name)
 }
 
-/// Returns the types of actions that have a field of this name, for people: `A or B`. Those that are carried out, where there are any.
+/// Returns the types of actions that have a field of this name, for people: `A or B`. Types that proctor executes, if there are
+/// any.
 pub(super) fn types_with(name: &str) -> String {
     let types = ActionType::ALL.into_iter().filter(|action_type| row_of(name, *action_type).is_some());
     let (carried_out, others): (Vec<ActionType>, Vec<ActionType>) = types.partition(|action_type| action_type.is_carried_out());

@@ -1,4 +1,4 @@
-//! The words of a condition: names, numbers, texts, and the space between them.
+//! Reads the words of a condition: names, numbers, texts, and the space between them.
 
 use winnow::Parser;
 use winnow::combinator::opt;
@@ -9,26 +9,24 @@ use winnow::token::{any, one_of, take_while};
 use crate::condition::error::ConditionErrorKind;
 use crate::condition::syntax::{begins_word, continues_word};
 
-/// Numbers of so many digits are exact.
+/// Numbers of at most so many digits are exact.
 const MOST_DIGITS: usize = 15;
-/// What an operand can be, for people.
+/// The possible operands, for people.
 pub(super) const OPERAND: &str =
     "a value of an action (`STEP.1.exitCode`), a number, a text in quotes, `true`, `false`, `null` or `(`";
 
-/// The text that is left, with its place, and how many parentheses are open.
-pub(super) type Input<'t> = Stateful<LocatingSlice<&'t str>, usize>;
-/// What a parser returns.
-pub(super) type Parsed<T> = ModalResult<T, Refusal>;
+/// The rest of the text with its position, and the number of open parentheses.
+pub(super) type ConditionInput<'t> = Stateful<LocatingSlice<&'t str>, usize>;
+pub(super) type ParserResult<T> = ModalResult<T, ConditionParserError>;
 
-/// What the parsers fail with.
-pub(super) struct Refusal {
+pub(super) struct ConditionParserError {
     pub(super) offset: usize,
     pub(super) kind: ConditionErrorKind,
 }
 
-impl ParserError<Input<'_>> for Refusal {
+impl ParserError<ConditionInput<'_>> for ConditionParserError {
     type Inner = Self;
-    fn from_input(input: &Input<'_>) -> Self {
+    fn from_input(input: &ConditionInput<'_>) -> Self {
         Self { offset: input.current_token_start(), kind: ConditionErrorKind::Expected(OPERAND) }
     }
     fn into_inner(self) -> Result<Self, Self> {
@@ -36,23 +34,22 @@ impl ParserError<Input<'_>> for Refusal {
     }
 }
 
-/// Fails for good: no other reading is tried.
-pub(super) fn refuse<T>(offset: usize, kind: ConditionErrorKind) -> Parsed<T> {
-    Err(ErrMode::Cut(Refusal { offset, kind }))
+/// Fails without trying another alternative.
+pub(super) fn refuse<T>(offset: usize, kind: ConditionErrorKind) -> ParserResult<T> {
+    Err(ErrMode::Cut(ConditionParserError { offset, kind }))
 }
 
-/// Passes over space.
-pub(super) fn space(input: &mut Input<'_>) -> Parsed<()> {
+/// Skips space.
+pub(super) fn space(input: &mut ConditionInput<'_>) -> ParserResult<()> {
     take_while(0.., [' ', '\t', '\r', '\n']).void().parse_next(input)
 }
 
-/// Reads a name.
-pub(super) fn word<'t>(input: &mut Input<'t>) -> Parsed<&'t str> {
+pub(super) fn word<'t>(input: &mut ConditionInput<'t>) -> ParserResult<&'t str> {
     (one_of(begins_word), take_while(0.., continues_word)).take().parse_next(input)
 }
 
-/// Reads a number that is exact.
-pub(super) fn number(input: &mut Input<'_>) -> Parsed<f64> {
+/// Reads a number that can be represented exactly.
+pub(super) fn number(input: &mut ConditionInput<'_>) -> ParserResult<f64> {
     let offset = input.current_token_start();
     let is_part = |one: char| continues_word(one) || one == '.';
     let written: &str = (opt('-'), take_while(0.., is_part)).take().parse_next(input)?;
@@ -69,8 +66,8 @@ pub(super) fn number(input: &mut Input<'_>) -> Parsed<f64> {
     }
 }
 
-/// Reads a text in quotes, the first of which stands there.
-pub(super) fn text(input: &mut Input<'_>) -> Parsed<String> {
+/// Reads a text from its opening quote on.
+pub(super) fn text(input: &mut ConditionInput<'_>) -> ParserResult<String> {
     let offset = input.current_token_start();
     let quote = any.parse_next(input)?;
     let mut read = String::new();
@@ -85,7 +82,7 @@ pub(super) fn text(input: &mut Input<'_>) -> Parsed<String> {
     }
 }
 
-fn escape(input: &mut Input<'_>, at: usize) -> Parsed<char> {
+fn escape(input: &mut ConditionInput<'_>, at: usize) -> ParserResult<char> {
     let character = match opt(any).parse_next(input)? {
         Some('n') => Some('\n'),
         Some('r') => Some('\r'),

@@ -1,8 +1,7 @@
-//! The conditions of a specification: their grammar, what is wrong with one before anything runs, and what one comes to (C66, C67).
+//! The conditions of a specification: parsing them, checking them before anything runs, and evaluating them (C66, C67).
 //!
-//! Owns text → [`Condition`], [`check`] and [`evaluate`], all pure: no code of a specification is ever executed. It does not know
-//! where values come from ([`Context`] is asked) nor what a condition decides: UNKNOWN is an answer here, and `verdict/` makes of
-//! it "not met" or "triggered".
+//! Everything here is pure, and no code of a specification is ever executed. Values come from a [`ConditionContext`]. The result may
+//! be UNKNOWN; `verdict/` decides what that means for a condition ("not met" or "triggered").
 //!
 //! ```text
 //! expression = and { "||" and }             and        = unary { "&&" unary }
@@ -14,8 +13,8 @@
 //! literal    = number | text | "true" | "false" | "null"
 //! ```
 //!
-//! `==` is `===`: nothing is ever coerced. A comparison is negated by its operator or in parentheses, since JavaScript would read
-//! `!a === b` as `(!a) === b`. Look next at [`Field`] (what an action can be asked for), then at [`check`].
+//! `==` is `===`: nothing is ever coerced. To negate a comparison, change its operator or put it in parentheses: JavaScript would read
+//! `!a === b` as `(!a) === b`. Look next at [`Field`] (the fields of actions), then at [`check`].
 
 mod check;
 mod decide;
@@ -31,7 +30,7 @@ mod tests;
 
 pub use check::check;
 pub use error::{ConditionError, ConditionErrorKind};
-pub use evaluate::{Context, Evaluation, FieldValue, OutputText, Truth, evaluate};
+pub use evaluate::{ConditionContext, ConditionTruth, Evaluation, FieldValue, OutputText, evaluate};
 pub use fault::{ConditionFault, Constancy};
 pub use fields::{FIELDS, Field, FieldRow, ValueKind, fields_of};
 pub use syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};

@@ -1,4 +1,4 @@
-//! From text to [`Condition`]: the grammar of the module's page, over winnow. Every refusal names its place.
+//! Parses a text to a [`Condition`] with winnow, by the grammar in the module's page. Every error has its position.
 
 use winnow::Parser;
 use winnow::combinator::{alt, opt, peek, preceded, separated};
@@ -7,7 +7,7 @@ use winnow::stream::{LocatingSlice, Location};
 use winnow::token::{any, one_of, rest, take_while};
 
 use crate::condition::error::{ConditionError, ConditionErrorKind};
-use crate::condition::lexical::{Input, OPERAND, Parsed, number, refuse, space, text, word};
+use crate::condition::lexical::{ConditionInput, OPERAND, ParserResult, number, refuse, space, text, word};
 use crate::condition::syntax::{
     Accessor, Condition, Expression, Offset, Operator, Reference, Segment, begins_word, continues_word,
 };
@@ -15,10 +15,10 @@ use crate::model::{ActionId, ConditionValue};
 
 /// The longest text that is read, in bytes.
 pub(super) const LONGEST: usize = 1024;
-/// How deep parentheses may stand in parentheses.
+/// How deeply parentheses may be nested.
 pub(super) const DEEPEST: usize = 32;
 
-/// What people write who know other languages, and what it is here.
+/// What people write who know other languages, with what to write here.
 const TRAILING: &[(&str, &str)] = &[
     ("===", "compare two values only"),
     ("==", "compare two values only"),
@@ -38,7 +38,7 @@ const TRAILING: &[(&str, &str)] = &[
 ];
 
 impl Condition {
-    /// Reads a condition. What it speaks of is not looked at: that is [`crate::condition::check`]'s.
+    /// Parses a condition. Whether its actions and fields exist is checked by [`crate::condition::check`].
     pub fn parse(text: &str) -> Result<Self, ConditionError> {
         let refuse = |offset, kind| Err(ConditionError::new(text, offset, kind));
         if text.len() > LONGEST {
@@ -52,7 +52,7 @@ impl Condition {
         if content.starts_with('{') {
             return refuse(start, ConditionErrorKind::object_form(&serde_json::from_str(content).unwrap_or_default()));
         }
-        let mut input = Input { input: LocatingSlice::new(text), state: 0 };
+        let mut input = ConditionInput { input: LocatingSlice::new(text), state: 0 };
         match whole(&mut input) {
             Ok(root) => Ok(Self { text: text.to_owned(), root }),
             Err(ErrMode::Backtrack(refusal) | ErrMode::Cut(refusal)) => refuse(refusal.offset, refusal.kind),
@@ -61,7 +61,7 @@ impl Condition {
     }
 }
 
-fn whole(input: &mut Input<'_>) -> Parsed<Expression> {
+fn whole(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let expression = disjunction(input)?;
     space(input)?;
     let offset = input.current_token_start();
@@ -73,12 +73,12 @@ fn whole(input: &mut Input<'_>) -> Parsed<Expression> {
     refuse(offset, ConditionErrorKind::Trailing(advice.unwrap_or("join conditions with `&&` or `||`")))
 }
 
-fn disjunction(input: &mut Input<'_>) -> Parsed<Expression> {
+fn disjunction(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let parts: Vec<_> = separated(1.., conjunction, preceded(space, "||")).parse_next(input)?;
     Ok(joined(parts, Expression::Or))
 }
 
-fn conjunction(input: &mut Input<'_>) -> Parsed<Expression> {
+fn conjunction(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let parts: Vec<_> = separated(1.., unary, preceded(space, "&&")).parse_next(input)?;
     Ok(joined(parts, Expression::And))
 }
@@ -87,7 +87,7 @@ fn joined(mut parts: Vec<Expression>, join: fn(Vec<Expression>) -> Expression) -
     if parts.len() > 1 { join(parts) } else { parts.pop().expect("at least one was parsed") }
 }
 
-fn unary(input: &mut Input<'_>) -> Parsed<Expression> {
+fn unary(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     space(input)?;
     if opt('!').parse_next(input)?.is_none() {
         return comparison(input);
@@ -99,7 +99,7 @@ fn unary(input: &mut Input<'_>) -> Parsed<Expression> {
     }
 }
 
-fn comparison(input: &mut Input<'_>) -> Parsed<Expression> {
+fn comparison(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let left = Box::new(operand(input)?);
     let Some((at, operator)) = spaced_operator(input)? else { return Ok(*left) };
     let right = Box::new(operand(input)?);
@@ -109,7 +109,7 @@ fn comparison(input: &mut Input<'_>) -> Parsed<Expression> {
     }
 }
 
-fn spaced_operator(input: &mut Input<'_>) -> Parsed<Option<(Offset, Operator)>> {
+fn spaced_operator(input: &mut ConditionInput<'_>) -> ParserResult<Option<(Offset, Operator)>> {
     space(input)?;
     let at = Offset(input.current_token_start());
     let mut operator = opt(alt((
@@ -123,7 +123,7 @@ fn spaced_operator(input: &mut Input<'_>) -> Parsed<Option<(Offset, Operator)>> 
     Ok(operator.parse_next(input)?.map(|operator| (at, operator)))
 }
 
-fn operand(input: &mut Input<'_>) -> Parsed<Expression> {
+fn operand(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     space(input)?;
     let at = Offset(input.current_token_start());
     let literal = |value| Ok(Expression::Literal { value, at });
@@ -136,7 +136,7 @@ fn operand(input: &mut Input<'_>) -> Parsed<Expression> {
     }
 }
 
-fn parenthesised(input: &mut Input<'_>) -> Parsed<Expression> {
+fn parenthesised(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let offset = input.current_token_start();
     any.void().parse_next(input)?;
     input.state += 1;
@@ -153,8 +153,8 @@ fn parenthesised(input: &mut Input<'_>) -> Parsed<Expression> {
     Ok(inner)
 }
 
-/// Reads a literal or a reference, both of which begin with a word.
-fn worded(input: &mut Input<'_>) -> Parsed<Expression> {
+/// Reads a literal or a reference; both begin with a word.
+fn worded(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let at = Offset(input.current_token_start());
     let name = word(input)?;
     let value = match name {
@@ -172,8 +172,8 @@ fn is_action_name(name: &str) -> bool {
         && name.chars().all(|one| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_')
 }
 
-/// Refuses a word that is no action: a field by itself, or a function.
-fn misplaced_word(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<Expression> {
+/// Refuses a word that is not an action: a field without an action, or a function.
+fn misplaced_word(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResult<Expression> {
     let tail: &str = take_while(0.., |one| continues_word(one) || one == '.').parse_next(input)?;
     let full = format!("{name}{tail}");
     let calls = peek(opt('(')).parse_next(input)?.is_some();
@@ -182,7 +182,7 @@ fn misplaced_word(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<Expre
     refuse(at.0, kind)
 }
 
-fn reference(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<Reference> {
+fn reference(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResult<Reference> {
     let action = action(input, name, at)?;
     let mut parts = Vec::new();
     let accessor = loop {
@@ -199,7 +199,7 @@ fn reference(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<Reference>
     Ok(Reference { action, field, path: parts.collect(), accessor, at })
 }
 
-fn action(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<ActionId> {
+fn action(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResult<ActionId> {
     let no_number = || refuse(at.0, ConditionErrorKind::NoActionNumber(name.to_owned()));
     let number = match opt(one_of(['.', '['])).parse_next(input)? {
         Some('.') => take_while(0.., |one: char| one.is_ascii_digit()).parse_next(input).map(str::to_owned)?,
@@ -220,13 +220,13 @@ fn action(input: &mut Input<'_>, name: &str, at: Offset) -> Parsed<ActionId> {
     ActionId::try_from(id.as_str()).or_else(|_| refuse(at.0, ConditionErrorKind::NotAnAction(id)))
 }
 
-/// What can stand behind an action.
+/// What can follow an action.
 enum Part {
     Segment(Segment),
     Accessor(Accessor),
 }
 
-fn part(input: &mut Input<'_>) -> Parsed<Option<Part>> {
+fn part(input: &mut ConditionInput<'_>) -> ParserResult<Option<Part>> {
     let found = match opt(one_of(['.', '['])).parse_next(input)? {
         Some('.') => dotted(input)?,
         Some(_) => Part::Segment(bracketed(input)?),
@@ -235,7 +235,7 @@ fn part(input: &mut Input<'_>) -> Parsed<Option<Part>> {
     Ok(Some(found))
 }
 
-fn dotted(input: &mut Input<'_>) -> Parsed<Part> {
+fn dotted(input: &mut ConditionInput<'_>) -> ParserResult<Part> {
     let offset = input.current_token_start();
     let Some(name) = opt(word).parse_next(input)? else {
         return refuse(offset, ConditionErrorKind::Expected("the name of a field or part"));
@@ -249,7 +249,7 @@ fn dotted(input: &mut Input<'_>) -> Parsed<Part> {
     }
 }
 
-fn included(input: &mut Input<'_>) -> Parsed<String> {
+fn included(input: &mut ConditionInput<'_>) -> ParserResult<String> {
     space(input)?;
     let offset = input.current_token_start();
     if peek(opt(one_of(['"', '\'']))).parse_next(input)?.is_none() {
@@ -264,7 +264,7 @@ fn included(input: &mut Input<'_>) -> Parsed<String> {
     }
 }
 
-fn bracketed(input: &mut Input<'_>) -> Parsed<Segment> {
+fn bracketed(input: &mut ConditionInput<'_>) -> ParserResult<Segment> {
     let offset = input.current_token_start();
     let segment = if peek(opt(one_of(['"', '\'']))).parse_next(input)?.is_some() {
         Segment::Name(text(input)?)
@@ -279,7 +279,7 @@ fn bracketed(input: &mut Input<'_>) -> Parsed<Segment> {
     Ok(segment)
 }
 
-fn closing_bracket(input: &mut Input<'_>) -> Parsed<()> {
+fn closing_bracket(input: &mut ConditionInput<'_>) -> ParserResult<()> {
     let offset = input.current_token_start();
     match opt(']').parse_next(input)? {
         Some(_) => Ok(()),

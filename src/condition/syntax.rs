@@ -1,10 +1,10 @@
-//! A condition as it was understood, and its text in one form.
+//! The syntax tree of a condition, and its text in a canonical form.
 
 use std::fmt;
 
 use crate::model::{ActionId, ConditionValue};
 
-/// A condition of a specification. Equality is of what is said, not of how it was written.
+/// A condition of a specification. Two conditions are equal if they mean the same, however they were written.
 #[derive(Debug, Clone)]
 pub struct Condition {
     pub(super) text: String,
@@ -14,35 +14,27 @@ pub struct Condition {
 /// A part of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
-    /// One of two parts or more holds.
+    /// At least one of two or more parts holds.
     Or(Vec<Expression>),
-    /// Each of two parts or more holds.
+    /// All of two or more parts hold.
     And(Vec<Expression>),
     /// The part does not hold.
     Not(Box<Expression>),
     /// Two values are compared.
     Compare {
-        /// What stands before the operator.
         left: Box<Expression>,
-        /// The operator.
         operator: Operator,
-        /// What stands behind it.
         right: Box<Expression>,
-        /// Where the operator stands.
+        /// The operator's position.
         at: Offset,
     },
     /// A value of an action.
     Reference(Reference),
-    /// A value that was written down.
-    Literal {
-        /// The value.
-        value: ConditionValue,
-        /// Where it stands.
-        at: Offset,
-    },
+    /// A constant.
+    Literal { value: ConditionValue, at: Offset },
 }
 
-/// How two values are compared. `==` and `!=` are read as `===` and `!==`.
+/// How two values are compared. `==` and `!=` are parsed as `===` and `!==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `===`
@@ -62,19 +54,17 @@ pub enum Operator {
 /// A value of an action: `STEP.1.exitCode`, `STEP['1'].body.items[0].id`, `STEP.2.stdout.includes("ok")`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// The action.
     pub action: ActionId,
     /// The field's name as it was written.
     pub field: String,
-    /// What is taken of the field, where that is not all of it.
+    /// The path to a part of the field; empty for the whole field.
     pub path: Vec<Segment>,
-    /// What is asked of that, where not its value.
+    /// The question about that value, if the value itself is not asked for.
     pub accessor: Option<Accessor>,
-    /// Where it stands.
     pub at: Offset,
 }
 
-/// One step into a value that has parts.
+/// One step of a path into a value that has parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     /// The part with this name.
@@ -83,16 +73,16 @@ pub enum Segment {
     Index(u32),
 }
 
-/// What is asked of a value other than the value itself.
+/// A question about a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accessor {
-    /// Whether a text contains the text, or a list the entry.
+    /// Whether a text contains this text, or a list this entry.
     Includes(String),
-    /// How long a text is, in UTF-16 units as in JavaScript, or how many entries a list has.
+    /// The length of a text in UTF-16 units, as in JavaScript, or the number of entries of a list.
     Length,
 }
 
-/// A place in a condition's text, in bytes from 0. Two are always equal: where a thing was written is no part of what it says.
+/// A position in a condition's text, in bytes from 0. All positions are equal, because they do not change what a condition means.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offset(pub usize);
 
@@ -102,25 +92,24 @@ impl Condition {
         &self.text
     }
 
-    /// Returns what it says.
     pub fn expression(&self) -> &Expression {
         &self.root
     }
 
-    /// Returns its references in the order they stand, each as often as it does.
+    /// Returns its references in the order of the text, including repeated ones.
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.root.collect_references(&mut found);
         found
     }
 
-    /// Returns the column of a place, counted from 1 in characters.
+    /// Returns the column of a position, in characters from 1.
     pub fn column(&self, at: Offset) -> usize {
         column(&self.text, at.0)
     }
 }
 
-/// Returns the column of a byte offset, counted from 1 in characters; one within a character counts as the character's.
+/// Returns the column of a byte offset, in characters from 1. An offset within a character counts as that character.
 pub(super) fn column(text: &str, offset: usize) -> usize {
     text[..text.floor_char_boundary(offset)].chars().count() + 1
 }
@@ -153,7 +142,7 @@ impl Expression {
         }
     }
 
-    /// Returns where the part begins.
+    /// Returns the position at which the part begins.
     pub(super) fn at(&self) -> Offset {
         match self {
             Self::Or(parts) | Self::And(parts) => parts.first().map_or(Offset(0), Self::at),
@@ -173,7 +162,7 @@ impl Expression {
 }
 
 impl Operator {
-    /// Returns the operator that says the same with its sides exchanged.
+    /// Returns the operator for exchanged sides.
     pub(super) fn flipped(self) -> Self {
         match self {
             Self::Equal => Self::Equal,
@@ -185,7 +174,7 @@ impl Operator {
         }
     }
 
-    /// Returns whether it asks for an order, not for equality.
+    /// Returns whether the operator compares the order, not equality.
     pub(super) fn is_order(self) -> bool {
         match self {
             Self::Equal | Self::NotEqual => false,
@@ -270,7 +259,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Writes a part's name. Behind a dot `length` would be read as a question.
+/// Writes the name of a part. `length` is written in brackets, because after a dot it would be the accessor.
 fn name(formatter: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     if is_name(name) && name != "length" {
         write!(formatter, ".{name}")
@@ -279,7 +268,7 @@ fn name(formatter: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     }
 }
 
-/// Returns whether a text can stand behind a dot.
+/// Returns whether a text can follow a dot.
 pub(super) fn is_name(text: &str) -> bool {
     text.chars().next().is_some_and(begins_word) && text.chars().all(continues_word)
 }
@@ -289,7 +278,7 @@ pub(super) fn begins_word(character: char) -> bool {
     character.is_ascii_alphabetic() || character == '_' || character == '$'
 }
 
-/// Returns whether a word can go on with the character.
+/// Returns whether a word can continue with the character.
 pub(super) fn continues_word(character: char) -> bool {
     begins_word(character) || character.is_ascii_digit()
 }

@@ -54,7 +54,6 @@ struct Keeper {
     stand: ActionState,
 }
 
-/// The state of the action.
 enum ActionState {
     Waiting,
     Running(ProcessGroup),

@@ -38,7 +38,7 @@ pub struct StoreIndex {
 /// The result of opening an index.
 #[derive(Debug)]
 #[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
-pub struct OpenedIndex {
+pub struct OpenedStoreIndex {
     pub index: StoreIndex,
     /// Where a damaged file was moved to. The index is then empty, and every ledger must be applied from its beginning.
     pub set_aside: Option<PathBuf>,
@@ -110,8 +110,9 @@ impl StoreIndex {
     ///
     /// # Errors
     /// When the file cannot be used, or a newer version wrote it.
-    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedIndex, IndexError> {
-        let opened = |tables, set_aside| OpenedIndex { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
+    pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedStoreIndex, IndexError> {
+        let opened =
+            |tables, set_aside| OpenedStoreIndex { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
         match Tables::open(path, judge) {
             Ok(tables) => Ok(opened(tables, None)),
             Err(IndexError::Corrupt { .. }) => {

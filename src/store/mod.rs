@@ -45,7 +45,7 @@ pub use approvals::ApprovalJudge;
 pub use checkpoints::{CheckpointError, Checkpoints, KeptCheckpoint};
 pub use compare::{IndexDifference, IndexReader, RowDifference};
 pub use error::IndexError;
-pub use index::{AllLedgerLines, IndexRepair, OpenedIndex, StoreIndex};
+pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::IndexedRun;
 pub use tree_index::{read_tree_index, write_tree_index};

@@ -33,9 +33,7 @@ pub struct IndexedRun {
     pub blocking: u32,
     /// The digest of the tree that it tested.
     pub tree_digest: Option<TreeDigest>,
-    /// The digest of its environment.
     pub environment_digest: Option<Digest>,
-    /// The digest of its plan.
     pub plan_digest: Option<Digest>,
     /// The hash of its report; `None` for a superseded run.
     pub report_hash: Option<Digest>,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// One step per version: a file whose `user_version` is `n` has had the first `n` steps. Steps are never edited, only added.
 ///
-/// Compatibility (house style V6): an old program refuses a newer file by its version, a new program migrates an older file, and
+/// Compatibility: an old program refuses a newer file by its version, a new program migrates an older file, and
 /// an old program never writes to a newer file. A migration that needs the lines again empties `positions`.
 pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 

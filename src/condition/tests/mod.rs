@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::condition::{Condition, ConditionFault, Context, Field, FieldValue, OutputText, check};
+use crate::condition::{Condition, ConditionContext, ConditionFault, Field, FieldValue, OutputText, check};
 use crate::model::{ActionId, ActionType};
 
 /// What a test says became of the actions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
-    fields: BTreeMap<(String, Field), Told>,
+pub(super) struct FakeAction {
+    fields: BTreeMap<(String, Field), FakeValue>,
 }
 
 /// A value of a field, owned.
 #[derive(Debug, Clone)]
-pub(super) enum Told {
+pub(super) enum FakeValue {
     Boolean(bool),
     Number(f64),
     Text(String),
@@ -32,25 +32,25 @@ pub(super) enum Told {
     Texts(BTreeMap<String, String>),
 }
 
-impl Seen {
-    fn with(mut self, action: &str, field: Field, told: Told) -> Self {
+impl FakeAction {
+    fn with(mut self, action: &str, field: Field, told: FakeValue) -> Self {
         self.fields.insert((action.to_owned(), field), told);
         self
     }
 }
 
-impl Context for Seen {
+impl ConditionContext for FakeAction {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         Some(match self.fields.get(&(action.to_string(), field))? {
-            Told::Boolean(value) => FieldValue::Boolean(*value),
-            Told::Number(number) => FieldValue::Number(*number),
-            Told::Text(text) => FieldValue::Text(OutputText::whole(text)),
-            Told::Ends(first, last) => FieldValue::Text(OutputText {
+            FakeValue::Boolean(value) => FieldValue::Boolean(*value),
+            FakeValue::Number(number) => FieldValue::Number(*number),
+            FakeValue::Text(text) => FieldValue::Text(OutputText::whole(text)),
+            FakeValue::Ends(first, last) => FieldValue::Text(OutputText {
                 parts: vec![Cow::Borrowed(first.as_str()), Cow::Borrowed(last.as_str())],
                 complete: false,
             }),
-            Told::Json(value) => FieldValue::Json(value),
-            Told::Texts(texts) => FieldValue::Texts(texts),
+            FakeValue::Json(value) => FieldValue::Json(value),
+            FakeValue::Texts(texts) => FieldValue::Texts(texts),
         })
     }
 }

@@ -6,10 +6,10 @@ use proptest::{prop_assert, prop_assert_eq};
 use serde_json::Value;
 
 use super::reference::answers;
-use super::{Seen, Told, type_of};
+use super::{FakeAction, FakeValue, type_of};
 use crate::condition::{
-    Accessor, Condition, ConditionFault, Constancy, Expression, Field, Offset, Operator, Reference, Segment, Truth, check,
-    evaluate,
+    Accessor, Condition, ConditionFault, ConditionTruth, Constancy, Expression, Field, Offset, Operator, Reference, Segment,
+    check, evaluate,
 };
 use crate::model::{ActionId, ConditionValue};
 
@@ -190,7 +190,7 @@ proptest! {
         match Condition::parse(&text) {
             Ok(condition) => {
                 let _ = check(&condition, &type_of);
-                let _ = evaluate(&condition, &Seen::default());
+                let _ = evaluate(&condition, &FakeAction::default());
                 let printed = condition.to_string();
                 prop_assert!(printed.len() > 1024 || Condition::parse(&printed).as_ref() == Ok(&condition), "{printed}");
             }
@@ -210,17 +210,17 @@ proptest! {
 
     #[test]
     fn the_evaluator_agrees_with_the_reference(expression in expression(), one in body(), two in body()) {
-        let mut seen = Seen::default();
+        let mut seen = FakeAction::default();
         for (action, body) in [("STEP.1", &one), ("STEP.2", &two)] {
             if let Some(body) = body {
-                seen = seen.with(action, Field::Body, Told::Json(body.clone()));
+                seen = seen.with(action, Field::Body, FakeValue::Json(body.clone()));
             }
         }
         let Ok(condition) = Condition::parse(&expression.to_string()) else { return Ok(()) };
         let possible = answers(&expression, &|spelt| looked_up(spelt, [&one, &two]));
         let expected = match (possible.contains(&true), possible.contains(&false)) {
-            (true, true) => Truth::Unknown,
-            (is_true, _) => Truth::from(is_true),
+            (true, true) => ConditionTruth::Unknown,
+            (is_true, _) => ConditionTruth::from(is_true),
         };
         let evaluation = evaluate(&condition, &seen);
         prop_assert_eq!(evaluation.truth, expected, "{}", condition);
@@ -234,13 +234,13 @@ proptest! {
         let mut seen_true = false;
         let mut seen_other = false;
         for (one, two, success) in (0..6).flat_map(|one| (0..6).flat_map(move |two| [(one, two, false), (one, two, true)])) {
-            let seen = Seen::default()
-                .with("STEP.1", Field::ExitCode, Told::Number(f64::from(one)))
-                .with("STEP.2", Field::ExitCode, Told::Number(f64::from(two)))
-                .with("STEP.1", Field::Success, Told::Boolean(success));
+            let seen = FakeAction::default()
+                .with("STEP.1", Field::ExitCode, FakeValue::Number(f64::from(one)))
+                .with("STEP.2", Field::ExitCode, FakeValue::Number(f64::from(two)))
+                .with("STEP.1", Field::Success, FakeValue::Boolean(success));
             let truth = evaluate(&condition, &seen).truth;
-            seen_true |= truth == Truth::True;
-            seen_other |= truth != Truth::True;
+            seen_true |= truth == ConditionTruth::True;
+            seen_other |= truth != ConditionTruth::True;
         }
         let faults = check(&condition, &type_of);
         if faults == [ConditionFault::Constant(Constancy::AlwaysTrue)] {

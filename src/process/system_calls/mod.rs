@@ -30,7 +30,6 @@ pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 pub(super) enum Reaping {
     /// It stays a zombie: its process id and group id cannot be reused (house style P2).
     Keep,
-    /// It is reaped.
     Reap,
 }
 

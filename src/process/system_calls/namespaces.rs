@@ -15,7 +15,6 @@ use super::{Forked, is_single_threaded};
 /// How a mount is restricted; other attributes stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::process) enum MountAttribute {
-    /// Read-only.
     ReadOnly,
     /// Read-only, and device nodes do not work.
     ReadOnlyWithoutDevices,

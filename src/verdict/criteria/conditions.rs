@@ -1,6 +1,6 @@
 //! What a condition comes to for the task: unknown is "not met" for success and "triggered" for failure (C67).
 
-use crate::condition::{Condition, Evaluation, Reference, Truth, evaluate};
+use crate::condition::{Condition, ConditionTruth, Evaluation, Reference, evaluate};
 use crate::model::{ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
 use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
@@ -27,8 +27,8 @@ pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[
     };
     let evaluation = evaluate(&parsed, &run);
     let (decided, counts_against) = match role {
-        Role::Success => (evaluation.truth == Truth::True, evaluation.truth != Truth::True),
-        Role::Failure => (evaluation.truth != Truth::False, evaluation.truth != Truth::False),
+        Role::Success => (evaluation.truth == ConditionTruth::True, evaluation.truth != ConditionTruth::True),
+        Role::Failure => (evaluation.truth != ConditionTruth::False, evaluation.truth != ConditionTruth::False),
     };
     let reason = counts_against.then(|| reason(&parsed, &evaluation, &run));
     judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)
@@ -37,10 +37,10 @@ pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[
 /// Returns why a condition counts against the task: what is not known, else what became of the actions it speaks of.
 fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> String {
     let references = condition.references();
-    if evaluation.truth == Truth::Unknown && evaluation.unknown.is_empty() {
+    if evaluation.truth == ConditionTruth::Unknown && evaluation.unknown.is_empty() {
         return "The values cannot be compared".to_owned();
     }
-    if evaluation.truth == Truth::Unknown {
+    if evaluation.truth == ConditionTruth::Unknown {
         let unknown: Vec<String> = evaluation.unknown.iter().map(|reference| format!("`{reference}`")).collect();
         let of_unknown = references.iter().find(|reference| evaluation.unknown.contains(&reference.to_string()));
         let why = of_unknown.map(|reference| why_unknown(run.action(&reference.action), reference)).unwrap_or_default();

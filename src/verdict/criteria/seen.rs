@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::condition::{Context, Field, FieldValue, OutputText};
+use crate::condition::{ConditionContext, Field, FieldValue, OutputText};
 use crate::model::{
     ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
 };
@@ -81,7 +81,7 @@ impl SeenRun<'_> {
     }
 }
 
-impl Context for SeenRun<'_> {
+impl ConditionContext for SeenRun<'_> {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         self.action(action)?.field(field)
     }

@@ -47,7 +47,7 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Problem> {
             counts_to_try(&raw.condition).into_iter().any(|count| {
                 let evaluation = evaluate(&condition, &FailedTests { actions: &actions, count });
                 let asks_a_test = evaluation.actual.iter().any(|actual| actual.value.is_some());
-                asks_a_test && evaluation.truth == Truth::True
+                asks_a_test && evaluation.truth == ConditionTruth::True
             })
         });
         let finding = |(index, raw): (usize, &RawCondition)| {
@@ -76,7 +76,7 @@ struct FailedTests<'t> {
     count: f64,
 }
 
-impl Context for FailedTests<'_> {
+impl ConditionContext for FailedTests<'_> {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         if !self.actions.contains(action) {
             return None;
