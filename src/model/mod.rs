@@ -9,11 +9,13 @@ mod approval;
 mod criteria;
 mod debt;
 mod digest;
+mod errno;
 mod evidence;
 mod exit_code;
 mod finding;
 mod freshness;
 mod governance;
+mod identity;
 mod ids;
 mod isolation;
 mod ledger;
@@ -25,6 +27,7 @@ mod plan;
 mod policy;
 mod process;
 mod protection;
+mod quote;
 mod retention;
 mod review;
 mod route;
@@ -52,6 +55,7 @@ pub use criteria::{
 };
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
+pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
@@ -63,6 +67,7 @@ pub use freshness::{
     TaskStanding, WaitStep, compute_freshness,
 };
 pub use governance::GovernanceRecord;
+pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
@@ -88,6 +93,7 @@ pub use process::{
     StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, OnProtectedChange, ProtectedChange, ProtectedChangeKind, ProtectedFiles};
+pub use quote::in_quotes;
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

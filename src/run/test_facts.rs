@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{ActionEnd, Classification, Digest, ExitCodeSource, ResultType, TestFailure, TestResults, ToolClass};
+use crate::model::{
+    ActionEnd, Classification, Digest, ExitCodeSource, IdentityWriter, ResultType, TestFailure, TestResults, ToolClass,
+};
 use crate::report::{ActionDisposition, ActionFacts, ExecutedFacts};
 
 /// What the router is told of one TEST action.
@@ -55,8 +57,9 @@ impl<'a> TestFacts<'a> {
     pub(crate) fn failing_set(&self) -> Digest {
         let failures: &[TestFailure] = self.results.map(|results| results.failures.as_slice()).unwrap_or_default();
         let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
-        let text = names.into_iter().collect::<Vec<_>>().join("\n");
-        Digest::of(format!("{:?}\n{text}", self.classification.code).as_bytes())
+        let category = serde_json::to_string(&self.classification.code).expect("a unit variant is a word");
+        let writer = IdentityWriter::new("proctor-failing-set-v2").part("category", category.as_bytes());
+        writer.list("test", names.iter().map(|name| name.as_bytes())).digest()
     }
 }
 
