@@ -9,11 +9,13 @@ mod approval;
 mod criteria;
 mod debt;
 mod digest;
+mod errno;
 mod evidence;
 mod exit_code;
 mod finding;
 mod freshness;
 mod governance;
+mod identity;
 mod ids;
 mod isolation;
 mod ledger;
@@ -55,6 +57,7 @@ pub use criteria::{
 };
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
+pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
@@ -66,6 +69,7 @@ pub use freshness::{
     TaskStanding, WaitStep, compute_freshness,
 };
 pub use governance::GovernanceRecord;
+pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{

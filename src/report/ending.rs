@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::model::{ActionEnd, Ended, SpawnFailure};
+use crate::model::{ActionEnd, Ended, SpawnFailure, errno_name};
 use crate::report::{ExecutionV1, SpawnErrorV2};
 
 /// Returns when and how a command ended, in the words of the wire.
@@ -48,7 +48,7 @@ fn signal_name(signal: i32) -> String {
 }
 
 fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
-    let error = |errno: Errno, message: String| SpawnErrorV2::plain(format!("{errno:?}"), Some(errno as i32), message);
+    let error = |errno: Errno, message: String| SpawnErrorV2::plain(errno_name(errno as i32), Some(errno as i32), message);
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } if searched.is_empty() => {
             error(Errno::ENOENT, format!("there is no program `{program}`"))
@@ -71,8 +71,7 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
             SpawnErrorV2::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
         }
         SpawnFailure::Refused { program, errno, message } => {
-            let code = format!("{:?}", Errno::from_raw(*errno));
-            SpawnErrorV2::plain(code, Some(*errno), format!("`{program}` could not be started: {message}"))
+            SpawnErrorV2::plain(errno_name(*errno), Some(*errno), format!("`{program}` could not be started: {message}"))
         }
     }
 }

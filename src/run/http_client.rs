@@ -17,7 +17,7 @@ use nix::errno::Errno;
 use ureq::http::{HeaderMap, Request, Response, Uri, header};
 use ureq::{Agent, Body, Error};
 
-use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason};
+use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason, errno_name};
 use crate::process::clock::{self, Monotonic};
 use crate::run::http_client::redirect::Message;
 
@@ -285,8 +285,8 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
                 Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EADDRNOTAVAIL | Errno::ETIMEDOUT
             );
             let syscall = connecting.then_some("connect");
-            let message = format!("{} {errno:?} {place}", syscall.unwrap_or("connection"));
-            ConnectionFault { code: format!("{errno:?}"), errno: Some(number), syscall, address, port, message }
+            let message = format!("{} {} {place}", syscall.unwrap_or("connection"), errno_name(number));
+            ConnectionFault { code: errno_name(number).to_owned(), errno: Some(number), syscall, address, port, message }
         }
         (None, io::ErrorKind::UnexpectedEof) => {
             plain("ECONNRESET", format!("{place} closed the connection before its answer was whole"))

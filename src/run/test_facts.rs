@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{ActionEnd, CategoryCode, Digest, ExitCodeSource, RunId, TestResults, Timestamp, ToolClass, TreeDigest};
+use crate::model::{
+    ActionEnd, CategoryCode, Digest, ExitCodeSource, IdentityWriter, RunId, TestResults, Timestamp, ToolClass, TreeDigest,
+};
 use crate::report::{ActionDisposition, ActionResult};
 use crate::routing::TestResult;
 
@@ -39,8 +41,9 @@ pub(crate) fn test_result<'a>(
 fn failing_set(code: CategoryCode, tests: Option<&TestResults>) -> Digest {
     let failures = tests.map(|tests| tests.failures.as_slice()).unwrap_or_default();
     let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
-    let text = names.into_iter().collect::<Vec<_>>().join("\n");
-    Digest::of(format!("{code:?}\n{text}").as_bytes())
+    let category = serde_json::to_string(&code).expect("a unit variant is a word");
+    let writer = IdentityWriter::new("proctor-failing-set-v2").part("category", category.as_bytes());
+    writer.list("test", names.iter().map(|name| name.as_bytes())).digest()
 }
 
 fn raw_code(end: &ActionEnd) -> (Option<i32>, ExitCodeSource) {

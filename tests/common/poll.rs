@@ -1,5 +1,5 @@
-//! Waits for a condition by checking it often, instead of sleeping "long enough". If it never holds, the last observation is reported (house
-//! style T5).
+//! Waits for a condition by checking it often, instead of sleeping "long enough". If it never holds, the last observation is reported
+//! (house style T5).
 
 use std::fmt::Display;
 use std::thread;

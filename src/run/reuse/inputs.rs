@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::SandboxSettings;
-use crate::model::{Digest, EntryKind, IsolationLevel, TreeDigest, TreeIssueKind};
+use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
+use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
 use crate::project::is_hit;
 use crate::project::{Surveyed, is_pinned};
 use crate::report::GENERATED_BY;
 use crate::tree::TreeIndex;
 
 /// The first part of every digest of inputs: another way of making it has another name.
-const FORMAT: &[u8] = b"proctor-inputs-v1";
+const FORMAT: &[u8] = b"proctor-inputs-v2";
 
 /// What a check depends on.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl CheckInputs<'_> {
             RelevantTree::Whole(TreeDigest(digest)) => (b"whole", digest),
             RelevantTree::Files(digest) => (b"files", digest),
         };
-        let sandbox = format!("{:?} {:?}", self.sandbox, self.strongest_isolation);
+        let sandbox = sandbox_identity(self.sandbox, self.strongest_isolation);
         // Another version may read the same output otherwise.
         for bytes in [FORMAT, GENERATED_BY.as_bytes(), kind, sandbox.as_bytes()] {
             part(&mut hasher, bytes);
@@ -95,13 +95,53 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
         let is_named = hits(&entry.path);
         if is_named || is_pinned(name) {
             part(&mut hasher, entry.path.as_bytes());
-            part(&mut hasher, format!("{:?}", entry.kind).as_bytes());
+            part(&mut hasher, kind_word(entry.kind));
             part(&mut hasher, entry.digest?.as_bytes());
         }
         is_any_named |= is_named;
     }
     // A check that depends on nothing would never be carried out again.
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))
+}
+
+/// Returns the sandbox in its written form. A field that is added there must be added here: it does not compile without.
+fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
+    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes } = settings;
+    let mode: &[u8] = match mode {
+        SandboxMode::Auto => b"auto",
+        SandboxMode::Require => b"require",
+        SandboxMode::Off => b"off",
+    };
+    let home: &[u8] = match home {
+        HomeAccess::ReadOnly => b"read-only",
+        HomeAccess::Overlay => b"overlay",
+    };
+    let strongest: &[u8] = match strongest {
+        IsolationLevel::Namespace => b"namespace",
+        IsolationLevel::Cgroup => b"cgroup",
+        IsolationLevel::Landlock => b"landlock",
+        IsolationLevel::ProcessGroup => b"process-group",
+    };
+    IdentityWriter::new("proctor-sandbox-v2")
+        .part("mode", mode)
+        .list("writable", writable.iter().map(String::as_bytes))
+        .list("sockets", sockets.iter().map(String::as_bytes))
+        .list("visible", visible.iter().map(String::as_bytes))
+        .part("home", home)
+        .number("memory", memory.map(|memory| memory.0))
+        .number("processes", processes.map(u64::from))
+        .part("strongest", strongest)
+        .digest()
+}
+
+/// The kinds as they are hashed: a rename of the enum changes none of them.
+fn kind_word(kind: EntryKind) -> &'static [u8] {
+    match kind {
+        EntryKind::Directory => b"directory",
+        EntryKind::File => b"file",
+        EntryKind::Executable => b"executable",
+        EntryKind::Link => b"link",
+    }
 }
 
 fn part(hasher: &mut Sha256, bytes: &[u8]) {

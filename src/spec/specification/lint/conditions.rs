@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::condition::{Condition, Context, Field, FieldValue, Truth, check, evaluate};
+use crate::condition::{Condition, ConditionContext, ConditionTruth, Field, FieldValue, check, evaluate};
 use crate::model::{ActionId, ActionType, Problem, ToolClass};
 use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::subject::{Subject, Task};

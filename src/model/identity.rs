@@ -1,0 +1,67 @@
+//! The written form of an identity that is stored and compared later: a version, then named parts.
+//!
+//! Every word is chosen by the caller and none comes from `Debug` or the name of a Rust item, so a rename changes no stored identity.
+//! A different way of writing it has a different version: what was stored before then matches nothing and is carried out anew.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
+
+/// An identity while it is written.
+pub struct IdentityWriter(Sha256);
+
+impl IdentityWriter {
+    /// Starts an identity. The version names what is identified, and the way it is written: `proctor-inputs-v2`.
+    pub fn new(version: &str) -> Self {
+        Self(Sha256::new()).part("version", version.as_bytes())
+    }
+
+    /// Adds a part. Name and bytes each follow their length, so no two lists of parts are written alike.
+    #[must_use]
+    pub fn part(mut self, name: &str, bytes: &[u8]) -> Self {
+        for text in [name.as_bytes(), bytes] {
+            self.0.update((text.len() as u64).to_le_bytes());
+            self.0.update(text);
+        }
+        self
+    }
+
+    /// Adds a part for each text of a list, and their number, so that two lists in a row are kept apart.
+    #[must_use]
+    pub fn list<'a>(self, name: &str, texts: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
+        let counted = self.part(name, texts.len().to_string().as_bytes());
+        texts.fold(counted, |writer, text| writer.part(name, text))
+    }
+
+    /// Adds a number, or the word `none`.
+    #[must_use]
+    pub fn number(self, name: &str, number: Option<u64>) -> Self {
+        let text = number.map_or_else(|| "none".to_owned(), |number| number.to_string());
+        self.part(name, text.as_bytes())
+    }
+
+    /// Returns the digest of what was written.
+    pub fn digest(self) -> Digest {
+        Digest::from_hasher(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdentityWriter;
+
+    #[test]
+    fn parts_cannot_be_moved_into_one_another() {
+        let of = |parts: &[(&str, &str)]| {
+            let writer = IdentityWriter::new("v");
+            parts.iter().fold(writer, |writer, (name, text)| writer.part(name, text.as_bytes())).digest()
+        };
+        assert_ne!(of(&[("a", "bc")]), of(&[("ab", "c")]));
+        assert_ne!(of(&[("a", "b"), ("c", "d")]), of(&[("a", "bcd")]));
+        let lists = |one: &[&'static str], two: &[&'static str]| {
+            let bytes = |texts: &[&'static str]| texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>();
+            IdentityWriter::new("v").list("x", bytes(one).into_iter()).list("x", bytes(two).into_iter()).digest()
+        };
+        assert_ne!(lists(&["a"], &[]), lists(&[], &["a"]));
+    }
+}
