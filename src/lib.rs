@@ -14,6 +14,7 @@
 //! | a save becomes a hint | [`watch`] |
 //! | a burst settles, a run is scheduled | [`daemon`]: a pure engine and a thin performer |
 //! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
+//! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
 //! | carrying it out | [`run`], the only place where the folders below meet |
 //! | starting, stopping, capturing | [`process`] |
@@ -36,9 +37,10 @@
 //! model                                → –
 //! ignore, condition, routing           → model
 //! review, governance                   → model
-//! config                               → model
-//! tools                                → model
-//! spec                                 → model, config, condition, tools
+//! shell                                → –
+//! config                               → model, shell
+//! tools                                → model, shell
+//! spec                                 → model, shell, config, condition, tools
 //! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report
@@ -69,6 +71,7 @@ pub mod report;
 pub mod review;
 pub mod routing;
 pub mod run;
+pub mod shell;
 pub mod spec;
 pub mod store;
 pub mod tools;

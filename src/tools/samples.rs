@@ -8,6 +8,7 @@ use crate::model::{
     Action, ActionEnd, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Interpretation, OnSurvivors, Reuse,
     StreamExcerpt, Tool, ToolReport,
 };
+use crate::shell::split_words;
 use crate::tools::interpret::{Input, interpret};
 
 /// Returns an action that runs `command` in `/project`.
@@ -21,7 +22,7 @@ pub(super) fn action(tool: Tool, command: &str) -> Action {
         class: tool.class(),
         command_is_ours: false,
         command: CommandLine {
-            argv: shlex::split(command).expect("a sample command is made of valid words"),
+            argv: split_words(command).expect("a sample command is made of valid words"),
             display: command.to_owned(),
             shell: false,
         },
