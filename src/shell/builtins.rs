@@ -17,9 +17,12 @@ const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"
 const READING: &[&str] = &["read", "mapfile", "readarray", "getopts", "unset", "let", "printf"];
 
 /// Commands that succeed whatever they do.
-const SUCCEEDING: &[&str] = &["true", "/bin/true", "/usr/bin/true", ":", "echo", "printf", "unset", "shopt", "umask", "alias"];
+const SUCCEEDING: &[&str] = &["true", ":", "echo", "printf", "unset", "shopt", "umask", "alias"];
 
-const FAILING: &[&str] = &["false", "/bin/false", "/usr/bin/false"];
+const FAILING: &[&str] = &["false"];
+
+/// Where the programs of the same names as commands of the shell lie.
+const SYSTEM: &[&str] = &["/usr/bin/", "/bin/"];
 
 impl<'t> ScriptMachine<'t> {
     pub(super) fn simple(
@@ -215,6 +218,7 @@ impl<'t> ScriptMachine<'t> {
         if READING.contains(&name) {
             operands.iter().for_each(|word| drop(state.variables.remove(&word.text)));
         }
+        let name = SYSTEM.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name);
         let statuses = match name {
             name if SUCCEEDING.contains(&name) => &[Status::Zero][..],
             name if FAILING.contains(&name) => &[Status::NonZero],

@@ -278,7 +278,7 @@ fn a_script_falls_apart_at_its_operators_and_nowhere_else() {
         ("a &&\n\n  b \\\n  c", vec![("a", And), ("b|c", Then)]),
         ("A=1 a 2>&1 >'a log' <in &>> out b", vec![("A=1|a|b", Then)]),
         ("a 'b; c' \"d && \\\"e\\\"\" f\\ g", vec![("a|b; c|d && \"e\"|f g", Then)]),
-        ("a $(b; c (d)) ${e:-f g} `h | i` \"$(j \")\")\"", vec![("a|$(b; c (d))|${e:-f g}|`h | i`|$(j \")\")", Then)]),
+        ("a $(b; (c d)) ${e:-f g} `h | i` \"$(j \")\")\"", vec![("a|$(b; (c d))|${e:-f g}|`h | i`|$(j \")\")", Then)]),
         ("a # b; c\nd#e", vec![("a", Then), ("d#e", Then)]),
         ("a '' <<< b", vec![("a|", Then)]),
         ("  ", vec![]),
