@@ -14,6 +14,7 @@
 //! | a save becomes a hint | [`watch`] |
 //! | a burst settles, a run is scheduled | [`daemon`]: a pure engine and a thin performer |
 //! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
+//! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
 //! | carrying it out | [`run`], the only place where the folders below meet: order, attempts, judgement, seal |
 //! | what outlives a run | [`project`]: registration, approvals, freshness, retention |
@@ -39,18 +40,19 @@
 //! model                                → –
 //! ignore, condition, routing           → model
 //! review, governance                   → model
-//! config                               → model
-//! tools                                → model
-//! spec                                 → model, config, condition, tools
+//! shell                                → –
+//! config                               → model, shell
+//! tools                                → model, shell
+//! spec                                 → model, shell, config, condition, tools
 //! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report
 //! tree, watch                          → model, ignore
 //! process, store                       → model
 //! evidence                             → model, report
-//! sandbox                              → model, config, process, report
+//! sandbox                              → model, config, process, evidence, report
 //! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox
-//! run                                  → model, config, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, project
+//! run                                  → model, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
 //! daemon                               → everything but cli, client, workflow
@@ -81,6 +83,7 @@ pub mod review;
 pub mod routing;
 pub mod run;
 pub mod sandbox;
+pub mod shell;
 pub mod spec;
 pub mod store;
 pub mod tools;

@@ -58,6 +58,7 @@ const STILL_ALIKE: &[(&str, &str)] = &[
     ("Counts", "TestTotalsV2"),
     ("CycleChange", "TddVerb"),
     ("CycleRequestV1", "TddVerb"),
+    ("DecisionReason", "RuleSource"),
     ("Described", "Reloaded"),
     ("DiagnosticsRecordV1", "ExchangeRecordV1"),
     ("DiagnosticsRecordV1", "FileRecordV1"),
@@ -83,12 +84,15 @@ const STILL_ALIKE: &[(&str, &str)] = &[
     ("FieldValue", "ValueKind"),
     ("FoundFile", "InspectedFile"),
     ("HealthCheckV2", "HealthSeen"),
+    ("IgnoreRule", "RuleV1"),
     ("IndexedProject", "Place"),
     ("IndexedProject", "RegistrationRecord"),
     ("InotifyLimits", "InotifyV1"),
     ("InvalidAction", "InvalidFacts"),
     ("IsolationV2", "Kept"),
     ("KeeperError", "ServeError"),
+    ("KeeperEvent", "LauncherEvent"),
+    ("KeeperOrder", "KeeperSetup"),
     ("KeptCheckpoint", "WaitingWorkflow"),
     ("Located", "Recognition"),
     ("Located", "RelatedInformation"),
@@ -118,22 +122,8 @@ const STILL_ALIKE: &[(&str, &str)] = &[
 ];
 
 /// Names that more than one type has. The list only gets shorter: a new type takes a name that is free.
-const STILL_DOUBLED: &[&str] = &[
-    "ActionFacts",
-    "Answer",
-    "EnvironmentSettings",
-    "Facts",
-    "Found",
-    "Index",
-    "Opened",
-    "Place",
-    "ProjectFiles",
-    "QueueSettings",
-    "Refusal",
-    "Scope",
-    "Service",
-    "Standing",
-];
+const STILL_DOUBLED: &[&str] =
+    &["Answer", "EnvironmentSettings", "Facts", "Found", "Place", "ProjectFiles", "QueueSettings", "Refusal", "Service"];
 
 /// Where the forms lie that are written to files and sent: such a type may have the name of what it is the form of.
 const WIRE: &[&str] = &["src/report/wire/", "src/api/"];

@@ -19,6 +19,7 @@ pub struct ConditionError {
     pub kind: ConditionErrorKind,
 }
 
+/// Says what is wrong with a condition; the message names the mistake and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionErrorKind {
     #[error("the condition is empty; write a comparison, for example `STEP.1.exitCode === 0`")]

@@ -23,6 +23,7 @@ pub trait ConditionContext {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>>;
 }
 
+/// The value that a field of a condition has after a run, as far as the evidence kept it.
 #[derive(Debug, Clone)]
 pub enum FieldValue<'a> {
     Boolean(bool),

@@ -3,14 +3,11 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::shell::{masking_pattern, shell_construct};
 use crate::config::values::{Wrong, filled_text, list, text};
 use crate::model::CommandLine;
+use crate::shell::{hidden_failure_of_words, join_words, shell_construct, split_words};
 
 const EXAMPLE: &str = "[\"pytest\", \"-q\"]";
-
-/// Programs that take a script behind `-c`.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh"];
 
 /// Whether an action asks for a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +41,7 @@ fn from_list(argv: Vec<String>) -> Result<CommandLine, Wrong> {
     if argv.first().is_none_or(|program| program.trim().is_empty()) {
         return Err(Wrong::new("the command is empty").example(EXAMPLE));
     }
-    let display = shlex::try_join(argv.iter().map(String::as_str)).expect("the reader of texts refuses NUL");
+    let display = join_words(argv.iter().map(String::as_str)).expect("the reader of texts refuses NUL");
     Ok(CommandLine { argv, display, shell: false })
 }
 
@@ -57,7 +54,7 @@ fn from_text(text: &str) -> Result<CommandLine, Wrong> {
             None => "add `shell = true`, or write the command as a list of words".to_owned(),
         }));
     }
-    let split = shlex::split(text).ok_or_else(|| Wrong::new("a quote is not closed").hint("close it"))?;
+    let split = split_words(text).ok_or_else(|| Wrong::new("a quote is not closed").hint("close it"))?;
     Ok(CommandLine { display: text.trim().to_owned(), ..from_list(split)? })
 }
 
@@ -67,17 +64,9 @@ fn from_script(script: &str) -> CommandLine {
 }
 
 fn refuse_masks(command: &CommandLine) -> Result<(), Wrong> {
-    let Some(script) = script_of(&command.argv) else { return Ok(()) };
-    let Some((pattern, why)) = masking_pattern(script) else { return Ok(()) };
-    let hint = "let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`";
-    Err(Wrong::new(format!("`{pattern}` {why}")).hint(hint))
-}
-
-/// Returns the script of a command whose program is a shell.
-pub fn script_of(argv: &[String]) -> Option<&str> {
-    let program = argv.first()?.rsplit('/').next()?;
-    let flag = argv.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
-    SHELLS.contains(&program).then(|| argv.get(flag + 1).map(String::as_str)).flatten()
+    let Some(hidden) = hidden_failure_of_words(&command.argv) else { return Ok(()) };
+    let hint = format!("{}; what may fail is said with `policy` or `expected_exit_codes`", hidden.instead);
+    Err(Wrong::new(format!("`{}` {}", hidden.part, hidden.why)).hint(hint))
 }
 
 #[cfg(test)]

@@ -18,12 +18,10 @@ mod sandbox;
 mod section;
 mod service;
 mod settings;
-mod shell;
 #[cfg(test)]
 mod tests;
 mod values;
 
-pub use command::script_of;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
 pub use placed::Placed;
@@ -34,4 +32,3 @@ pub use settings::{
     GovernSettings, HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings,
     SandboxMode, SandboxSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
-pub use shell::{Construct, masking_pattern, shell_construct};

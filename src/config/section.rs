@@ -72,7 +72,7 @@ impl<'t> Document<'t> {
             Some((element, _)) => format!("{key_path}[{element}]"),
             None => key_path.to_owned(),
         };
-        self.problems.push(Problem { pointer, ..wrong.problem }.within(self.file, Some(place)));
+        self.problems.push(Problem { pointer, ..*wrong.problem }.within(self.file, Some(place)));
     }
 
     /// Reports that something is absent; said only of a whole text, since a broken one may have lost it.

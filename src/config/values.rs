@@ -14,7 +14,8 @@ use crate::model::{ByteSize, Problem};
 /// What is wrong with a value, before it is known where it stands.
 #[derive(Debug, Default)]
 pub(super) struct Wrong {
-    pub(super) problem: Problem,
+    /// Boxed, so that a `Result` of a value stays small.
+    pub(super) problem: Box<Problem>,
     /// An example of a right value, to be shown behind the key.
     pub(super) example: Option<&'static str>,
     /// The element of a list it is about, by its position from 1 or its key, and where that stands.
@@ -26,7 +27,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 impl Wrong {
     /// Returns what is wrong, and nothing more.
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { problem: Problem::new("", message), ..Self::default() }
+        Self { problem: Box::new(Problem::new("", message)), ..Self::default() }
     }
 
     /// Returns that a value is of another kind than expected.
@@ -41,12 +42,12 @@ impl Wrong {
 
     /// Adds what to do.
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { problem: self.problem.hint(hint), ..self }
+        Self { problem: Box::new(self.problem.hint(hint)), ..self }
     }
 
     /// Adds the nearest right word, where there is one.
     pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
-        Self { problem: self.problem.nearest(nearest), ..self }
+        Self { problem: Box::new(self.problem.nearest(nearest)), ..self }
     }
 
     /// Adds an example.

@@ -14,6 +14,7 @@ pub enum NameRule {
     Between(&'static str, &'static str),
 }
 
+/// A built-in rule: entries with such a name never belong to the tree, whatever a rules file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlwaysOut {
     /// The names that are excluded, at every level.

@@ -10,6 +10,7 @@ pub enum Verdict {
     Out,
 }
 
+/// Whether a path belongs to the tree, and which rule decided it: what `proctor why` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the path belongs to the tree.
@@ -18,6 +19,7 @@ pub struct Decision {
     pub rule: Option<IgnoreRule>,
 }
 
+/// A rule as it was written, with the place where a person finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreRule {
     /// Where the rule is written.

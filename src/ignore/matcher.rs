@@ -13,6 +13,7 @@ use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
 use crate::model::{Digest, TreePath};
 
+/// The settings and names that decide, beside the rules files, what belongs to the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatcherSettings {
     /// `watch.ignore`: patterns relative to the project's root.

@@ -3,6 +3,7 @@
 use crate::ignore::pattern::{PatternList, PatternSource};
 use crate::model::{Digest, TreePath};
 
+/// A file whose lines say which paths do not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RulesFile {
     /// `.gitignore`.

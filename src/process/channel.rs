@@ -57,6 +57,7 @@ pub(super) enum ReceiveStatus {
     Closed,
 }
 
+/// Why a message could not be exchanged with the launcher or a keeper.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
     #[error("the other side of the launcher's socket is gone")]

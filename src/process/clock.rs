@@ -11,6 +11,7 @@ use crate::model::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 
+/// Returns the time of day in UTC. Intervals are measured with [`monotonic`], which no change of the clock disturbs.
 pub fn now() -> Timestamp {
     #[cfg(feature = "test-fakes")]
     return stepped::step(read());

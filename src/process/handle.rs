@@ -103,6 +103,7 @@ pub(super) enum LauncherUpdate {
     },
 }
 
+/// Why the launcher could not be started or asked: always a fault of proctor or of the machine, never of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum LauncherError {
     #[error("cannot make the launcher's socket")]

@@ -250,14 +250,3 @@ pub struct ActionRecordFacts<'a> {
     /// All variables it was given.
     pub environment: &'a BTreeMap<String, String>,
 }
-
-/// The program file that was executed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgramFacts {
-    /// Its path, links resolved.
-    pub path: String,
-    /// Its SHA-256; none where it may not be read.
-    pub sha256: Option<Digest>,
-    /// The version of the tool that it starts, as the tool's installed package says; none where that is not known.
-    pub version: Option<String>,
-}

@@ -43,8 +43,8 @@ pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
 pub use facts::{
-    ActionRecordFacts, CompletionFacts, EnvironmentFacts, InvalidFacts, IsolationFacts, ProgramFacts, RecoveryFacts,
-    RefusalFacts, RouteFacts, RunFacts, RunStartFacts, TddFacts, TreeFacts,
+    ActionRecordFacts, CompletionFacts, EnvironmentFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RouteFacts,
+    RunFacts, RunStartFacts, TddFacts, TreeFacts,
 };
 pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};

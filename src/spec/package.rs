@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::shell::commands_outside;
 use crate::spec::files::{ProjectFiles, within};
 use crate::spec::jsonc::parse_jsonc;
 
@@ -132,9 +133,7 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
 
 /// Returns the arguments a script hands to eslint, by the first call of it.
 pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
-    let words = shlex::split(&script.replace(';', " ; "))?;
-    let is_end = |word: &String| matches!(word.as_str(), "&&" | "||" | ";" | "|" | "&");
-    words.split(is_end).find_map(|command| {
+    commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
         // `yarn add eslint` does not call it; in front of a call stand variables, launchers and their options only.
         let launches =
@@ -179,10 +178,11 @@ fn kept_arguments(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::split_words;
     use crate::spec::files::fake::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {
-        shlex::split(text).expect("words")
+        split_words(text).expect("words")
     }
 
     #[test]

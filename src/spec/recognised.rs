@@ -35,11 +35,12 @@ pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, direct
 mod tests {
     use super::*;
     use crate::model::BlockOn;
+    use crate::shell::split_words;
     use crate::spec::files::fake::FakeFiles;
 
     fn of(text: &str) -> Recognised {
         let package = r#"{"scripts": {"lint": "eslint . --max-warnings 0", "types": "tsc --noEmit", "all": "tsc && eslint .", "build": "vite"}}"#;
-        let argv = shlex::split(text).expect("words");
+        let argv = split_words(text).expect("words");
         let command = CommandLine { argv, display: text.to_owned(), shell: false };
         recognised(&command, &FakeFiles::of(&[("web/package.json", package)]), "web", "proctor.toml:3")
     }

@@ -7,6 +7,7 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer};
 
+/// A registered project, as the index keeps it from the ledger's registration lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedProject {
     pub id: ProjectId,

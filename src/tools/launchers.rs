@@ -1,8 +1,8 @@
 //! Finds the tool in an argument vector: which program it is, behind which launchers, and where its own arguments begin (E2).
 
 use crate::model::Tool;
+use crate::shell::{is_assignment, simple_commands};
 use crate::tools::recognise::CommandForm;
-use crate::tools::script::{is_assignment, simple_commands};
 use crate::tools::subcommands::is_a_check;
 
 /// The tools' own programs.

@@ -25,7 +25,6 @@ mod places;
 mod prepare;
 mod pytest;
 mod recognise;
-mod script;
 mod service;
 mod signals;
 mod subcommands;

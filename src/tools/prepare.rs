@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::model::{Action, StopStage, Tool};
+use crate::shell::quote_word;
 use crate::tools::launchers::{Located, hand_on, locate};
 use crate::tools::recognise::CommandForm;
 
@@ -132,8 +133,7 @@ fn ask_pytest(action: &Action, located: &Located, path: &Path, link: Option<&Pat
         return;
     }
     // pytest splits the variable like a shell does, so the options are quoted for one.
-    let quoted = |option: String| shlex::try_quote(&option).map_or_else(|_| option.clone(), std::borrow::Cow::into_owned);
-    let quoted = options.map(quoted).collect::<Vec<_>>().join(" ");
+    let quoted = options.map(|option| quote_word(&option)).collect::<Vec<_>>().join(" ");
     let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
         Some(before) => format!("{before} {quoted}"),
         None => quoted,

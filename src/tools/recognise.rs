@@ -64,6 +64,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::*;
+    use crate::shell::split_words;
 
     const DIRECT: CommandForm = CommandForm::Direct;
     const WRAPPED: CommandForm = CommandForm::Wrapped;
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn commands_are_taken_for_the_tool_they_run() {
         for (command, tool, form) in COMMANDS {
-            let argv = shlex::split(command).expect("the table holds valid words");
+            let argv = split_words(command).expect("the table holds valid words");
             let found = recognise(&argv);
             assert_eq!((found.tool, found.form), (*tool, *form), "{command}");
             assert_eq!(found.class, tool.class(), "{command}");

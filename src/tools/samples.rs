@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::model::testing;
 use crate::model::{Action, ActionEnd, ActionPhase, CommandLine, Interpretation, StreamExcerpt, Tool, ToolReport};
+use crate::shell::split_words;
 use crate::tools::interpret::{Input, interpret};
 
 /// Returns an action that runs `command` in `/project`.
 pub(super) fn action(tool: Tool, command: &str) -> Action {
-    let argv = shlex::split(command).expect("a sample command is made of valid words");
+    let argv = split_words(command).expect("a sample command is made of valid words");
     let command = CommandLine { argv, display: command.to_owned(), shell: false };
     Action { name: "sample".to_owned(), command, timeout: Duration::from_secs(60), ..testing::action(tool, ActionPhase::Step) }
 }

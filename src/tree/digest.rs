@@ -7,6 +7,7 @@ use crate::model::Digest;
 /// The name of the format, with which the hashed text of every directory begins.
 const TAG: &[u8] = b"proctor-tree-v1\n";
 
+/// The kind of an entry as one byte of the tree digest (docs/reference/tree-digest.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryLetter {
     File,
@@ -18,6 +19,7 @@ pub enum EntryLetter {
     Unreadable,
 }
 
+/// One entry of a directory, as the directory's digest takes it in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestedEntry<'name> {
     pub letter: EntryLetter,

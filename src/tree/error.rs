@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+/// Why a tree has no digest. An entry that cannot be read is an issue of the tree instead, and no error.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// The root does not exist, is not a directory or may not be read.

@@ -18,6 +18,7 @@ pub struct TreeIndex {
     pub(super) top: Arc<Directory>,
 }
 
+/// One file, link or directory of the tree, as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     pub path: TreePath,

@@ -10,6 +10,7 @@ mod python;
 mod tsc;
 
 use crate::model::{BlockOn, PlanNote, Tool};
+use crate::shell::join_words;
 use crate::spec::files::{ProjectFiles, within};
 
 /// A check that the project's files speak for.
@@ -117,7 +118,7 @@ impl FoundPolicy {
 
 /// Returns a command as one would type it.
 pub(super) fn command_text(argv: &[String]) -> String {
-    shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_else(|_| argv.join(" "))
+    join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }
 
 fn words(argv: &[&str]) -> Vec<String> {

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::script_of;
 use crate::model::CommandLine;
+use crate::shell::{command_row, is_assignment, join_words, script_of};
 use crate::spec::files::ProjectFiles;
 use crate::spec::package::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
-use crate::spec::strictness::script::{commands_of, is_assignment};
 
 /// The arguments of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +86,7 @@ struct Followed {
 impl Followed {
     fn command(&mut self, words: Vec<String>) -> Option<()> {
         if let Some(script) = script_of(&words) {
-            return self.script(script);
+            return self.script(script.text);
         }
         let own = without_prefix(&words);
         let Some(name) = script_name(own).filter(|name| self.scripts.contains_key(*name)) else {
@@ -97,7 +96,7 @@ impl Followed {
         if own.iter().take_while(|word| *word != "--").any(|word| is_moving(word)) {
             return None;
         }
-        let more = shlex::try_join(handed_on(own).iter().map(String::as_str)).ok()?;
+        let more = join_words(handed_on(own).iter().map(String::as_str))?;
         // npm runs the scripts beside it, too.
         for (name, more) in [(format!("pre{name}"), ""), (name.to_owned(), more.as_str()), (format!("post{name}"), "")] {
             if let Some(text) = self.scripts.get(&name).map(|text| format!("{text} {more}")) {
@@ -109,7 +108,7 @@ impl Followed {
 
     fn script(&mut self, text: &str) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
-        commands_of(text)?.into_iter().try_for_each(|command| self.command(command.words))
+        command_row(text)?.into_iter().try_for_each(|command| self.command(command.words))
     }
 }
 
@@ -216,6 +215,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::split_words;
     use crate::spec::files::fake::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {
@@ -254,7 +254,7 @@ mod tests {
             ("sh -c 'tsc -p app'", "-p app"),
             ("tsc -p app --tsBuildInfoFile \"$PROCTOR_OUT/info\"", "-p app --tsBuildInfoFile $PROCTOR_OUT/info"),
         ] {
-            let line = shlex::try_join(["bash", "-o", "pipefail", "-c", script]).expect("it has no NUL");
+            let line = join_words(["bash", "-o", "pipefail", "-c", script]).expect("it has no NUL");
             assert_eq!(of(&line, &files), Some(Call(words(expected))), "{script}");
         }
     }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     fn of(line: &str, files: &FakeFiles) -> Option<Call> {
-        let argv = shlex::split(line).expect("words");
+        let argv = split_words(line).expect("words");
         call_of(&CommandLine { argv, display: line.to_owned(), shell: false }, files, "web", "tsc")
     }
 

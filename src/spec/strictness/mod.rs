@@ -6,7 +6,6 @@
 
 mod call;
 mod mypy;
-pub(crate) mod script;
 mod tsconfig;
 
 use crate::model::{BrokenRule, Gravity, Problem, Tool};

@@ -190,7 +190,7 @@ fn c24_several_calls_or_one_in_another_directory_are_not_to_be_seen() {
     for (parameters, argv, is_seen) in [
         (json!({ "command": "cd app && npx tsc --noEmit", "shell": "bash" }), Value::Null, false),
         (json!({ "command": "tsc -p . && tsc -p app", "shell": "bash" }), Value::Null, false),
-        (json!({ "command": "npx tsc\nnpx tsc -p app", "shell": "sh" }), Value::Null, false),
+        (json!({ "command": "npx tsc &&\nnpx tsc -p app", "shell": "sh" }), Value::Null, false),
         (json!({ "command": "npm run types" }), Value::Null, false),
         (json!({ "command": "npm run both" }), Value::Null, false),
         (json!({ "command": "node_modules/.bin/tsc" }), json!(["bash", "-c", "cd app && node_modules/.bin/tsc"]), false),

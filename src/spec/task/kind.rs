@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, ResponseChecks, Script};
+use crate::shell::split_words;
 use crate::spec::discover::command_text;
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
@@ -19,7 +20,7 @@ pub(super) struct Done {
 
 /// Returns the words of a command that needs no shell.
 pub(super) fn split(text: &str) -> Vec<String> {
-    shlex::split(text).expect("the lint refuses a quote that is not closed")
+    split_words(text).expect("the lint refuses a quote that is not closed")
 }
 
 /// Returns the command of a TERMINAL_COMMAND, for whoever only looks at it.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{masking_pattern, script_of, shell_construct};
 use crate::model::{ActionPhase, Problem, ToolClass};
+use crate::shell::{
+    HiddenFailure, ShellScript, can_only_succeed, hidden_failure, hidden_failure_of_words, script_of, shell_construct,
+    split_words,
+};
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
-use crate::spec::strictness::script::{Joint, ScriptCommand, commands_of, is_assignment};
 use crate::tools::{recognise, recognise_script};
 
 /// First words of commands of servers, which go on until they are stopped.
@@ -39,12 +41,6 @@ const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 /// Programs that can only succeed.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// Commands of a shell that can only succeed, unless they are called wrongly.
-const IDLE_BUILTINS: &[&str] = &["export", "set", "unset"];
-
-/// Commands that end a script with their own status, wherever they stand.
-const ENDING_BUILTINS: &[&str] = &["exec", "exit", "return"];
-
 /// A command text, wherever it stands.
 struct CommandText<'s> {
     pointer: String,
@@ -68,26 +64,32 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
 /// A script hides a failure.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
-        Some(_) => Some((command.pointer, command.text.to_owned())),
+        Some(_) => Some((command.pointer, hidden_failure(&script_in(command.text, command.shell))?)),
         // A shell of the command's own hides as well as one of ours.
-        None => Some((command.pointer, script_of(&shlex::split(command.text)?)?.to_owned())),
+        None => Some((command.pointer, hidden_failure_of_words(&split_words(command.text)?)?)),
     });
     let words = subject.actions().filter_map(|action| {
-        let script = script_of(action.raw.proctor.as_ref()?.argv.as_deref()?)?.to_owned();
-        Some((format!("{}/proctor/argv", action.pointer()), script))
+        let hidden = hidden_failure_of_words(action.raw.proctor.as_ref()?.argv.as_deref()?)?;
+        Some((format!("{}/proctor/argv", action.pointer()), hidden))
     });
-    let findings = texts.chain(words).filter_map(|(pointer, script)| {
-        let (pattern, why) = masking_pattern(&script)?;
-        let hint = "let the command's own exit status decide; what may fail is said by the validation policy";
-        Some(Problem::new(pointer, format!("`{pattern}` {why}")).hint(hint))
+    let findings = texts.chain(words).map(|(pointer, HiddenFailure { part, why, instead })| {
+        let hint = format!("{instead}; what may fail is said by the validation policy");
+        Problem::new(pointer, format!("`{part}` {why}")).hint(hint)
     });
     findings.collect()
+}
+
+/// Returns a script as it will be run: by bash with pipefail, for `sh` in its POSIX mode.
+fn script_in(text: &str, shell: Option<RawShell>) -> ShellScript<'_> {
+    let mut script = ShellScript::with_pipefail(text);
+    script.options.is_bash = shell != Some(RawShell::Sh);
+    script
 }
 
 /// A command has no words.
 pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
-    let findings = plain.filter_map(|command| match shlex::split(command.text) {
+    let findings = plain.filter_map(|command| match split_words(command.text) {
         None => Some(Problem::new(command.pointer, "a quote is not closed").hint("close it")),
         Some(words) if words.is_empty() => Some(Problem::new(command.pointer, "the command is empty").hint("say what to run")),
         Some(_) => None,
@@ -126,10 +128,8 @@ pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let idle = steps.filter(|(action, command)| {
         let words = words_of(action, command);
         match (command.shell, script_of(&words)) {
-            (Some(_), _) => can_only_succeed(&command.command, false),
-            (None, Some(script)) => {
-                can_only_succeed(script, words.iter().take_while(|word| *word != script).any(|word| is_errexit(word)))
-            }
+            (Some(_), _) => can_only_succeed(&script_in(&command.command, command.shell)),
+            (None, Some(script)) => can_only_succeed(&script),
             (None, None) => is_idle_program(&words),
         }
     });
@@ -141,58 +141,6 @@ pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
 
 fn is_idle_program(words: &[String]) -> bool {
     words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
-}
-
-/// Returns whether a word of a shell, or of its `set`, lets every failing command end the script.
-fn is_errexit(word: &str) -> bool {
-    word == "errexit" || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
-}
-
-/// Returns whether no part of a script that decides about its status can fail. One that hides a failure is another rule's.
-fn can_only_succeed(script: &str, is_strict: bool) -> bool {
-    if masking_pattern(script).is_some() {
-        return false;
-    }
-    // What is more than a row of commands is left alone: nobody knows which of its parts decide.
-    let Some(commands) = commands_of(script).filter(|commands| !commands.is_empty()) else { return false };
-    let begins_with =
-        |command: &ScriptCommand, words: &[&str]| command.words.first().is_some_and(|word| words.contains(&word.as_str()));
-    let makes_strict = |command: &ScriptCommand| {
-        begins_with(command, &["trap"]) || (begins_with(command, &["set"]) && command.words.iter().any(|word| is_errexit(word)))
-    };
-    let every_part_decides = is_strict || commands.iter().any(makes_strict);
-    let parts: Vec<&[ScriptCommand]> = commands.split_inclusive(|command| command.joint == Joint::Then).collect();
-    let mut deciding = parts.iter().enumerate().filter(|(index, part)| {
-        let ends = part.iter().any(|command| begins_with(command, ENDING_BUILTINS));
-        every_part_decides || ends || index + 1 == parts.len()
-    });
-    !deciding.any(|(_, part)| can_fail(part))
-}
-
-/// Returns whether commands that are joined by `&&`, `||` and pipes can fail together.
-fn can_fail(commands: &[ScriptCommand]) -> bool {
-    let mut joint = Joint::And;
-    let mut can_fail = false;
-    for command in commands {
-        let fails = !is_idle(&command.words);
-        can_fail = match joint {
-            // A pipe fails with any of its commands.
-            Joint::And | Joint::Pipe | Joint::Then => can_fail || fails,
-            Joint::Or => can_fail && fails,
-        };
-        joint = command.joint;
-    }
-    can_fail
-}
-
-fn is_idle(words: &[String]) -> bool {
-    let (variables, own) = words.split_at(words.iter().position(|word| !is_assignment(word)).unwrap_or(words.len()));
-    match own {
-        // Of variables alone the last command that prints one decides.
-        [] => !variables.iter().any(|word| word.contains("$(") || word.contains('`')),
-        [exit, status] if exit == "exit" => status == "0",
-        [program, ..] => is_idle_program(own) || IDLE_BUILTINS.contains(&program.as_str()),
-    }
 }
 
 /// More exit codes than 0 count as success.
@@ -316,7 +264,7 @@ fn command_texts<'s>(subject: &Subject<'s>) -> Vec<CommandText<'s>> {
 
 fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<String> {
     let argv = action.raw.proctor.as_ref().and_then(|added| added.argv.clone());
-    argv.or_else(|| shlex::split(&command.command)).unwrap_or_default()
+    argv.or_else(|| split_words(&command.command)).unwrap_or_default()
 }
 
 /// Returns what a command is taken for by its words.
@@ -333,7 +281,7 @@ pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParamete
 }
 
 fn is_server(command: &str) -> bool {
-    let words = shlex::split(command).unwrap_or_default();
+    let words = split_words(command).unwrap_or_default();
     let ends = words.iter().any(|word| ENDING_WORDS.contains(&word.as_str()));
     !ends
         && SERVERS.iter().any(|server| words.len() >= server.len() && server.iter().zip(&words).all(|(want, word)| want == word))

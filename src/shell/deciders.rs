@@ -1,0 +1,273 @@
+//! Which commands of a script decide: those whose failure the script must hand on.
+//!
+//! A program that is not known is taken for a check. What only prepares, looks or tidies up decides where no check does.
+
+use std::collections::BTreeSet;
+
+use crate::shell::commands::without_launchers;
+use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple};
+
+/// What a command is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommandPurpose {
+    /// Unknown, and so what the script is about.
+    Check,
+    /// It finds out something, and its status says what.
+    Looks,
+    /// It prepares or tidies up.
+    Works,
+    /// `false`: it fails, always.
+    Fails,
+    /// It prints something, sets something, or steers the script.
+    Idles,
+}
+
+/// Where a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommandStage {
+    Front,
+    /// Behind `&`, or in `$(…)` of a command's words.
+    Aside,
+}
+
+const LOOKING: &[&str] = &[
+    "[",
+    "[[",
+    "((",
+    "let",
+    "test",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "cmp",
+    "diff",
+    "curl",
+    "wget",
+    "nc",
+    "ping",
+    "pgrep",
+    "pg_isready",
+    "which",
+    "type",
+    "hash",
+    "getent",
+    "command",
+];
+
+const WORKING: &[&str] = &[
+    ".",
+    "apk",
+    "apt",
+    "apt-get",
+    "awk",
+    "basename",
+    "brew",
+    "bunzip2",
+    "bzip2",
+    "cat",
+    "cd",
+    "chmod",
+    "chown",
+    "cp",
+    "cut",
+    "date",
+    "df",
+    "direnv",
+    "dirname",
+    "dnf",
+    "docker",
+    "docker-compose",
+    "du",
+    "eval",
+    "find",
+    "fold",
+    "fuser",
+    "gem",
+    "git",
+    "gunzip",
+    "gzip",
+    "head",
+    "hostname",
+    "id",
+    "install",
+    "jobs",
+    "kill",
+    "killall",
+    "ln",
+    "ls",
+    "mapfile",
+    "md5sum",
+    "mkdir",
+    "mkfifo",
+    "mktemp",
+    "mv",
+    "nproc",
+    "nvm",
+    "od",
+    "openssl",
+    "paste",
+    "pip",
+    "pip3",
+    "pkill",
+    "podman",
+    "popd",
+    "printenv",
+    "ps",
+    "pushd",
+    "pwd",
+    "pyenv",
+    "read",
+    "readlink",
+    "realpath",
+    "rm",
+    "rmdir",
+    "rsync",
+    "sed",
+    "seq",
+    "service",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "source",
+    "ssh-add",
+    "ssh-agent",
+    "stat",
+    "sync",
+    "systemctl",
+    "tac",
+    "tail",
+    "tar",
+    "tee",
+    "touch",
+    "tr",
+    "umask",
+    "uname",
+    "uniq",
+    "unzip",
+    "virtualenv",
+    "wait",
+    "wc",
+    "whoami",
+    "xz",
+    "yum",
+    "zip",
+];
+
+const IDLING: &[&str] = &[
+    ":", "true", "echo", "printf", "exit", "return", "break", "continue", "export", "set", "unset", "local", "declare",
+    "typeset", "readonly", "shift", "trap", "shopt", "ulimit", "alias", "disown", "getopts", "exec",
+];
+
+/// Programs that install what a project needs, with their verbs for it.
+const INSTALLERS: &[(&str, &[&str])] = &[
+    ("npm", INSTALLING),
+    ("pnpm", INSTALLING),
+    ("yarn", INSTALLING),
+    ("bun", INSTALLING),
+    ("bundle", INSTALLING),
+    ("composer", INSTALLING),
+    ("poetry", INSTALLING),
+    ("pipenv", INSTALLING),
+    ("uv", INSTALLING),
+    ("python", &["pip", "venv", "ensurepip"]),
+    ("python3", &["pip", "venv", "ensurepip"]),
+];
+
+const INSTALLING: &[&str] = &["add", "ci", "i", "install", "lock", "pip", "sync", "venv"];
+
+/// Returns the numbers of the commands that decide.
+pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
+    let mut found = Vec::new();
+    collect(script, CommandStage::Front, &mut found);
+    let front = |purpose: CommandPurpose| {
+        found.iter().filter(move |one| one.1 == purpose && one.2 == CommandStage::Front).map(|one| one.0)
+    };
+    let aside = found.iter().filter(|one| one.1 == CommandPurpose::Check && one.2 == CommandStage::Aside).map(|one| one.0);
+    let is_small = |purpose: CommandPurpose| matches!(purpose, CommandPurpose::Looks | CommandPurpose::Works);
+    let last =
+        |stages: &[CommandStage]| found.iter().rev().find(|one| is_small(one.1) && stages.contains(&one.2)).map(|one| one.0);
+    let looks = front(CommandPurpose::Looks).next().and_then(|_| last(&[CommandStage::Front]));
+    let choices: [BTreeSet<usize>; 5] = [
+        front(CommandPurpose::Check).collect(),
+        looks.into_iter().collect(),
+        front(CommandPurpose::Fails).collect(),
+        aside.collect(),
+        last(&[CommandStage::Front]).or_else(|| last(&[CommandStage::Front, CommandStage::Aside])).into_iter().collect(),
+    ];
+    choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default()
+}
+
+/// What a command is, by its name.
+pub(super) fn purpose_of(simple: &Simple) -> CommandPurpose {
+    let own = without_launchers(&simple.words);
+    let Some(program) = own.first() else {
+        return if simple.scripts.is_empty() { CommandPurpose::Idles } else { CommandPurpose::Works };
+    };
+    let name = program.text.rsplit('/').next().unwrap_or_default();
+    let verbs = INSTALLERS.iter().find(|(program, _)| *program == name).map(|(_, verbs)| *verbs).unwrap_or_default();
+    if name == "false" {
+        CommandPurpose::Fails
+    } else if IDLING.contains(&name) {
+        CommandPurpose::Idles
+    } else if LOOKING.contains(&name) {
+        CommandPurpose::Looks
+    } else if WORKING.contains(&name) || own.iter().skip(1).take(2).any(|word| verbs.contains(&word.text.as_str())) {
+        CommandPurpose::Works
+    } else {
+        CommandPurpose::Check
+    }
+}
+
+fn collect(node: &ScriptPart, stage: CommandStage, found: &mut Vec<(usize, CommandPurpose, CommandStage)>) {
+    let mut all = |nodes: &[ScriptPart], stage: CommandStage| nodes.iter().for_each(|node| collect(node, stage, found));
+    match &node.kind {
+        PartKind::Simple(simple) => collect_simple(simple, stage, found),
+        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) | PartKind::List(parts) => all(parts, stage),
+        PartKind::Background(inner) => collect(inner, CommandStage::Aside, found),
+        PartKind::Function { body, .. } => collect(body, stage, found),
+        PartKind::Group(inner, outside) | PartKind::Subshell(inner, outside) => {
+            all(outside, CommandStage::Aside);
+            collect(inner, stage, found);
+        }
+        PartKind::If { branches, otherwise, outside } => {
+            all(outside, CommandStage::Aside);
+            for (condition, body) in branches {
+                collect(condition, stage, found);
+                collect(body, stage, found);
+            }
+            otherwise.iter().for_each(|otherwise| collect(otherwise, stage, found));
+        }
+        PartKind::Loop { condition, body, outside, .. } => {
+            all(outside, CommandStage::Aside);
+            // What is asked at the end of each turn comes last.
+            collect(body, stage, found);
+            collect(condition, stage, found);
+        }
+        PartKind::For { body, outside, .. } => {
+            all(outside, CommandStage::Aside);
+            collect(body, stage, found);
+        }
+        PartKind::Case { clauses, outside, .. } => {
+            all(outside, CommandStage::Aside);
+            clauses.iter().for_each(|clause| collect(&clause.body, stage, found));
+        }
+    }
+}
+
+fn collect_simple(simple: &Simple, stage: CommandStage, found: &mut Vec<(usize, CommandPurpose, CommandStage)>) {
+    // `OUT=$(pytest)` is a way to run it; in `tar x $(./names)` it only says words.
+    let inside = if simple.words.is_empty() { stage } else { CommandStage::Aside };
+    simple.scripts.iter().for_each(|script| collect(script, inside, found));
+    match &simple.inner {
+        Some(InnerScript::Shell(script, _) | InnerScript::Eval(script)) => collect(script, stage, found),
+        // What a trap runs comes behind what decides.
+        Some(InnerScript::Trap { .. }) => {}
+        None => {
+            if simple.words.is_empty() && !simple.scripts.is_empty() {
+                return;
+            }
+            found.push((simple.id, purpose_of(simple), stage));
+        }
+    }
+}

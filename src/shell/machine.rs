@@ -1,0 +1,647 @@
+//! Every way a script can end, found without running it: programs that are not known may succeed and fail.
+//!
+//! What is asked for: can the script end with 0 after a command that decides has failed? Reading too many ways is a mistake on the safe
+//! side; reading too few would let a hidden failure through.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::shell::tree::{CaseClause, Lead, PartKind, ScriptPart, ShellOptions};
+use crate::shell::value::{KnownValues, ShellValue, Status};
+use crate::shell::word::ScriptWord;
+
+/// What the shell knows between two commands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ShellState {
+    pub(super) status: Status,
+    /// Whether a command that decides has failed.
+    pub(super) has_failed: bool,
+    pub(super) errexit: bool,
+    pub(super) pipefail: bool,
+    pub(super) variables: BTreeMap<String, ShellValue>,
+    pub(super) pipe: Vec<Status>,
+    pub(super) job: Option<Status>,
+    /// The numbers of the commands that set what is run at the end, after a failure, and for a signal.
+    pub(super) exit_trap: Option<usize>,
+    pub(super) failure_trap: Option<usize>,
+    pub(super) signal_trap: Option<usize>,
+    /// The status at the end of the script, while what is set for that end runs.
+    pub(super) ended_with: Option<Status>,
+}
+
+/// What comes behind a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NextStep {
+    Next,
+    Exit,
+    Return,
+    Break(u32),
+    Continue(u32),
+}
+
+/// In which way a part of a script hides a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HidingWay {
+    /// It runs after the failure, and its own status counts.
+    Follows,
+    Negates,
+    LeavesRunning,
+    /// It reads the output of what failed.
+    Pipes,
+    /// What failed only makes words for it.
+    Substitutes,
+    /// A condition, a choice or a loop that does nothing, or goes on, after a failure.
+    Steers,
+    RunsAtTheEnd,
+}
+
+/// How it came to a state: which command failed, and what hid that.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FailureTrace<'t> {
+    pub(super) failed: Option<&'t ScriptPart>,
+    pub(super) hidden: Option<(&'t ScriptPart, HidingWay)>,
+}
+
+pub(super) type ScriptEnds<'t> = BTreeMap<(ShellState, NextStep), FailureTrace<'t>>;
+
+/// So many parts are looked at before a script counts as too long to be followed.
+const MOST_STEPS: u32 = 60_000;
+/// With more states than this what is known of variables is forgotten.
+const MOST_STATES: usize = 200;
+/// So many turns of a loop over known words are followed one by one.
+const MOST_TURNS: usize = 8;
+
+pub(super) struct ScriptMachine<'t> {
+    pub(super) deciders: BTreeSet<usize>,
+    /// Deciders that a loop may wait for: what is not known to be a check.
+    pub(super) awaited: BTreeSet<usize>,
+    pub(super) is_bash: bool,
+    pub(super) functions: BTreeMap<&'t str, Vec<&'t ScriptPart>>,
+    /// Bodies of traps by the number of the command that sets them.
+    pub(super) traps: BTreeMap<usize, (&'t ScriptPart, bool)>,
+    pub(super) calls: u32,
+    /// How many loops there are around what runs: without one `break` does nothing.
+    pub(super) loops: u32,
+    /// Whether the words of what runs were expanded before, so that its variables are not those of now.
+    pub(super) is_expanded: bool,
+    pub(super) steps: u32,
+    /// What cannot be followed.
+    pub(super) unfollowed: Option<&'t ScriptPart>,
+}
+
+impl ShellState {
+    pub(super) fn begin(options: ShellOptions) -> Self {
+        Self {
+            status: Status::Zero,
+            has_failed: false,
+            errexit: options.errexit,
+            pipefail: options.pipefail,
+            variables: BTreeMap::new(),
+            pipe: Vec::new(),
+            job: None,
+            exit_trap: None,
+            failure_trap: None,
+            signal_trap: None,
+            ended_with: None,
+        }
+    }
+
+    pub(super) fn known(&self) -> KnownValues<'_> {
+        KnownValues { variables: &self.variables, status: self.status, pipe: &self.pipe, job: self.job }
+    }
+}
+
+impl<'t> FailureTrace<'t> {
+    /// Notes what made a success of a failure.
+    pub(super) fn note(&mut self, state: &ShellState, new: Status, node: &'t ScriptPart, way: HidingWay) {
+        let is_hidden = state.has_failed && new == Status::Zero;
+        if is_hidden && (state.status == Status::NonZero || self.hidden.is_none_or(|(_, before)| before == HidingWay::Follows)) {
+            self.hidden = Some((node, way));
+        }
+    }
+}
+
+pub(super) fn ended<'t>(state: ShellState, flow: NextStep, trace: FailureTrace<'t>) -> ScriptEnds<'t> {
+    BTreeMap::from([((state, flow), trace)])
+}
+
+impl<'t> ScriptMachine<'t> {
+    /// Follows a script from its first command to the end of its shell.
+    pub(super) fn shell(
+        &mut self,
+        script: &'t ScriptPart,
+        state: ShellState,
+        trace: FailureTrace<'t>,
+        is_calm: bool,
+    ) -> BTreeMap<(Status, bool), FailureTrace<'t>> {
+        let mut ends = BTreeMap::new();
+        for ((state, _), trace) in self.run(script, state, trace, is_calm) {
+            for (state, trace) in self.finish(state, trace) {
+                ends.entry((state.status, state.has_failed)).or_insert(trace);
+            }
+        }
+        ends
+    }
+
+    /// Runs what is set for the end of a shell.
+    fn finish(&mut self, state: ShellState, trace: FailureTrace<'t>) -> Vec<(ShellState, FailureTrace<'t>)> {
+        let Some(number) = state.exit_trap else { return vec![(state, trace)] };
+        let before = state.status;
+        let inside = ShellState { exit_trap: None, ended_with: Some(before), ..state };
+        let ends = self.trap(number, inside, trace);
+        let finished = ends.into_iter().map(|((state, flow), trace)| match flow {
+            NextStep::Exit => (state, trace),
+            NextStep::Next | NextStep::Return | NextStep::Break(_) | NextStep::Continue(_) => {
+                (ShellState { status: before, ..state }, trace)
+            }
+        });
+        finished.collect()
+    }
+
+    /// Runs the body of a trap. What ends the shell in there hides the failure by that.
+    pub(super) fn trap(&mut self, number: usize, state: ShellState, trace: FailureTrace<'t>) -> ScriptEnds<'t> {
+        let Some((body, expands)) = self.traps.get(&number).copied() else { return ended(state, NextStep::Next, trace) };
+        let was_expanded = std::mem::replace(&mut self.is_expanded, expands);
+        let ends = self.run(body, state, trace, false);
+        self.is_expanded = was_expanded;
+        let named = ends.into_iter().map(|((state, flow), mut trace)| {
+            if flow == NextStep::Exit && state.status == Status::Zero && state.has_failed {
+                trace.hidden = Some((body, HidingWay::RunsAtTheEnd));
+            }
+            ((state, flow), trace)
+        });
+        named.collect()
+    }
+
+    /// Follows a part of a script. It is calm where `set -e` does not count: in conditions and before `&&` and `||`.
+    pub(super) fn run(
+        &mut self,
+        node: &'t ScriptPart,
+        state: ShellState,
+        trace: FailureTrace<'t>,
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            self.unfollowed.get_or_insert(node);
+            return ScriptEnds::new();
+        }
+        match &node.kind {
+            PartKind::Simple(simple) => self.simple(node, simple, state, trace, is_calm),
+            PartKind::List(parts) => self.list(parts, state, trace, is_calm),
+            PartKind::AndOr(parts) => self.and_or(parts, state, trace, is_calm),
+            PartKind::Pipeline { is_negated, parts } => self.pipeline(node, *is_negated, parts, (state, trace), is_calm),
+            PartKind::Background(inner) => self.background(node, inner, state, trace),
+            PartKind::Group(inner, outside) => {
+                let ends = self.outside(node, outside, state, trace);
+                self.then(ends, |machine, state, trace| machine.run(inner, state, trace, is_calm))
+            }
+            PartKind::Subshell(inner, outside) => {
+                let ends = self.outside(node, outside, state, trace);
+                self.then(ends, |machine, state, trace| machine.subshell(inner, state, trace, is_calm))
+            }
+            PartKind::If { branches, otherwise, outside } => {
+                let ends = self.outside(node, outside, state, trace);
+                self.then(ends, |machine, state, trace| {
+                    machine.condition(node, branches, otherwise.as_deref(), (state, trace), is_calm)
+                })
+            }
+            PartKind::Loop { is_until, condition, body, outside } => {
+                let ends = self.outside(node, outside, state, trace);
+                self.loops += 1;
+                let ends = self.then(ends, |machine, state, trace| {
+                    machine.repeated(node, (*is_until, condition, body), (state, trace), is_calm)
+                });
+                self.loops -= 1;
+                ends
+            }
+            PartKind::For { name, words, body, outside } => {
+                let ends = self.outside(node, outside, state, trace);
+                self.loops += 1;
+                let ends = self.then(ends, |machine, state, trace| {
+                    machine.for_each(node, (name, words.as_deref(), body), (state, trace), is_calm)
+                });
+                self.loops -= 1;
+                ends
+            }
+            PartKind::Case { word, clauses, outside } => {
+                let ends = self.outside(node, outside, state, trace);
+                self.then(ends, |machine, state, trace| machine.case(node, (word, clauses), (state, trace), is_calm))
+            }
+            PartKind::Function { name, body } => {
+                let bodies = self.functions.entry(name).or_default();
+                if !bodies.iter().any(|known| std::ptr::eq(*known, &raw const **body)) {
+                    bodies.push(body);
+                }
+                ended(ShellState { status: Status::Zero, ..state }, NextStep::Next, trace)
+            }
+        }
+    }
+
+    /// Goes on behind every way that leads on.
+    pub(super) fn then(
+        &mut self,
+        ends: ScriptEnds<'t>,
+        mut next: impl FnMut(&mut Self, ShellState, FailureTrace<'t>) -> ScriptEnds<'t>,
+    ) -> ScriptEnds<'t> {
+        let mut after = ScriptEnds::new();
+        let forgets = ends.len() > MOST_STATES;
+        for ((mut state, flow), trace) in ends {
+            if forgets {
+                state.variables.clear();
+            }
+            let ends = if flow == NextStep::Next { next(self, state, trace) } else { ended(state, flow, trace) };
+            for (end, trace) in ends {
+                after.entry(end).or_insert(trace);
+            }
+        }
+        after
+    }
+
+    /// Lets a failure end the script where `set -e` or a trap says so.
+    pub(super) fn settle(&mut self, state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
+        if state.status == Status::Zero || is_calm {
+            return ended(state, NextStep::Next, trace);
+        }
+        let flow = if state.errexit { NextStep::Exit } else { NextStep::Next };
+        let Some(number) = state.failure_trap else { return ended(state, flow, trace) };
+        let inside = ShellState { failure_trap: None, ..state };
+        let ends = self.trap(number, inside, trace).into_iter().map(|((state, left), trace)| {
+            let state = ShellState { failure_trap: Some(number), ..state };
+            match left {
+                NextStep::Next => ((ShellState { status: Status::NonZero, ..state }, flow), trace),
+                NextStep::Exit | NextStep::Return | NextStep::Break(_) | NextStep::Continue(_) => ((state, left), trace),
+            }
+        });
+        ends.collect()
+    }
+
+    fn list(&mut self, parts: &'t [ScriptPart], state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
+        let mut ends = ended(state, NextStep::Next, trace);
+        for part in parts {
+            ends = self.then(ends, |machine, state, trace| machine.run(part, state, trace, is_calm));
+        }
+        ends
+    }
+
+    fn and_or(&mut self, parts: &'t [ScriptPart], state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
+        let mut ends = ended(state, NextStep::Next, trace);
+        for (index, part) in parts.iter().enumerate() {
+            let is_calm = is_calm || index + 1 < parts.len();
+            ends = self.then(ends, |machine, state, trace| {
+                let wanted = if part.lead == Lead::Or { Status::NonZero } else { Status::Zero };
+                if index > 0 && state.status != wanted {
+                    ended(state, NextStep::Next, trace)
+                } else {
+                    machine.run(part, state, trace, is_calm)
+                }
+            });
+        }
+        ends
+    }
+
+    fn pipeline(
+        &mut self,
+        node: &'t ScriptPart,
+        is_negated: bool,
+        parts: &'t [ScriptPart],
+        from: (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let (state, trace) = from;
+        let ends = match parts {
+            [only] => self.run(only, state, trace, true),
+            _ => self.piped(parts, &state, trace, is_calm || is_negated),
+        };
+        self.then(ends, |machine, state, mut trace| {
+            if !is_negated {
+                return machine.settle(state, trace, is_calm);
+            }
+            let status = Status::of(state.status == Status::NonZero);
+            trace.note(&state, status, node, HidingWay::Negates);
+            ended(ShellState { status, ..state }, NextStep::Next, trace)
+        })
+    }
+
+    fn piped(&mut self, parts: &'t [ScriptPart], state: &ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
+        let mut ways = BTreeMap::from([((state.has_failed, Vec::new()), trace)]);
+        for part in parts {
+            let mut longer = BTreeMap::new();
+            for ((has_failed, statuses), trace) in ways {
+                let begin = ShellState { has_failed, ..state.clone() };
+                for ((status, has_failed), trace) in self.shell(part, begin.outside_traps(), trace, is_calm) {
+                    let statuses: Vec<Status> = statuses.iter().copied().chain([status]).collect();
+                    longer.entry((has_failed, statuses)).or_insert(trace);
+                }
+            }
+            ways = longer;
+        }
+        let last = parts.last();
+        let ends = ways.into_iter().map(|((has_failed, statuses), mut trace)| {
+            let any = if statuses.contains(&Status::NonZero) { Status::NonZero } else { Status::Zero };
+            let status = if state.pipefail { any } else { statuses.last().copied().unwrap_or(Status::Zero) };
+            if let Some(last) = last.filter(|_| any == Status::NonZero) {
+                trace.note(&ShellState { status: any, has_failed, ..state.clone() }, status, last, HidingWay::Pipes);
+            }
+            ((ShellState { status, has_failed, pipe: statuses, ..state.clone() }, NextStep::Next), trace)
+        });
+        ends.collect()
+    }
+
+    fn background(
+        &mut self,
+        node: &'t ScriptPart,
+        inner: &'t ScriptPart,
+        state: ShellState,
+        trace: FailureTrace<'t>,
+    ) -> ScriptEnds<'t> {
+        let ends = self.shell(inner, state.clone().outside_traps(), trace, false).into_iter();
+        let ends = ends.map(|((status, has_failed), mut trace)| {
+            let after = ShellState { status, has_failed, job: Some(status), ..state.clone() };
+            trace.note(&after, Status::Zero, node, HidingWay::LeavesRunning);
+            ((ShellState { status: Status::Zero, ..after }, NextStep::Next), trace)
+        });
+        ends.collect()
+    }
+
+    fn subshell(&mut self, inner: &'t ScriptPart, state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
+        let mut after = ScriptEnds::new();
+        for ((status, has_failed), trace) in self.shell(inner, state.clone().outside_traps(), trace, is_calm) {
+            let state = ShellState { status, has_failed, ..state.clone() };
+            after.extend(self.settle(state, trace, is_calm));
+        }
+        after
+    }
+
+    /// Runs the scripts in the words and redirections of a compound command, whose own status is lost.
+    fn outside(
+        &mut self,
+        node: &'t ScriptPart,
+        scripts: &'t [ScriptPart],
+        state: ShellState,
+        trace: FailureTrace<'t>,
+    ) -> ScriptEnds<'t> {
+        let before = state.status;
+        let ends = self.scripts(node, scripts, state, trace);
+        self.then(ends, |_, state, trace| ended(ShellState { status: before, ..state }, NextStep::Next, trace))
+    }
+
+    /// Runs the scripts in words, one after the other. The status is then that of the last.
+    pub(super) fn scripts(
+        &mut self,
+        node: &'t ScriptPart,
+        scripts: &'t [ScriptPart],
+        state: ShellState,
+        trace: FailureTrace<'t>,
+    ) -> ScriptEnds<'t> {
+        let mut ends = ended(state, NextStep::Next, trace);
+        for script in scripts {
+            ends = self.then(ends, |machine, state, trace| {
+                let mut inside = state.clone().outside_traps();
+                inside.errexit &= !machine.is_bash;
+                let found = machine.shell(script, inside, trace, false).into_iter();
+                let found = found.map(|((status, has_failed), mut trace)| {
+                    if has_failed && !state.has_failed {
+                        trace.hidden = Some((node, HidingWay::Substitutes));
+                    }
+                    ((ShellState { status, has_failed, ..state.clone() }, NextStep::Next), trace)
+                });
+                found.collect()
+            });
+        }
+        ends
+    }
+
+    fn condition(
+        &mut self,
+        node: &'t ScriptPart,
+        branches: &'t [(ScriptPart, ScriptPart)],
+        otherwise: Option<&'t ScriptPart>,
+        from: (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let Some(((condition, body), more)) = branches.split_first() else {
+            let (state, mut trace) = from;
+            return match otherwise {
+                Some(otherwise) => self.run(otherwise, state, trace, is_calm),
+                None => {
+                    trace.note(&state, Status::Zero, node, HidingWay::Steers);
+                    ended(ShellState { status: Status::Zero, ..state }, NextStep::Next, trace)
+                }
+            };
+        };
+        let ends = self.run(condition, from.0, from.1, true);
+        self.then(ends, |machine, state, trace| match state.status {
+            Status::Zero => machine.run(body, state, trace, is_calm),
+            Status::NonZero => machine.condition(node, more, otherwise, (state, trace), is_calm),
+        })
+    }
+
+    fn repeated(
+        &mut self,
+        node: &'t ScriptPart,
+        (is_until, condition, body): (bool, &'t ScriptPart, &'t ScriptPart),
+        from: (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let (mut after, mut seen) = (ScriptEnds::new(), BTreeSet::new());
+        let mut heads = vec![(from.0, Status::Zero, from.1)];
+        while let Some((mut state, status, trace)) = heads.pop() {
+            if !seen.insert((state.clone(), status)) {
+                continue;
+            }
+            // Asking again is what such a loop is for: the last answer counts, unless it is a check that is asked.
+            if trace.failed.is_some_and(|failed| self.waits_for(condition, failed)) {
+                state.has_failed = false;
+            }
+            for ((state, flow), mut trace) in self.run(condition, state, trace, true) {
+                if flow != NextStep::Next {
+                    leave(&mut after, state, flow, trace, node);
+                    continue;
+                }
+                if (state.status == Status::Zero) == is_until {
+                    trace.note(&state, status, node, HidingWay::Steers);
+                    after.entry((ShellState { status, ..state }, NextStep::Next)).or_insert(trace);
+                    continue;
+                }
+                for ((state, flow), trace) in self.run(body, state, trace, is_calm) {
+                    if matches!(flow, NextStep::Next | NextStep::Continue(1)) {
+                        let status = if flow == NextStep::Next { state.status } else { Status::Zero };
+                        heads.push((state, status, trace));
+                    } else {
+                        leave(&mut after, state, flow, trace, node);
+                    }
+                }
+            }
+            if self.unfollowed.is_some() {
+                break;
+            }
+        }
+        after
+    }
+
+    fn waits_for(&self, condition: &ScriptPart, failed: &ScriptPart) -> bool {
+        let PartKind::Simple(simple) = &failed.kind else { return false };
+        self.awaited.contains(&simple.id) && contains(condition, simple.id)
+    }
+
+    fn for_each(
+        &mut self,
+        node: &'t ScriptPart,
+        (name, words, body): (&'t str, Option<&'t [ScriptWord]>, &'t ScriptPart),
+        from: (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let (state, mut trace) = from;
+        trace.note(&state, Status::Zero, node, HidingWay::Steers);
+        let known = words.filter(|words| words.len() <= MOST_TURNS && words.iter().all(|word| !word.expands));
+        let begin = ShellState { status: Status::Zero, ..state };
+        let Some(words) = known else { return self.any_turns(node, name, body, (begin, trace), is_calm) };
+        let (mut after, mut heads) = (ScriptEnds::new(), ended(begin, NextStep::Next, trace));
+        for word in words {
+            let mut next = ScriptEnds::new();
+            for ((mut state, _), trace) in heads {
+                state.variables.insert(name.to_owned(), ShellValue::Text(word.text.clone()));
+                for ((state, flow), trace) in self.run(body, state, trace, is_calm) {
+                    match flow {
+                        NextStep::Next => {
+                            next.insert((state, flow), trace);
+                        }
+                        NextStep::Continue(1) => {
+                            next.insert((ShellState { status: Status::Zero, ..state }, NextStep::Next), trace);
+                        }
+                        NextStep::Exit | NextStep::Return | NextStep::Break(_) | NextStep::Continue(_) => {
+                            leave(&mut after, state, flow, trace, node)
+                        }
+                    }
+                }
+            }
+            heads = next;
+        }
+        after.extend(heads);
+        after
+    }
+
+    /// Follows a loop over words that are not known: none, or any number of them.
+    fn any_turns(
+        &mut self,
+        node: &'t ScriptPart,
+        name: &str,
+        body: &'t ScriptPart,
+        from: (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let (mut after, mut seen) = (ScriptEnds::new(), BTreeSet::new());
+        let mut heads = vec![from];
+        while let Some((mut state, trace)) = heads.pop() {
+            state.variables.remove(name);
+            if !seen.insert(state.clone()) || self.unfollowed.is_some() {
+                continue;
+            }
+            after.entry((state.clone(), NextStep::Next)).or_insert(trace);
+            for ((state, flow), trace) in self.run(body, state, trace, is_calm) {
+                match flow {
+                    NextStep::Next => heads.push((state, trace)),
+                    NextStep::Continue(1) => heads.push((ShellState { status: Status::Zero, ..state }, trace)),
+                    NextStep::Exit | NextStep::Return | NextStep::Break(_) | NextStep::Continue(_) => {
+                        leave(&mut after, state, flow, trace, node)
+                    }
+                }
+            }
+        }
+        after
+    }
+
+    fn case(
+        &mut self,
+        node: &'t ScriptPart,
+        (word, clauses): (&'t ScriptWord, &'t [CaseClause]),
+        (state, mut trace): (ShellState, FailureTrace<'t>),
+        is_calm: bool,
+    ) -> ScriptEnds<'t> {
+        let value = if self.is_expanded { None } else { state.known().value(word) };
+        let mut after = ScriptEnds::new();
+        let mut falls: Vec<(ShellState, FailureTrace<'t>)> = Vec::new();
+        let mut may_go_on = true;
+        for clause in clauses {
+            let matched = if may_go_on { matching(value.as_ref(), &clause.patterns) } else { Some(false) };
+            let mut begins = std::mem::take(&mut falls);
+            if matched != Some(false) {
+                begins.push((state.clone(), trace));
+            }
+            for (state, mut trace) in begins {
+                let is_empty = matches!(&clause.body.kind, PartKind::List(commands) if commands.is_empty());
+                if is_empty {
+                    trace.note(&state, Status::Zero, node, HidingWay::Steers);
+                }
+                let state = if is_empty { ShellState { status: Status::Zero, ..state } } else { state };
+                for ((state, flow), trace) in self.run(&clause.body, state, trace, is_calm) {
+                    if clause.goes_on && flow == NextStep::Next {
+                        falls.push((state.clone(), trace));
+                    }
+                    after.entry((state, flow)).or_insert(trace);
+                }
+            }
+            may_go_on &= matched != Some(true);
+        }
+        if may_go_on {
+            trace.note(&state, Status::Zero, node, HidingWay::Steers);
+            after.entry((ShellState { status: Status::Zero, ..state }, NextStep::Next)).or_insert(trace);
+        }
+        after
+    }
+}
+
+impl ShellState {
+    /// A shell inside of a shell has no traps of its own yet.
+    pub(super) fn outside_traps(self) -> Self {
+        Self { exit_trap: None, failure_trap: None, signal_trap: None, ..self }
+    }
+}
+
+/// Leaves a loop, one of several perhaps.
+fn leave<'t>(after: &mut ScriptEnds<'t>, state: ShellState, flow: NextStep, mut trace: FailureTrace<'t>, node: &'t ScriptPart) {
+    let flow = match flow {
+        NextStep::Break(1) => {
+            trace.note(&state, Status::Zero, node, HidingWay::Steers);
+            after.entry((ShellState { status: Status::Zero, ..state }, NextStep::Next)).or_insert(trace);
+            return;
+        }
+        NextStep::Break(depth) => NextStep::Break(depth.saturating_sub(1)),
+        NextStep::Continue(depth) => NextStep::Continue(depth.saturating_sub(1)),
+        NextStep::Next | NextStep::Exit | NextStep::Return => flow,
+    };
+    after.entry((state, flow)).or_insert(trace);
+}
+
+/// Returns whether a value matches one of some patterns, as far as that is known.
+fn matching(value: Option<&ShellValue>, patterns: &[ScriptWord]) -> Option<bool> {
+    let mut found = Some(false);
+    for pattern in patterns {
+        let one = match (value, pattern.expands) {
+            (_, true) if pattern.text == "*" => Some(true),
+            (Some(ShellValue::Text(text)), false) => Some(*text == pattern.text),
+            (Some(ShellValue::Positive), false) if pattern.text == "0" => Some(false),
+            _ => None,
+        };
+        match one {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => found = None,
+        }
+    }
+    found
+}
+
+/// Returns whether a command with a number stands in a part of a script.
+fn contains(node: &ScriptPart, id: usize) -> bool {
+    let any = |nodes: &[ScriptPart]| nodes.iter().any(|node| contains(node, id));
+    match &node.kind {
+        PartKind::Simple(simple) => simple.id == id || any(&simple.scripts),
+        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) | PartKind::List(parts) => any(parts),
+        PartKind::Background(inner)
+        | PartKind::Group(inner, _)
+        | PartKind::Subshell(inner, _)
+        | PartKind::Function { body: inner, .. } => contains(inner, id),
+        PartKind::If { .. } | PartKind::Loop { .. } | PartKind::For { .. } | PartKind::Case { .. } => false,
+    }
+}

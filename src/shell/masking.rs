@@ -1,0 +1,227 @@
+//! Whether a script hides a failure (E9): whether it can end with 0 after a command that decides has failed.
+
+use std::collections::BTreeSet;
+
+use crate::shell::commands::without_launchers;
+use crate::shell::deciders::{CommandPurpose, deciders, purpose_of};
+use crate::shell::machine::{FailureTrace, HidingWay, ScriptMachine, ShellState};
+use crate::shell::parser::{Unreadable, parse};
+use crate::shell::script::{ShellScript, script_position};
+use crate::shell::tree::{InnerScript, Lead, PartKind, ScriptPart};
+use crate::shell::value::Status;
+use crate::shell::word::ScriptWord;
+
+/// The part of a script that hides a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenFailure {
+    /// As it is written, with what joins it to the part before it: `|| true`.
+    pub part: String,
+    /// What it does: the rest of a sentence that begins with the part.
+    pub why: &'static str,
+    /// What to write in its place.
+    pub instead: &'static str,
+}
+
+const TURNS: &str = "turns every failure into success";
+const LAST: &str = "ends with the status of the last command, whatever the ones before it did";
+const CUTS: &str = "cuts the output short and may stop the command before its end";
+const UNREADABLE: &str = "cannot be read, and so nobody knows whether a failure before it, or in it, is handed on";
+
+const OWN_STATUS: &str = "let the command's own exit status decide";
+const SIMPLER: &str = "write it in a simpler way, or move it into a script file that is run as a command";
+
+/// What is said of each way to hide a failure, and what to write instead.
+const WAYS: &[(HidingWay, &str, &str)] = &[
+    (HidingWay::Follows, LAST, "join the commands by `&&`, or begin with `set -e`"),
+    (HidingWay::Negates, "turns success into failure and failure into success", OWN_STATUS),
+    (
+        HidingWay::LeavesRunning,
+        "leaves the command running and reports success at once",
+        "leave out the `&`, or end with `wait $!`",
+    ),
+    (HidingWay::Pipes, "ends with the status of the last command of the pipe", "begin with `set -o pipefail`"),
+    (
+        HidingWay::Substitutes,
+        "uses the output of a command and drops its status",
+        "run the command on its own, before its output is used",
+    ),
+    (
+        HidingWay::Steers,
+        "is a success where a condition does not hold, or where only the last of several turns succeeds",
+        "write `|| exit 1` behind the command that decides",
+    ),
+    (HidingWay::RunsAtTheEnd, "runs at the end of the script and sets another status", "leave out the `exit` in the trap"),
+];
+
+/// Programs that read only a part of what a command prints.
+const CUTTERS: &[&str] = &["head", "tail"];
+
+/// So much of a part is shown.
+const SHOWN: usize = 48;
+
+/// Returns the part of a script that hides a failure; none where every failure that decides is handed on.
+pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
+    match parse(script.text) {
+        Ok(tree) => hidden_in(&tree, script),
+        Err(Unreadable(text)) => Some(unreadable(&text)),
+    }
+}
+
+/// Returns the part of a command's script that hides a failure, where a shell is among its words: `env A=1 sh -c '…'`.
+pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
+    let words: Vec<ScriptWord> = argv.iter().map(|word| ScriptWord::literal(word)).collect();
+    let own: Vec<&str> = without_launchers(&words).iter().map(|word| word.text.as_str()).collect();
+    let (at, options) = script_position(&own)?;
+    hidden_failure(&ShellScript { text: own[at], options })
+}
+
+/// Returns whether no way through a script ends with a failure. One that hides a failure is another rule's.
+pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
+    let Ok(tree) = parse(script.text) else { return false };
+    let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());
+    if is_empty || hidden_in(&tree, script).is_some() {
+        return false;
+    }
+    let mut machine = machine(script, BTreeSet::new(), BTreeSet::new());
+    let ends = machine.shell(&tree, ShellState::begin(script.options), FailureTrace::default(), false);
+    machine.unfollowed.is_none() && ends.keys().all(|(status, _)| *status == Status::Zero)
+}
+
+fn hidden_in(tree: &ScriptPart, script: &ShellScript<'_>) -> Option<HiddenFailure> {
+    let deciders = deciders(tree);
+    if let Some(part) = cutter(tree, &deciders) {
+        return Some(HiddenFailure { part, why: CUTS, instead: OWN_STATUS });
+    }
+    let mut awaited = BTreeSet::new();
+    each_command(tree, &mut |node| {
+        if let PartKind::Simple(simple) = &node.kind
+            && deciders.contains(&simple.id)
+            && purpose_of(simple) != CommandPurpose::Check
+        {
+            awaited.insert(simple.id);
+        }
+    });
+    let mut machine = machine(script, deciders, awaited);
+    let ends = machine.shell(tree, ShellState::begin(script.options), FailureTrace::default(), false);
+    if let Some(node) = machine.unfollowed {
+        return Some(unreadable(&node.text));
+    }
+    let trace = ends.get(&(Status::Zero, true))?;
+    Some(
+        trace
+            .hidden
+            .or(trace.failed.map(|failed| (failed, HidingWay::Steers)))
+            .map_or_else(|| unreadable(script.text), |(node, way)| described(node, way)),
+    )
+}
+
+fn machine<'t>(script: &ShellScript<'_>, deciders: BTreeSet<usize>, awaited: BTreeSet<usize>) -> ScriptMachine<'t> {
+    ScriptMachine {
+        deciders,
+        awaited,
+        is_bash: script.options.is_bash,
+        functions: std::collections::BTreeMap::new(),
+        traps: std::collections::BTreeMap::new(),
+        calls: 0,
+        loops: 0,
+        is_expanded: false,
+        steps: 0,
+        unfollowed: None,
+    }
+}
+
+fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
+    let part = match (node.lead, way) {
+        (_, HidingWay::RunsAtTheEnd) => format!("trap '{}'", shown(&node.text)),
+        (Lead::Or, HidingWay::Follows | HidingWay::Substitutes) => format!("|| {}", shown(&node.text)),
+        (Lead::Semicolon, HidingWay::Follows | HidingWay::Substitutes) => format!("; {}", shown(&node.text)),
+        (Lead::Pipe, _) => format!("| {}", shown(&node.text)),
+        _ => shown(&node.text),
+    };
+    if node.lead == Lead::Or && way == HidingWay::Follows {
+        return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
+    }
+    // Behind these there is nothing to be joined to.
+    let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
+    let (why, instead) =
+        WAYS.iter().find(|(one, _, _)| *one == way).map_or((LAST, OWN_STATUS), |(_, why, instead)| (*why, *instead));
+    HiddenFailure { part, why, instead: if is_needless { OWN_STATUS } else { instead } }
+}
+
+fn unreadable(text: &str) -> HiddenFailure {
+    HiddenFailure { part: shown(text), why: UNREADABLE, instead: SIMPLER }
+}
+
+/// Returns the beginning of a text, on one line.
+fn shown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Returns the program that cuts the output of a command that decides.
+fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
+    let mut found = None;
+    each_command(tree, &mut |node| {
+        let PartKind::Pipeline { parts, .. } = &node.kind else { return };
+        let mut decides = false;
+        for part in parts {
+            if let PartKind::Simple(simple) = &part.kind {
+                let program = simple.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
+                if decides && let Some(program) = program.filter(|program| CUTTERS.contains(program)) {
+                    found.get_or_insert_with(|| format!("| {program}"));
+                }
+            }
+            each_command(part, &mut |node| {
+                decides |= matches!(&node.kind, PartKind::Simple(simple) if deciders.contains(&simple.id));
+            });
+        }
+    });
+    found
+}
+
+/// Calls a function with each part of a script, the scripts in words among them.
+fn each_command(node: &ScriptPart, visit: &mut dyn FnMut(&ScriptPart)) {
+    visit(node);
+    let mut all = |nodes: &[ScriptPart]| nodes.iter().for_each(|node| each_command(node, visit));
+    match &node.kind {
+        PartKind::Simple(simple) => {
+            all(&simple.scripts);
+            match &simple.inner {
+                Some(InnerScript::Shell(script, _) | InnerScript::Eval(script) | InnerScript::Trap { body: script, .. }) => {
+                    each_command(script, visit)
+                }
+                None => {}
+            }
+        }
+        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) | PartKind::List(parts) => all(parts),
+        PartKind::Background(inner) | PartKind::Function { body: inner, .. } => each_command(inner, visit),
+        PartKind::Group(inner, outside) | PartKind::Subshell(inner, outside) => {
+            all(outside);
+            each_command(inner, visit);
+        }
+        PartKind::If { branches, otherwise, outside } => {
+            all(outside);
+            for (condition, body) in branches {
+                each_command(condition, visit);
+                each_command(body, visit);
+            }
+            otherwise.iter().for_each(|otherwise| each_command(otherwise, visit));
+        }
+        PartKind::Loop { condition, body, outside, .. } => {
+            all(outside);
+            each_command(condition, visit);
+            each_command(body, visit);
+        }
+        PartKind::For { body, outside, .. } => {
+            all(outside);
+            each_command(body, visit);
+        }
+        PartKind::Case { clauses, outside, .. } => {
+            all(outside);
+            clauses.iter().for_each(|clause| each_command(&clause.body, visit));
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A word of a script: quotes, expansions, and the scripts that stand in it.
+
+use crate::shell::lexer::{ScriptLexer, is_process_substitution, joined_lines, operator_at};
+
+/// A word as the shell sees it before it expands anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ScriptWord {
+    /// Without quotes; `$NAME` and `$(…)` as they are written.
+    pub(super) text: String,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Whether a part of it is quoted: such a word is no keyword.
+    pub(super) is_quoted: bool,
+    /// Whether the shell may make something else of it, or several words.
+    pub(super) expands: bool,
+    /// Whether it has `$'…'`, whose escapes are not read here.
+    pub(super) has_escapes: bool,
+    /// The scripts of its `$(…)`, backticks and `<(…)`.
+    pub(super) scripts: Vec<String>,
+    /// Whether a quote or a bracket of it is not closed.
+    pub(super) is_open: bool,
+}
+
+/// Where a `}` or `)` that is looked for may be hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Enclosure {
+    Round,
+    Curly,
+    /// `${…}` between double quotes, where `'` is a letter like any other.
+    CurlyInQuotes,
+    Double,
+}
+
+impl ScriptWord {
+    pub(super) fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), is_quoted: true, ..Self::default() }
+    }
+
+    /// Reads a text behind `<<`, in which only expansions have a meaning.
+    pub(super) fn document(text: &str) -> Self {
+        let mut word = Self { is_quoted: true, ..Self::default() };
+        let mut at = 0;
+        while let Some(character) = text[at..].chars().next() {
+            match character {
+                '\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+                '$' | '`' => at += word.expansion(&text[at..], true),
+                other => at += other.len_utf8(),
+            }
+        }
+        text.clone_into(&mut word.text);
+        word
+    }
+
+    /// Takes `$NAME`, `${…}`, `$(…)` or what stands between backticks, and returns its length.
+    fn expansion(&mut self, text: &str, is_in_quotes: bool) -> usize {
+        let length = self.expanded(text, is_in_quotes, 0);
+        self.text.push_str(&text[..length]);
+        length
+    }
+
+    fn expanded(&mut self, text: &str, is_in_quotes: bool, depth: usize) -> usize {
+        self.expands = true;
+        let curly = if is_in_quotes { Enclosure::CurlyInQuotes } else { Enclosure::Curly };
+        let length = if text.starts_with('`') {
+            let end = end_of_backticks(&text[1..]);
+            let inner = &text[1..1 + end.unwrap_or(text.len() - 1)];
+            self.scripts.push(inner.replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\"));
+            end.map(|end| end + 2)
+        } else if let Some(end) = end_of_arithmetic(text) {
+            self.nested(&text[3..end - 2], depth);
+            Some(end)
+        } else if text.starts_with("$(") || is_process_substitution(text) {
+            let end = end_of(&text[2..], Enclosure::Round);
+            self.scripts.push(text[2..end.map_or(text.len(), |end| end + 2)].to_owned());
+            end.map(|end| end + 3)
+        } else if text.starts_with("${") {
+            let end = end_of(&text[2..], curly).map(|end| end + 3);
+            if let Some(end) = end {
+                self.nested(&text[2..end - 1], depth);
+            }
+            end
+        } else {
+            Some(1)
+        };
+        self.is_open |= length.is_none();
+        length.unwrap_or(text.len())
+    }
+
+    /// Takes the scripts in `${NAME:-$(…)}` and in arithmetic.
+    fn nested(&mut self, inner: &str, depth: usize) {
+        if depth == MOST_NESTED {
+            self.is_open = true;
+            return;
+        }
+        let mut at = 0;
+        while let Some(found) = inner[at..].find(['$', '`']) {
+            at += found;
+            at += self.expanded(&inner[at..], true, depth + 1);
+        }
+    }
+}
+
+/// So deep expansions are read inside of each other; what is deeper counts as not closed.
+const MOST_NESTED: usize = 8;
+
+/// Returns the length of `$((…))`.
+fn end_of_arithmetic(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("$((")?;
+    let end = end_of(inner, Enclosure::Round)?;
+    inner[end + 1..].starts_with(')').then_some(end + 5)
+}
+
+impl<'t> ScriptLexer<'t> {
+    /// Reads the word that begins here. It does not begin with white space.
+    pub(super) fn word(&mut self) -> ScriptWord {
+        let mut word = ScriptWord { start: self.at, ..ScriptWord::default() };
+        // Up to these offsets a bracket, or a brace, is known to open nothing: no text is looked through twice for its other end.
+        let (mut plain_bracket, mut plain_brace) = (0, 0);
+        while let Some(character) = self.rest().chars().next() {
+            let rest = self.rest();
+            match character {
+                '\\' if joined_lines(rest).is_some() => self.at += 2,
+                '\\' => {
+                    word.is_quoted = true;
+                    let escaped = rest[1..].chars().next();
+                    word.text.extend(escaped);
+                    word.is_open |= escaped.is_none();
+                    self.at += 1 + escaped.map_or(0, char::len_utf8);
+                }
+                '\'' => self.single(&mut word),
+                '"' => self.double(&mut word),
+                '<' | '>' if is_process_substitution(rest) => {
+                    self.note("a redirection", || &rest[..1]);
+                    self.at += word.expansion(rest, false);
+                }
+                _ if character.is_whitespace() || operator_at(rest).is_some() => break,
+                '$' if rest.starts_with("$'") => self.escapes(&mut word),
+                '$' | '`' => {
+                    self.note(kind_of(character), || first_word(rest));
+                    self.at += word.expansion(rest, false);
+                }
+                _ => {
+                    self.pattern(character, &mut word, &mut plain_bracket, &mut plain_brace);
+                    word.text.push(character);
+                    self.at += character.len_utf8();
+                }
+            }
+        }
+        word.end = self.at;
+        word
+    }
+
+    /// Notes what makes file names, or several words, of a word.
+    fn pattern(&mut self, character: char, word: &mut ScriptWord, plain_bracket: &mut usize, plain_brace: &mut usize) {
+        let (rest, begun) = (self.rest(), &self.text[word.start..]);
+        match character {
+            '*' | '?' => {
+                word.expands = true;
+                self.note("a glob", || first_word(begun));
+            }
+            '[' if self.at >= *plain_bracket => {
+                let bracket = first_word(rest);
+                if bracket.contains(']') {
+                    word.expands = true;
+                    self.note("a glob", || first_word(begun));
+                }
+                *plain_bracket = self.at + bracket.len();
+            }
+            '{' if self.at >= *plain_brace => {
+                let brace = first_word(rest);
+                let inner = brace.find('}').map_or(brace, |end| &brace[..end]);
+                if inner.len() < brace.len() && (inner.contains(',') || inner.contains("..")) {
+                    word.expands = true;
+                    self.note("a brace expansion", || first_word(begun));
+                }
+                *plain_brace = self.at + inner.len();
+            }
+            '~' if self.at == word.start => {
+                word.expands = true;
+                self.note("a home directory", || first_word(begun));
+            }
+            _ => {}
+        }
+    }
+
+    fn single(&mut self, word: &mut ScriptWord) {
+        word.is_quoted = true;
+        let inner = &self.rest()[1..];
+        let end = inner.find('\'');
+        word.is_open |= end.is_none();
+        let end = end.unwrap_or(inner.len());
+        word.text.push_str(&inner[..end]);
+        self.at = (self.at + end + 2).min(self.text.len());
+    }
+
+    fn double(&mut self, word: &mut ScriptWord) {
+        word.is_quoted = true;
+        self.at += 1;
+        while let Some(character) = self.rest().chars().next() {
+            let rest = self.rest();
+            match character {
+                '"' => {
+                    self.at += 1;
+                    return;
+                }
+                '\\' => {
+                    let escaped = rest[1..].chars().next();
+                    if !matches!(escaped, Some('$' | '`' | '"' | '\\' | '\n') | None) {
+                        word.text.push('\\');
+                    }
+                    word.text.extend(escaped.filter(|escaped| *escaped != '\n'));
+                    self.at += 1 + escaped.map_or(0, char::len_utf8);
+                }
+                '$' | '`' => {
+                    self.note(kind_of(character), || first_word(rest));
+                    self.at += word.expansion(rest, true);
+                }
+                other => {
+                    word.text.push(other);
+                    self.at += other.len_utf8();
+                }
+            }
+        }
+        word.is_open = true;
+    }
+
+    /// Reads `$'…'` without its escapes.
+    fn escapes(&mut self, word: &mut ScriptWord) {
+        let rest = self.rest();
+        self.note(kind_of('$'), || first_word(rest));
+        (word.is_quoted, word.expands, word.has_escapes) = (true, true, true);
+        let mut characters = rest.char_indices().skip(2);
+        while let Some((offset, character)) = characters.next() {
+            match character {
+                '\\' => drop(characters.next()),
+                '\'' => {
+                    word.text.push_str(&rest[..=offset]);
+                    self.at += offset + 1;
+                    return;
+                }
+                _ => {}
+            }
+        }
+        word.text.push_str(rest);
+        word.is_open = true;
+        self.at = self.text.len();
+    }
+}
+
+fn kind_of(character: char) -> &'static str {
+    if character == '$' { "a variable" } else { "a command substitution" }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(char::is_whitespace).next().unwrap_or_default()
+}
+
+fn end_of_backticks(text: &str) -> Option<usize> {
+    let mut characters = text.char_indices();
+    while let Some((offset, character)) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            '`' => return Some(offset),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns where the bracket stands that closes an enclosure which was opened before the text.
+fn end_of(text: &str, opened: Enclosure) -> Option<usize> {
+    let mut open = vec![opened];
+    let mut at = 0;
+    let mut before = ' ';
+    while let Some(character) = text[at..].chars().next() {
+        let (rest, top) = (&text[at..], *open.last()?);
+        let mut length = character.len_utf8();
+        match (top, character) {
+            (_, '\\') => length += rest[1..].chars().next().map_or(0, char::len_utf8),
+            (Enclosure::Double, '"') | (Enclosure::Round, ')') | (Enclosure::Curly | Enclosure::CurlyInQuotes, '}') => {
+                open.pop();
+                if open.is_empty() {
+                    return Some(at);
+                }
+            }
+            (_, '`') => length += end_of_backticks(&rest[1..])? + 1,
+            (_, '$') if rest.starts_with("$(") => {
+                open.push(Enclosure::Round);
+                length = 2;
+            }
+            (_, '$') if rest.starts_with("${") => {
+                let is_in_quotes = matches!(top, Enclosure::Double | Enclosure::CurlyInQuotes);
+                open.push(if is_in_quotes { Enclosure::CurlyInQuotes } else { Enclosure::Curly });
+                length = 2;
+            }
+            (Enclosure::Double, _) => {}
+            (_, '"') => open.push(Enclosure::Double),
+            (Enclosure::Round | Enclosure::Curly, '\'') => length += rest[1..].find('\'')? + 1,
+            (Enclosure::Round, '(') => open.push(Enclosure::Round),
+            (Enclosure::Round, '#') if before.is_whitespace() || before == ';' => length = rest.find('\n')?,
+            (Enclosure::Round | Enclosure::Curly | Enclosure::CurlyInQuotes, _) => {}
+        }
+        before = character;
+        at += length;
+    }
+    None
+}

@@ -1,0 +1,29 @@
+//! Command lines as lists of words: splitting a text that needs no shell, quoting words for people and for a shell.
+
+use std::borrow::Cow;
+
+/// Splits a text into words as a shell would, without expanding anything; none where a quote is not closed.
+pub fn split_words(text: &str) -> Option<Vec<String>> {
+    shlex::split(text)
+}
+
+/// Joins words to a text that a shell would split into the same words; none where one has a NUL, which no shell can be given.
+pub fn join_words<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
+    shlex::try_join(words).ok()
+}
+
+/// Quotes a word for a shell; a word with a NUL is returned as it is.
+pub fn quote_word(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Cow::into_owned)
+}
+
+/// Returns whether a word sets a variable: `NAME=value`.
+pub fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| is_variable_name(name))
+}
+
+/// Returns whether a text can be the name of a variable.
+pub(super) fn is_variable_name(name: &str) -> bool {
+    let begins_right = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    begins_right && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
