@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::shell::commands::without_launchers;
-use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple};
+use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple, each_part};
 
 /// What a command is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +180,8 @@ const INSTALLING: &[&str] = &["add", "ci", "i", "install", "lock", "pip", "sync"
 pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
     let mut found = Vec::new();
     collect(script, CommandStage::Front, &mut found);
+    let calls = calls(script);
+    found.retain(|one| !calls.contains(&one.0));
     let front = |purpose: CommandPurpose| {
         found.iter().filter(move |one| one.1 == purpose && one.2 == CommandStage::Front).map(|one| one.0)
     };
@@ -196,6 +198,24 @@ pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
         last(&[CommandStage::Front]).or_else(|| last(&[CommandStage::Front, CommandStage::Aside])).into_iter().collect(),
     ];
     choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default()
+}
+
+/// Returns the numbers of the commands that call a function of the script: what decides stands in the function.
+fn calls(script: &ScriptPart) -> BTreeSet<usize> {
+    let (mut functions, mut calls) = (BTreeSet::new(), BTreeSet::new());
+    each_part(script, &mut |part| {
+        if let PartKind::Function { name, .. } = &part.kind {
+            functions.insert(name.clone());
+        }
+    });
+    each_part(script, &mut |part| {
+        if let PartKind::Simple(simple) = &part.kind
+            && simple.words.first().is_some_and(|word| functions.contains(&word.text))
+        {
+            calls.insert(simple.id);
+        }
+    });
+    calls
 }
 
 /// What a command is, by its name.

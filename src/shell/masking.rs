@@ -7,7 +7,7 @@ use crate::shell::deciders::{CommandPurpose, deciders, purpose_of};
 use crate::shell::machine::{FailureTrace, HidingWay, ScriptMachine, ShellState};
 use crate::shell::parser::{Unreadable, parse};
 use crate::shell::script::{ShellScript, script_position};
-use crate::shell::tree::{InnerScript, Lead, PartKind, ScriptPart};
+use crate::shell::tree::{Lead, PartKind, ScriptPart, each_part};
 use crate::shell::value::Status;
 use crate::shell::word::ScriptWord;
 
@@ -93,7 +93,7 @@ fn hidden_in(tree: &ScriptPart, script: &ShellScript<'_>) -> Option<HiddenFailur
         return Some(HiddenFailure { part, why: CUTS, instead: OWN_STATUS });
     }
     let mut awaited = BTreeSet::new();
-    each_command(tree, &mut |node| {
+    each_part(tree, &mut |node| {
         if let PartKind::Simple(simple) = &node.kind
             && deciders.contains(&simple.id)
             && purpose_of(simple) != CommandPurpose::Check
@@ -164,7 +164,7 @@ fn shown(text: &str) -> String {
 /// Returns the program that cuts the output of a command that decides.
 fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
     let mut found = None;
-    each_command(tree, &mut |node| {
+    each_part(tree, &mut |node| {
         let PartKind::Pipeline { parts, .. } = &node.kind else { return };
         let mut decides = false;
         for part in parts {
@@ -174,54 +174,10 @@ fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
                     found.get_or_insert_with(|| format!("| {program}"));
                 }
             }
-            each_command(part, &mut |node| {
+            each_part(part, &mut |node| {
                 decides |= matches!(&node.kind, PartKind::Simple(simple) if deciders.contains(&simple.id));
             });
         }
     });
     found
-}
-
-/// Calls a function with each part of a script, the scripts in words among them.
-fn each_command(node: &ScriptPart, visit: &mut dyn FnMut(&ScriptPart)) {
-    visit(node);
-    let mut all = |nodes: &[ScriptPart]| nodes.iter().for_each(|node| each_command(node, visit));
-    match &node.kind {
-        PartKind::Simple(simple) => {
-            all(&simple.scripts);
-            match &simple.inner {
-                Some(InnerScript::Shell(script, _) | InnerScript::Eval(script) | InnerScript::Trap { body: script, .. }) => {
-                    each_command(script, visit)
-                }
-                None => {}
-            }
-        }
-        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) | PartKind::List(parts) => all(parts),
-        PartKind::Background(inner) | PartKind::Function { body: inner, .. } => each_command(inner, visit),
-        PartKind::Group(inner, outside) | PartKind::Subshell(inner, outside) => {
-            all(outside);
-            each_command(inner, visit);
-        }
-        PartKind::If { branches, otherwise, outside } => {
-            all(outside);
-            for (condition, body) in branches {
-                each_command(condition, visit);
-                each_command(body, visit);
-            }
-            otherwise.iter().for_each(|otherwise| each_command(otherwise, visit));
-        }
-        PartKind::Loop { condition, body, outside, .. } => {
-            all(outside);
-            each_command(condition, visit);
-            each_command(body, visit);
-        }
-        PartKind::For { body, outside, .. } => {
-            all(outside);
-            each_command(body, visit);
-        }
-        PartKind::Case { clauses, outside, .. } => {
-            all(outside);
-            clauses.iter().for_each(|clause| each_command(&clause.body, visit));
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod compound;
 mod construct;
 mod deciders;
 mod lexer;
+mod loops;
 mod machine;
 mod masking;
 mod parser;

@@ -70,6 +70,7 @@ const MASKINGS: &[&str] = &[
     "check || exec true",
     "cat <<E\n$(check)\nE",
     "false || (exit 0)",
+    "false; say() { echo x; }; say",
     "false || /usr/bin/true",
     "grep -q good a.txt || echo bad",
     "test -f a.txt; true",
@@ -154,6 +155,7 @@ const INNOCENTS: &[&str] = &[
     "[[ -n $CI ]] && echo ci; check",
     "test -e done || { touch done && rm -rf out; }",
     "true && false || grep -q x a",
+    "run() { check; }; echo a; run",
 ];
 
 fn reads(script: &str) -> ShellScript<'_> {

@@ -128,3 +128,47 @@ pub struct ShellOptions {
     /// It is bash, not in its POSIX mode: in `$(…)` a failure does not end the script.
     pub is_bash: bool,
 }
+
+/// Calls a function with each part of a script, the scripts in words among them.
+pub(super) fn each_part(node: &ScriptPart, visit: &mut dyn FnMut(&ScriptPart)) {
+    visit(node);
+    let mut all = |nodes: &[ScriptPart]| nodes.iter().for_each(|node| each_part(node, visit));
+    match &node.kind {
+        PartKind::Simple(simple) => {
+            all(&simple.scripts);
+            match &simple.inner {
+                Some(InnerScript::Shell(script, _) | InnerScript::Eval(script) | InnerScript::Trap { body: script, .. }) => {
+                    each_part(script, visit)
+                }
+                None => {}
+            }
+        }
+        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) | PartKind::List(parts) => all(parts),
+        PartKind::Background(inner) | PartKind::Function { body: inner, .. } => each_part(inner, visit),
+        PartKind::Group(inner, outside) | PartKind::Subshell(inner, outside) => {
+            all(outside);
+            each_part(inner, visit);
+        }
+        PartKind::If { branches, otherwise, outside } => {
+            all(outside);
+            for (condition, body) in branches {
+                each_part(condition, visit);
+                each_part(body, visit);
+            }
+            otherwise.iter().for_each(|otherwise| each_part(otherwise, visit));
+        }
+        PartKind::Loop { condition, body, outside, .. } => {
+            all(outside);
+            each_part(condition, visit);
+            each_part(body, visit);
+        }
+        PartKind::For { body, outside, .. } => {
+            all(outside);
+            each_part(body, visit);
+        }
+        PartKind::Case { clauses, outside, .. } => {
+            all(outside);
+            clauses.iter().for_each(|clause| each_part(&clause.body, visit));
+        }
+    }
+}

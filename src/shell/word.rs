@@ -61,9 +61,9 @@ impl ScriptWord {
     fn expanded(&mut self, text: &str, is_in_quotes: bool, depth: usize) -> usize {
         self.expands = true;
         let curly = if is_in_quotes { Enclosure::CurlyInQuotes } else { Enclosure::Curly };
-        let length = if text.starts_with('`') {
-            let end = end_of_backticks(&text[1..]);
-            let inner = &text[1..1 + end.unwrap_or(text.len() - 1)];
+        let length = if let Some(rest) = text.strip_prefix('`') {
+            let end = end_of_backticks(rest);
+            let inner = &rest[..end.unwrap_or(rest.len())];
             self.scripts.push(inner.replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\"));
             end.map(|end| end + 2)
         } else if let Some(end) = end_of_arithmetic(text) {
@@ -73,12 +73,12 @@ impl ScriptWord {
             let end = end_of(&text[2..], Enclosure::Round);
             self.scripts.push(text[2..end.map_or(text.len(), |end| end + 2)].to_owned());
             end.map(|end| end + 3)
-        } else if text.starts_with("${") {
-            let end = end_of(&text[2..], curly).map(|end| end + 3);
+        } else if let Some(rest) = text.strip_prefix("${") {
+            let end = end_of(rest, curly);
             if let Some(end) = end {
-                self.nested(&text[2..end - 1], depth);
+                self.nested(&rest[..end], depth);
             }
-            end
+            end.map(|end| end + 3)
         } else {
             Some(1)
         };

@@ -29,7 +29,7 @@ done
 
 fn script(decider: &'static str) -> impl Strategy<Value = String> {
     // Beside a command that looks, `false` does not decide.
-    let asks = if decider == "false" { "case $? in 0) ;; *) exit 1;; esac" } else { "[ $? -eq 0 ]" };
+    let asks = if decider == "false" { "case $? in (0) ;; (*) exit 1;; esac" } else { "[ $? -eq 0 ]" };
     let leaf = prop_oneof![
         4 => Just(decider.to_owned()),
         2 => Just("true".to_owned()),
