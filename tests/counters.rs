@@ -221,6 +221,7 @@ fn declared_types(files: &[SourceFile]) -> Vec<Declared> {
 }
 
 /// Returns where the modules lie that are compiled for tests alone and have files of their own.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
 fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
     let directory = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix("/lib.rs"));
     let directory = directory.or_else(|| path.strip_suffix(".rs")).unwrap_or(path);
@@ -231,6 +232,7 @@ fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
     modules.flat_map(|name| [format!("{directory}/{name}.rs"), format!("{directory}/{name}/mod.rs")]).collect()
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
 fn collect_types(path: &str, items: &[Item], types: &mut Vec<Declared>) {
     for item in items {
         let (name, attributes, visibility, kind, members) = match item {

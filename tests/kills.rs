@@ -105,6 +105,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// Kills a run or a watch so often.
 #[track_caller]
+#[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn kill_at_random(kills: u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let seed = number("PROCTOR_KILLS_SEED").unwrap_or(u64::from(now.subsec_nanos()));

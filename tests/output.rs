@@ -60,7 +60,7 @@ fn is_kept_exactly(bytes: u64) {
     let digest = assert_pattern(&directory.join(LOG), bytes);
     let file = file_of(&report, LOG);
     assert_eq!((file["bytes"].as_u64(), file["sha256"].as_str()), (Some(bytes), Some(&*digest)));
-    let manifest = fs::read_to_string(directory.join("SHA256SUMS")).unwrap();
+    let manifest = fs::read_to_string(directory.join("SHA256SUMS")).expect("the manifest can be read");
     assert!(manifest.contains(&format!("{digest}  {LOG}\n")), "{manifest}");
     let shown = &outcome(&report)["stdoutShown"];
     assert_eq!(shown["totalBytes"], bytes);

@@ -43,6 +43,7 @@ fn in_minutes_of_runs_nothing_grows() {
 
 /// Saves and waits for the verdict until `is_enough` of the number of runs, and compares what the processes hold before and after.
 #[track_caller]
+#[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn soak(is_enough: impl Fn(u32) -> bool) {
     let project = Project::new()
         .toml("[[check]]\nname = \"check\"\ncommand = [\"/bin/true\"]\n")

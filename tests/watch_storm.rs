@@ -335,6 +335,7 @@ fn the_last_of_many_random_changes_is_always_followed_by_a_verdict_for_it() {
 }
 
 /// Makes so many storms, or the one that `PROCTOR_STORM_SEED` names.
+#[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn storms(storms: u64) {
     let given = std::env::var("PROCTOR_STORM_SEED").ok().and_then(|text| text.parse().ok());
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.subsec_nanos());
