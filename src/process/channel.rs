@@ -66,7 +66,7 @@ pub enum ChannelError {
     Send(#[source] io::Error),
     #[error("cannot receive on the launcher's socket")]
     Receive(#[source] io::Error),
-    /// A message is longer than [`MESSAGE_CAP`].
+    /// A message is longer than one message may be.
     #[error("a message of {0} bytes is too long for the launcher's socket")]
     TooLong(usize),
     /// A message is not valid JSON of the expected type.

@@ -7,10 +7,13 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert, prop_oneof, proptest};
+use proptest::test_runner::RngSeed;
 
 use crate::shell::tests::reads;
 use crate::shell::{hidden_failure, quote_word};
 
+/// The same scripts every time: what is found by chance belongs into the tables, not into the next run of somebody else.
+const SEED: RngSeed = RngSeed::Fixed(19);
 /// So many scripts are given to one bash.
 const AT_ONCE: usize = 40;
 
@@ -57,7 +60,7 @@ fn script(decider: &'static str) -> impl Strategy<Value = String> {
             2 => inner.clone().prop_map(|a| format!("( {a} )")),
             1 => inner.clone().prop_map(|a| format!("! {{ {a}; }}")),
             1 => inner.clone().prop_map(|a| format!("eval {}", quote_word(&a))),
-            1 => inner.clone().prop_map(|a| format!("rc=$({a})")),
+            1 => inner.clone().prop_map(|a| format!("rc=$( {a} )")),
             1 => inner.clone().prop_map(|a| format!("for i in a b; do {a}; done")),
             1 => inner.clone().prop_map(|a| format!("while {{ {a}; }}; do break; done")),
             1 => two.clone().prop_map(|(a, b)| format!("if {a}; then {b}; fi")),
@@ -92,7 +95,7 @@ fn in_bash(scripts: &[String]) -> Vec<(bool, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 7, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 7, max_shrink_iters: 200, rng_seed: SEED, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_bash_turns_into_success_is_found(scripts in proptest::collection::vec(script("check"), AT_ONCE)) {
