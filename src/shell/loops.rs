@@ -66,11 +66,13 @@ impl<'t> ScriptMachine<'t> {
         from: (ShellState, FailureTrace<'t>),
         is_calm: bool,
     ) -> ScriptEnds<'t> {
-        let (state, mut trace) = from;
-        trace.note(&state, Status::Zero, node, HidingWay::Steers);
+        let (begin, mut trace) = from;
         let known = words.filter(|words| words.len() <= MOST_TURNS && words.iter().all(|word| !word.expands));
-        let begin = ShellState { status: Status::Zero, ..state };
         let Some(words) = known else { return self.any_turns(node, name, body, (begin, trace), is_calm) };
+        if words.is_empty() {
+            trace.note(&begin, Status::Zero, node, HidingWay::Steers);
+            return ended(ShellState { status: Status::Zero, ..begin }, NextStep::Next, trace);
+        }
         let (mut after, mut heads) = (ScriptEnds::new(), ended(begin, NextStep::Next, trace));
         for word in words {
             let mut next = ScriptEnds::new();
@@ -106,17 +108,23 @@ impl<'t> ScriptMachine<'t> {
         is_calm: bool,
     ) -> ScriptEnds<'t> {
         let (mut after, mut seen) = (ScriptEnds::new(), BTreeSet::new());
+        let (begin, mut idle) = (from.0.clone(), from.1);
+        idle.note(&begin, Status::Zero, node, HidingWay::Steers);
+        after.insert((ShellState { status: Status::Zero, ..begin }, NextStep::Next), idle);
         let mut heads = vec![from];
         while let Some((mut state, trace)) = heads.pop() {
             state.variables.remove(name);
             if !seen.insert(state.clone()) || self.unfollowed.is_some() {
                 continue;
             }
-            after.entry((state.clone(), NextStep::Next)).or_insert(trace);
             for ((state, flow), trace) in self.run(body, state, trace, is_calm) {
                 match flow {
-                    NextStep::Next => heads.push((state, trace)),
-                    NextStep::Continue(1) => heads.push((ShellState { status: Status::Zero, ..state }, trace)),
+                    NextStep::Next | NextStep::Continue(1) => {
+                        let status = if flow == NextStep::Next { state.status } else { Status::Zero };
+                        let state = ShellState { status, ..state };
+                        after.entry((state.clone(), NextStep::Next)).or_insert(trace);
+                        heads.push((state, trace));
+                    }
                     NextStep::Exit | NextStep::Return | NextStep::Break(_) | NextStep::Continue(_) => {
                         leave(&mut after, state, flow, trace, node)
                     }
