@@ -22,7 +22,7 @@ pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, Notice, Order, Selection, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-pub use event::{Event, Finished, Key, OnDisk, OsSignal};
+pub use event::{Event, Finished, Key, OsSignal};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use perform::{Beginning, Loop, LoopError, Screen};

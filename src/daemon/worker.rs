@@ -9,9 +9,9 @@ use crate::config::Configuration;
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-use crate::daemon::event::{Finished, OnDisk};
+use crate::daemon::event::Finished;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
+use crate::model::{OnDisk, Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
     Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
@@ -413,7 +413,7 @@ fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Fi
         }
         Ok(Carried::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-            let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
+            let on_disk = OnDisk::compare(sealed.tree, sealed.tree_after);
             Finished::Moved { paths, on_disk }
         }
         Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(RunError::StoppedWaiting(_)) => {
