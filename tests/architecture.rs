@@ -21,6 +21,12 @@ const RESERVED: &[(&str, &str, &str)] = &[
     ("unsafe ", "src/process/", "one module isolates what the compiler cannot check"),
     ("#[allow(", "nowhere", "a lint is silenced by `#[expect(lint, reason = …)]`"),
 ];
+/// Where something waits for whichever of several things comes first: the file, how often, and why there. Scheduling has one such place,
+/// so that what comes before what is decided once for all hosts of the loop.
+const SELECTS: &[(&str, usize, &str)] = &[
+    ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
+    ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
+];
 /// How the items begin that must have a doc comment where they are public. Their fields, variants and methods need none.
 const ITEMS: &[&str] = &["async fn ", "const ", "enum ", "fn ", "static ", "struct ", "trait ", "type ", "union ", "unsafe "];
 /// How long `main.rs` may be: argv to exit code, nothing decided.
@@ -63,6 +69,14 @@ fn the_table_keeps_what_no_version_of_it_may_give_up() {
 fn reserved_texts_stand_only_where_they_may() {
     let violations: Vec<String> = source_files("src/").iter().flat_map(reserved_texts).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+#[test]
+fn scheduling_waits_in_one_place() {
+    let found: BTreeMap<String, usize> =
+        source_files("src/").iter().map(|file| (file.path.clone(), selects(file))).filter(|(_, count)| *count > 0).collect();
+    let known: BTreeMap<String, usize> = SELECTS.iter().map(|(path, count, _)| ((*path).to_owned(), *count)).collect();
+    assert_eq!(found, known, "`select!` in `src/` (left) and in the table of this test (right)");
 }
 
 #[test]
@@ -137,6 +151,13 @@ fn a_reserved_text_is_found_and_a_comment_is_not() {
     assert_eq!(reserved_texts(&file("src/run/mod.rs", "    unsafe { f() }\n")).len(), 1);
     assert_eq!(reserved_texts(&file("src/process/raw.rs", "    unsafe { f() }\n")).len(), 0);
     assert_eq!(reserved_texts(&file("src/run/mod.rs", "//! An unsafe thing; see `tokio::process`.\n")).len(), 0);
+    assert_eq!(selects(&file("src/run/mod.rs", "//! Its `select!`.\nfn f() {\n    tokio::select! {}\n}\n")), 1);
+}
+
+/// Returns how often a file waits for whichever of several things comes first.
+fn selects(file: &SourceFile) -> usize {
+    let lines = if file.is_test() { Vec::new() } else { production_lines(&file.text) };
+    lines.iter().filter(|(_, line)| !line.trim_start().starts_with("//") && line.contains("select!")).count()
 }
 
 fn library() -> String {

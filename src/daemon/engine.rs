@@ -105,6 +105,11 @@ impl Engine {
         self.next_of_round(Look::Request).into_iter().collect()
     }
 
+    /// Returns the tasks that are run on a save.
+    pub fn watched_tasks(&self) -> &[TaskId] {
+        &self.settings.tasks
+    }
+
     /// Takes in what arrived and says what is to be done.
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
