@@ -277,6 +277,9 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
 }
 
 /// A run whose tree moved says something about now only while what it began with or left is still there.
+///
+/// Nothing is repeated here: [`Repetitions`](crate::model::Repetitions) decides about that when a run ends. This reads from recorded runs
+/// what came of it, for whoever asks later.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {
     let newest = runs.first().filter(|run| tree.is_some() && (run.after == tree || run.before == tree))?;
     let paths = newest.paths.clone();

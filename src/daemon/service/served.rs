@@ -29,6 +29,7 @@ use crate::project::Archive;
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// How often another process's run is looked at while somebody waits for its end.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// A project that is served, or is to be.
 pub(super) struct Served {
     /// None until a project that is added has been registered.
