@@ -295,8 +295,8 @@ impl Matcher {
 fn narrow(scope: &mut RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
     scope.ground = if standing.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
     if standing == TreeMembership::PutBack {
-        // The pattern that excluded the directory may match its contents too (`build/**`), but who puts the directory back wants
-        // the contents.
+        // The pattern that excluded the directory may also match its contents (`build/**`). Putting the directory back must
+        // include them.
         scope.rules.clear();
     }
     if standing.reads_rules() {
