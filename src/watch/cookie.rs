@@ -12,7 +12,7 @@ use nix::libc;
 
 use crate::model::SyncId;
 
-/// What the name of every such file begins with; the table of what is always out has it too.
+/// The first part of the file's name. The table of paths that never belong to the tree has the same prefix.
 pub(super) const COOKIE_PREFIX: &str = ".proctor-cookie-";
 
 /// Makes the names unique in this process: several watchers may watch the same root.
