@@ -14,14 +14,9 @@ pub enum CycleRequestV1 {
         phase: Phase,
     },
     /// Set the phase of a cycle that was started.
-    Phase {
-        task: TaskId,
-        phase: Phase,
-    },
+    Phase { task: TaskId, phase: Phase },
     /// End the cycle and forget its history. If the cycle waits for a person, only a process at a terminal may do this.
-    Reset {
-        task: TaskId,
-    },
+    Reset { task: TaskId },
     /// Decide where a task goes that waits for a person. Only a process at a terminal may do this (R9).
     Resolve {
         task: TaskId,

@@ -27,9 +27,7 @@ pub struct Client {
 pub enum ClientError {
     /// No process listens on the socket.
     #[error("no service listens on `{}`", socket.display())]
-    Absent {
-        socket: PathBuf,
-    },
+    Absent { socket: PathBuf },
     /// The connection broke or took too long.
     #[error("failed to ask the service")]
     Connection(#[source] io::Error),

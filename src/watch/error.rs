@@ -10,30 +10,18 @@ use notify::ErrorKind;
 pub enum WatchError {
     /// The root's path is relative.
     #[error("`{}` is not an absolute path", path.display())]
-    Relative {
-        path: PathBuf,
-    },
+    Relative { path: PathBuf },
     /// The root does not exist or is not a directory.
     #[error("cannot watch the project's directory `{}`", path.display())]
-    Root {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Root { path: PathBuf, source: io::Error },
     #[error("the kernel's limit on inotify instances is reached")]
     TooManyInstances,
     #[error("cannot start watching")]
-    Backend {
-        source: notify::Error,
-    },
+    Backend { source: notify::Error },
     #[error("cannot watch `{}`", path.display())]
-    Watch {
-        path: PathBuf,
-        source: notify::Error,
-    },
+    Watch { path: PathBuf, source: notify::Error },
     #[error("cannot start the watcher's thread")]
-    Thread {
-        source: io::Error,
-    },
+    Thread { source: io::Error },
 }
 
 impl WatchError {

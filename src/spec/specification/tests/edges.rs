@@ -1,4 +1,4 @@
-//! What stands at the edge of a rule of the lint, on the side that is no fault.
+//! Tests of values that a lint rule just still accepts.
 
 use serde_json::json;
 
