@@ -30,14 +30,12 @@ pub enum NameError {
 }
 
 impl Slug {
-    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl WorkflowId {
-    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -69,11 +69,11 @@ pub struct ConsultationRecord {
     pub duration: DurationMs,
 }
 
-/// An issue that the tracker has.
+/// An issue that the tracker has accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FiledIssue {
-    /// Never 0.
+    /// The issue's number, which is never 0.
     pub number: u64,
     pub url: String,
 }
