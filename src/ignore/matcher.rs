@@ -147,7 +147,8 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the rules that apply at the root for a walk that reads rules files itself: those that were set here are left out.
+    /// Returns the rules that apply at the root, without the rules files that were set here. For a walk that reads rules files
+    /// itself.
     pub fn bare_scope(&self) -> RulesScope {
         RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
     }
