@@ -22,6 +22,7 @@ pub(in crate::spec) use paths::{ROOT_WORD, below};
 
 pub(super) use subject::Subject;
 
+/// A rule of the lint, as a row of [`LINTS`].
 #[derive(Debug, Clone, Copy)]
 pub struct LintRow {
     /// The rule's name in faults.

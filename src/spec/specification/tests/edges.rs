@@ -1,4 +1,4 @@
-//! Tests of values that a lint rule just still accepts.
+//! Tests at the limits of lint rules: values that the rules still accept.
 
 use serde_json::json;
 
