@@ -139,8 +139,8 @@ pub struct WatchedTasks {
 }
 
 impl WatchedTasks {
-    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there would be none, it is the project's own
-    /// checks.
+    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there is no task at all, the result is the task
+    /// `default`, which is the project's own checks.
     pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
         let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
         let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();

@@ -40,7 +40,8 @@ impl WorkflowId {
         &self.0
     }
 
-    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not see it.
+    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not
+    /// see it.
     pub fn marker(&self) -> String {
         format!("<!-- proctor-workflow: {} -->", self.0)
     }

@@ -10,18 +10,26 @@
 //!
 //! # Limits of the backend
 //!
-//! | behaviour of `notify` 8.2 with inotify | what this module does |
-//! |---|---|
-//! | recursive watches miss files that are written into a new directory before its watch is placed | places one watch per directory itself, then lists the directory and reports its files |
-//! | the queue overflows if the event handler is slow | the handler only puts events into a queue; a worker thread does the rest |
-//! | an overflow is an event without paths | [`interpret()`] checks `need_rescan` first; then all watches are placed again |
-//! | after a rename or removal, the backend drops all watches below the old path, even one that was just placed there | examines the path again after every such event, and places the watch again for a directory that is also known by another path |
-//! | the event of a file with several hard links has only the path that was used for writing | reads the link count; if it exceeds 1, asks for a scan of the whole tree |
-//! | placing a watch follows symbolic links | checks by `lstat`, before and after placing, that the path is a directory |
-//! | after the root was removed, no event ever arrives again | checks at intervals whether the root exists again |
-//! | the event mask includes `IN_OPEN` and cannot be changed | drops these events before they are queued; a pytest run over 1,000 files causes 1,400 of them, and the kernel's queue holds 16,384 |
-//! | watching stops at the kernel's limit on watches or instances | polls directories without a watch until a watch can be placed |
-//! | network and shared file systems give no events for changes by others | looks up the file system's type ([`EVENTLESS`]) and creates a probe file; such directories are watched and polled |
+//! The behaviour of `notify` 8.2 with inotify, and what this module does about it:
+//!
+//! * Recursive watches miss files that are written into a new directory before its watch is placed. So this module places one
+//!   watch per directory itself, then lists the directory and reports its files.
+//! * The queue overflows if the event handler is slow. So the handler only puts events into a queue, and a worker thread does the
+//!   rest.
+//! * An overflow is an event without paths. So [`interpret()`] checks `need_rescan` first, and after an overflow all watches are
+//!   placed again.
+//! * After a rename or removal, the backend drops all watches below the old path, even one that was just placed there. So the
+//!   path is examined again after every such event, and a directory that is also known by another path gets a new watch.
+//! * The event of a file with several hard links has only the path that was used for writing. So the link count is read, and if
+//!   it exceeds 1, the whole tree is scanned.
+//! * Placing a watch follows symbolic links. So `lstat` checks before and after placing that the path is a directory.
+//! * After the root was removed, no event ever arrives again. So this module checks at intervals whether the root exists again.
+//! * The event mask includes `IN_OPEN` and cannot be changed. A pytest run over 1,000 files causes 1,400 of these events, and the
+//!   kernel's queue holds 16,384. So they are dropped before they are queued.
+//! * Watching stops at the kernel's limit on watches or instances. So directories without a watch are polled until a watch can be
+//!   placed.
+//! * Network and shared file systems give no events for changes by others. So the file system's type is looked up ([`EVENTLESS`])
+//!   and a probe file is created; such directories are watched and polled.
 //!
 //! Four kinds of change give no event: writing through a memory mapping, renaming a parent of the root, mounting over a
 //! directory, and writing to a file through a hard link outside the tree. Only the periodic scan of the whole tree finds them. An
