@@ -5,7 +5,7 @@
 //! watch that could not be placed) becomes [`crate::model::WatchHint::LookAgain`], which asks for a scan of the whole tree. A
 //! path may be reported twice, but a change inside the tree is always reported, except in the cases at the end of this page.
 //!
-//! This module does not decide what to run, and of all files it reads only the rules files. The matcher ([`crate::ignore`])
+//! This module does not decide what to run, and of the files in the tree it reads only the rules files. The matcher ([`crate::ignore`])
 //! decides which paths get a hint.
 //!
 //! # Limits of the backend
