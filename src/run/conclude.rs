@@ -175,8 +175,8 @@ fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict)
     }
 }
 
-/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could complete a task by weakening its
-/// tests.
+/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could complete a task
+/// by weakening its tests.
 fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
     let Some(why) = needs_a_person(concluding) else { return };
     if verdict.task_status == Some(TaskStatus::Complete) {
