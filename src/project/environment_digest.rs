@@ -215,7 +215,7 @@ pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)
     index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 
-/// Splits a tree's files into those that pin and those that configure tools, each with digests by path.
+/// Returns the files that configure tools, and the files that pin versions, each with digests by path.
 fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
     let mut configuration = BTreeMap::new();
     let mut locks = BTreeMap::new();

@@ -15,9 +15,10 @@ use crate::project::request::{Scope, Settings};
 use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
 
-/// An index is saved again when a start with the saved one would read at least this many files …
+/// An index is saved again when a start with the saved one would have to read at least this many files, plus one for every
+/// [`WORTH_SAVING_OF`] files of the tree.
 const WORTH_SAVING: u64 = 16;
-/// … and at least one of every this many files.
+/// See [`WORTH_SAVING`]: the larger the tree, the more files must be outdated.
 const WORTH_SAVING_OF: u64 = 64;
 
 /// The trees that were read, by root.
