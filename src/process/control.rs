@@ -18,7 +18,7 @@ use crate::model::StopReason;
 /// How many bytes one read takes from a source; the rest is taken by the next read.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// All reasons to stop. A plain command is stopped by any of them.
+/// All reasons to stop, for commands that any of them stops.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
 /// All reasons, the weakest first: a stronger one replaces a weaker one as the reason of a stop. A reason's index is the byte
@@ -90,7 +90,6 @@ impl Control {
         Ok(self)
     }
 
-    /// Returns another handle.
     pub fn handle(&self) -> ControlHandle {
         self.handle.clone()
     }

@@ -45,7 +45,7 @@ impl ProcessGroup {
         self.0
     }
 
-    /// Sends the signal of a rung to every process of the group. It is no error if the group has no process any more.
+    /// Sends the signal of a stage to every process of the group. It is no error if no process of the group is left.
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
         let signal = match stage {
             StopStage::Sigint => Signal::SIGINT,

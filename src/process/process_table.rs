@@ -10,10 +10,10 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::model::{DurationMs, Survivor};
 
-/// At most so many survivors are named; all of them are killed.
+/// The most survivors that are named. All of them are killed.
 pub(super) const NAMED_CAP: usize = 64;
 
-/// At most so many bytes of an argument vector are kept.
+/// The most bytes of an argument vector that are kept.
 const ARGUMENTS_CAP: u64 = 4096;
 
 /// A living process, as `/proc/PID/stat` shows it.
