@@ -40,7 +40,7 @@ pub struct RunDirectory {
     pub(super) is_open: OpenRunGuard,
 }
 
-/// How far `run.json` is on its way to the disk.
+/// The progress of `run.json` on its way to the disk.
 #[derive(Debug)]
 enum StartRecord {
     None,
@@ -88,7 +88,7 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Returns the task that is run.
+    /// Returns the task of the run.
     pub fn task(&self) -> &TaskId {
         &self.task
     }
@@ -122,9 +122,9 @@ impl RunDirectory {
         self.syncs.begin(std::mem::take(&mut self.complete));
     }
 
-    /// Does the same, for runs with many actions that each take less time than syncing their files. The files of about a second
-    /// are then synced together, which is faster than one after the other. `run.json` and the first few files are synced at
-    /// once.
+    /// Does the same as [`RunDirectory::begin_sync`], for runs with many actions that each take less time than syncing their
+    /// files. The files of about a second are then synced together, which is faster than one after the other. `run.json` and the
+    /// first few files are synced at once.
     pub fn begin_batched_sync(&mut self) {
         self.begin_sync_of_start_record();
         self.syncs.begin_batched(std::mem::take(&mut self.complete));
@@ -144,7 +144,7 @@ impl RunDirectory {
         self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
     }
 
-    /// Creates a file for somebody else to write. [`RunDirectory::adopt`] it when it is complete.
+    /// Creates a file for another writer. Call [`RunDirectory::adopt`] when it is complete.
     ///
     /// It is created with `O_EXCL` and `O_CLOEXEC`, mode 0600, open for reading and writing.
     pub fn create_file(&self, name: &str) -> Result<File, EvidenceError> {
@@ -152,7 +152,7 @@ impl RunDirectory {
         self.lock.create_file(&self.path.join(name))
     }
 
-    /// Adds a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest that they computed
+    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that it computed
     /// while writing. The file is not read again: if its content differs from the digest, the run does not verify.
     pub fn adopt(
         &mut self,
