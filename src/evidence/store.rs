@@ -17,6 +17,7 @@ pub struct Store {
 }
 
 impl Store {
+    /// Opens the store at `root` and creates missing directories.
     pub fn open(root: &Path) -> Result<Self, EvidenceError> {
         for name in DIRECTORIES {
             create_directories(&root.join(name))?;

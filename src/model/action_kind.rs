@@ -82,19 +82,12 @@ pub enum FileCheck {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
-    /// GET.
     Get,
-    /// POST.
     Post,
-    /// PUT.
     Put,
-    /// PATCH.
     Patch,
-    /// DELETE.
     Delete,
-    /// HEAD.
     Head,
-    /// OPTIONS.
     Options,
 }
 

@@ -36,11 +36,11 @@ pub struct PlanTerms {
     pub expected_failing_tests: Vec<String>,
     /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
-    /// Whether only proctor may set the task's status.
+    /// Whether only proctor may set the task's status. A plan that gives this up is weaker.
     pub task_status_lock: bool,
     /// The digest of the remaining criteria of the task; none: it has no criteria of its own.
     pub judged: Option<Digest>,
-    /// The tasks that must be complete first.
+    /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
     /// The settings for strict type checking that the project must keep (C24).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -213,7 +213,7 @@ pub struct JudgedCondition {
     pub decided: bool,
     /// Each reference in the condition with its value.
     pub actual: Vec<ActualValue>,
-    /// The references whose values are not known.
+    /// The references whose values are unknown.
     pub unknown: Vec<String>,
     /// The explanation, when the condition counts against the task.
     pub reason: Option<String>,

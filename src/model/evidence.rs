@@ -10,16 +10,16 @@ use crate::model::Digest;
 pub enum EvidenceKind {
     /// Output and report of a test run.
     TestExecutionLog,
-    /// What a command printed.
+    /// The output of a command.
     TerminalOutput,
     Screenshots,
     /// Answers of a server to requests.
     ApiResponses,
     /// Logs of actions that could not run.
     ErrorLogs,
-    /// Measurements.
+    /// Measured values, such as durations.
     PerformanceMetrics,
-    /// Which bytes of a log came from which stream, and when.
+    /// The frames file: which bytes of a log came from which stream, and when.
     Frames,
     /// The record of an action that was carried out.
     ActionRecord,

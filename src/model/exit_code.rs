@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CommandExit {
-    /// Proceed: the checks passed, or a valid RED in the RED phase.
+    /// The checks passed, or the RED phase has a valid RED, so the work can proceed.
     Proceed,
     /// The code needs work. Time-outs, execution errors and failed prerequisites count as this too.
     CodeNeedsWork,
-    /// The command was used wrongly.
+    /// The command line was wrong.
     Usage,
-    /// A person is needed: a limit, an approval, INDETERMINATE, HUMAN_REVIEW in a started cycle.
+    /// A person must decide: a limit was reached, an approval or a review's verdict is missing, or a started cycle waits.
     PersonNeeded,
     /// The specification or configuration is wrong.
     SpecificationWrong,
-    /// No fresh verdict in time, or the tree moved or is unstable.
+    /// No fresh verdict came in time, or the tree moved or keeps moving.
     NoFreshVerdict,
-    /// Evidence does not verify.
+    /// The verification of evidence failed.
     EvidenceWrong,
     /// proctor itself failed.
     OwnFault,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CategoryCode {
-    /// A TEST action passed: exit 0, a fresh, complete, agreeing report with at least one passed test (E3).
+    /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test (E3).
     TestsPassed,
     /// Tests ran and some failed or errored.
     TestsFailed,
@@ -27,7 +27,7 @@ pub enum CategoryCode {
     MaxWarnings,
     /// The test run was interrupted or cut short.
     Interrupted,
-    /// The tool failed inside itself.
+    /// The tool itself failed with an internal error.
     InternalError,
     /// The tool refused its command line or configuration.
     UsageError,
@@ -46,7 +46,7 @@ pub enum CategoryCode {
     /// The exit code is not zero although the report is complete and nothing in it failed: a hook raised, or the session timed
     /// out.
     FailedOutsideTests,
-    /// An exit code the tool does not document.
+    /// The tool does not document its exit code.
     UnknownExit,
     /// A signal that proctor did not send ended it.
     Signalled,
@@ -172,9 +172,9 @@ pub struct TestFailure {
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     pub passed: u64,
-    /// Failures and errors.
+    /// The number of failures and errors.
     pub failed: u64,
-    /// Skips and expected failures.
+    /// The number of skips and expected failures.
     pub skipped: u64,
 }
 
@@ -197,16 +197,16 @@ pub struct Diagnostic {
     /// The file; relative to the project when it lies inside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Line, from 1.
+    /// The line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Column, from 1.
+    /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// Last line, from 1.
+    /// The last line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
-    /// Last column, from 1.
+    /// The last column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
     /// How many characters the finding covers, where the tool says so.
@@ -230,7 +230,7 @@ pub struct Diagnostic {
     /// Further places that the tool names for this finding.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub related_information: Vec<RelatedInformation>,
-    /// The tool's own suggestion.
+    /// The fix that the tool suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
@@ -242,10 +242,10 @@ pub struct RelatedInformation {
     /// The file, where one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Line, from 1.
+    /// The line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Column, from 1.
+    /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     pub message: String,
@@ -340,7 +340,7 @@ pub struct Interpretation {
     pub unlisted: Unlisted,
     /// Exact counts, when output was cut and `diagnostics` may be incomplete.
     pub counts_override: Option<DiagnosticSummary>,
-    /// Coverage, where it was read.
+    /// The coverage, if it was measured.
     pub coverage: Option<Coverage>,
     /// Warnings that do not change the result but must be shown: pytest's warning count, XPASS, reruns.
     pub warnings: Vec<String>,

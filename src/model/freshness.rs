@@ -122,7 +122,6 @@ pub enum PlanNow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Activity {
     Idle,
-    /// A run waits for its turn.
     Queued,
     Running,
 }

@@ -137,7 +137,7 @@ pub struct HealthSeen {
 pub enum HealthResult {
     /// The service answered as expected.
     Healthy,
-    /// Nobody listened.
+    /// Nobody listened on the port.
     ConnectionRefused,
     /// It did not become healthy in time.
     Timeout,

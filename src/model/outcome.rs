@@ -96,7 +96,7 @@ pub struct Classification {
     pub code: CategoryCode,
     /// The explanation for people.
     pub reason: String,
-    /// Whether the tool did its work.
+    /// Whether the tool could do its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_succeeded: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,7 +256,6 @@ pub enum TaskStatus {
     Complete,
     /// Nothing blocks, but the task is not complete.
     Partial,
-    /// Something blocks.
     Failed,
 }
 

@@ -17,7 +17,7 @@ use crate::model::{
 pub enum ActionPhase {
     /// Runs before the checks. If it fails, the checks do not run.
     Prerequisite,
-    /// A check.
+    /// Carries out a check.
     Step,
     /// Runs after the checks in every case.
     Cleanup,
@@ -31,7 +31,7 @@ pub struct CommandLine {
     pub argv: Vec<String>,
     /// The command as the user wrote it, for display.
     pub display: String,
-    /// Whether the user asked for a shell.
+    /// Whether the user asked for a shell, with `shell = true`.
     pub shell: bool,
 }
 

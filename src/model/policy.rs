@@ -23,7 +23,7 @@ pub enum BlockOn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "place")]
 pub enum PolicySource {
-    /// The default of the tool's type (C20).
+    /// The default of the tool's category (C20).
     Default,
     /// The place in the configuration or in a script of the project: `proctor.toml:12`, `package.json scripts.lint`.
     Configured(String),
@@ -35,7 +35,7 @@ pub enum PolicySource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPolicy {
-    /// When findings block.
+    /// The strategy: when findings block.
     pub block_on: BlockOn,
     /// Where `block_on` was set.
     pub source: PolicySource,

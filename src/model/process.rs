@@ -37,11 +37,11 @@ pub enum StopStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitKind {
-    /// Wall-clock time.
+    /// Wall-clock time since the start.
     Wall,
     /// Time without output.
     Idle,
-    /// Bytes of output.
+    /// The number of bytes of output.
     Output,
     /// Memory of all processes of the action together.
     Memory,

@@ -49,9 +49,7 @@ pub struct ArchiveRecord {
 pub struct PackedRun {
     pub run_id: RunId,
     pub task: TaskId,
-    /// SHA-256 of its `SHA256SUMS`.
     pub manifest_hash: Digest,
-    /// SHA-256 of the archive.
     pub archive_hash: Digest,
     /// The size of the archive.
     pub archive_bytes: u64,

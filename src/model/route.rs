@@ -21,11 +21,11 @@ pub enum Phase {
 pub enum NextNode {
     /// Write the scaffold of the tests again.
     N2,
-    /// Back to the implementation.
+    /// Go back to the implementation.
     N3,
     /// The RED is valid: start the implementation.
     N4,
-    /// The phase is done.
+    /// The current phase is complete, so the next one begins.
     #[serde(rename = "NEXT_PHASE")]
     NextPhase,
     /// A person decides.

@@ -1,4 +1,4 @@
-//! Why a run was started.
+//! The triggers of runs, such as a save or a request.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Trigger {
     pub paths: Vec<String>,
 }
 
-/// The kinds of trigger.
+/// The kinds of events that start a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TriggerKind {

@@ -20,7 +20,6 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Returns the milliseconds since the epoch.
     pub fn as_millis(self) -> i64 {
         self.0
     }

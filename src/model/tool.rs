@@ -44,11 +44,11 @@ pub enum ToolClass {
 /// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
-    /// Linters and formatters.
+    /// Linters and formatters, such as ESLint and Prettier.
     Linting,
-    /// Type checkers.
+    /// Type checkers, such as tsc and mypy.
     TypeChecking,
-    /// Compilers and builds.
+    /// Compilers and other build commands.
     Compilation,
 }
 

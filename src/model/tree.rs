@@ -14,9 +14,8 @@ pub struct TreeDigest(pub Digest);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
-    /// A directory.
     Directory,
-    /// A regular file.
+    /// A regular file that its owner may not execute.
     File,
     /// A regular file that its owner may execute.
     Executable,

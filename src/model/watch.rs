@@ -80,7 +80,7 @@ impl fmt::Display for PollReason {
 pub enum WatchProblem {
     /// The kernel's event queue overflowed.
     Overflow,
-    /// The backend reported an error.
+    /// The library or system call that delivers events reported an error.
     Backend(String),
     /// A rules file (`.gitignore`, `.ignore`) changed, so the set of files in the tree may have changed.
     RulesChanged(TreePath),
@@ -110,11 +110,9 @@ impl WatchProblem {
 pub enum GitOperation {
     /// A command holds the lock on the index.
     Index,
-    /// A rebase.
     Rebase,
     /// A series of patches is being applied (`git am`, or a rebase by patches).
     Apply,
-    /// A merge.
     Merge,
     CherryPick,
     Revert,

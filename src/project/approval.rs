@@ -31,7 +31,7 @@ enum Decision {
     New,
     /// It demands at least as much.
     WeakensNothing,
-    /// It weakens something.
+    /// It weakens something; the difference says what.
     Weakens(Difference),
 }
 

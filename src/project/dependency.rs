@@ -18,7 +18,7 @@ pub struct UnmetDependency {
 /// Why a task is not complete on the current tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyUnmet {
-    /// It has no verdict.
+    /// The task has no verdict yet.
     NeverRun,
     /// Its last verdict says that it is incomplete.
     Incomplete(RunId),

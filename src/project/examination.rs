@@ -22,7 +22,6 @@ const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::C
 pub struct ExaminationRequest<'a> {
     /// The path of the store, which need not exist yet.
     pub state_root: &'a Path,
-    /// The project's root.
     pub project_root: &'a Path,
     /// The action that is tried. It should end at once and print nothing important.
     pub action: &'a Action,

@@ -61,7 +61,7 @@ pub struct Machine {
     pub store_space: Option<Space>,
 }
 
-/// A tool of a project.
+/// A tool that a project's plan uses, and its installed program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFound {
     /// The check or prerequisite that uses the tool.

@@ -1,4 +1,4 @@
-//! Why an agent gets no retest, and what it can do instead.
+//! The reasons why an agent gets no retest, each with advice.
 
 use crate::model::{CommandExit, PauseRecord, RunId};
 

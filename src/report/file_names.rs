@@ -2,17 +2,17 @@
 
 use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
 
-/// The report's file name.
+/// The file name of the execution report.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
-/// The debt file's name.
+/// The file name of the debt file.
 pub const DEBT_FILE: &str = "technical-debt-data.json";
-/// The start record's file name.
+/// The file name of the start record.
 pub const RUN_START_FILE: &str = "run.json";
 
 /// A coverage report's file name, after the action's id.
 const COVERAGE_REPORT: &str = "coverage.json";
 
-/// A row of the table.
+/// The names for the files of one tool's actions.
 struct Slugs {
     tool: Tool,
     /// The slug of log, frames and action record.

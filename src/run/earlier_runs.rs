@@ -90,7 +90,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
 }
 
-/// Returns the tests of this run's check.
+/// Returns the tests of a check in this run.
 fn cases(action: &ActionResult) -> &[TestCase] {
     action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }

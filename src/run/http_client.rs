@@ -52,7 +52,7 @@ struct Target {
     port: u16,
 }
 
-/// Sends a request.
+/// Sends a request and waits for the answer, the time limit, or a stop request.
 pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
     let unsendable = |why: String| Sent { outcome: ExchangeOutcome::Unsendable(why), resolution: None };
     let (target, message) = match compose(request) {

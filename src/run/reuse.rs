@@ -34,7 +34,7 @@ pub(crate) enum Asked {
     TheTree,
     /// Selected checks, or another phase.
     SomethingParticular,
-    /// An attempt of a started cycle.
+    /// The run is an attempt of a started cycle.
     AnAttempt,
 }
 

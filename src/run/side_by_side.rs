@@ -48,7 +48,7 @@ struct Open {
     prepared: Prepared,
     _slot: Option<Slot>,
     waited: Option<DurationMs>,
-    /// Whether it was asked to stop.
+    /// Whether the attempt was asked to stop.
     is_asked: bool,
     /// Whether a first launcher died before it could start the attempt.
     is_second_launcher: bool,

@@ -31,7 +31,6 @@ pub(crate) struct WriteLimits<'a> {
     pub(crate) level: IsolationLevel,
     /// The command's view of the file system.
     pub(crate) sandbox: &'a Sandbox,
-    /// The project's root.
     pub(crate) project_root: &'a Path,
     /// The command's working directory, for relative paths in the output.
     pub(crate) directory: &'a Path,

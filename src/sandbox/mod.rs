@@ -34,7 +34,6 @@ pub(crate) use isolation::home;
 
 /// The input for computing an action's view of the file system.
 pub(crate) struct SandboxRequest<'a> {
-    /// The project's root.
     pub(crate) project_root: &'a Path,
     /// The home directory of the user who runs proctor; none: there is none, and no rule that needs it applies.
     pub(crate) home: Option<&'a Path>,
@@ -43,7 +42,6 @@ pub(crate) struct SandboxRequest<'a> {
     /// A directory of the run for private and copied places. It need not exist yet, and is best on the same disk as the store.
     pub(crate) scratch: &'a Path,
     pub(crate) action: &'a Action,
-    /// The action's working directory.
     pub(crate) directory: &'a Path,
     /// The program that the action starts, as found by `resolve_program`.
     pub(crate) program: &'a Path,

@@ -53,7 +53,7 @@ pub enum Joint {
     Pipe,
 }
 
-/// A command of a script.
+/// A command of a script, and how it is joined to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptCommand {
     /// The words without quotes and redirections, including variable assignments before the command. `$NAME` and `$(…)` stay as

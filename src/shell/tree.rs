@@ -20,7 +20,7 @@ pub(super) enum Lead {
     Or,
     And,
     Pipe,
-    /// `;` or `&`.
+    /// The operator `;` or `&`.
     Semicolon,
     Line,
     /// A keyword or a bracket: `then`, `do`, `(`.
@@ -37,7 +37,7 @@ pub(super) enum PartKind {
     },
     /// `a && b || c`.
     AndOr(Vec<ScriptPart>),
-    /// Commands one after the other.
+    /// Commands that run one after another.
     List(Vec<ScriptPart>),
     Background(Box<ScriptPart>),
     /// `{ … }`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// How a command ended.
+/// The exit status of a command, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     Zero,
@@ -18,7 +18,7 @@ pub(super) const BOTH: &[Status] = &[Status::Zero, Status::NonZero];
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellValue {
     Text(String),
-    /// A number above zero.
+    /// A number greater than zero.
     Positive,
     /// The process id of a background command that ends with this status.
     Job(Status),
@@ -216,7 +216,7 @@ fn ordered(operator: &str, order: std::cmp::Ordering) -> Option<bool> {
     }
 }
 
-/// Compares a positive number with a text.
+/// Compares a positive number, whose exact value is unknown, with a number as text.
 fn against_zero(operator: &str, text: &str) -> Option<bool> {
     let number = text.parse::<i64>();
     match (operator, number) {

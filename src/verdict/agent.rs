@@ -12,7 +12,7 @@ pub(in crate::verdict) enum AgentWord {
     FixTypes,
     /// Fix the specification or configuration.
     FixSpecification,
-    /// Install what is missing.
+    /// Install the missing tool or package.
     InstallTool,
     /// Start the server that does not answer.
     StartServer,

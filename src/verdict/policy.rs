@@ -61,7 +61,7 @@ const WARN_ONLY: &str = "{errors} {error_noun}, {warnings} {warning_noun} (WARN_
 const IGNORED: &str = "Validation issues ignored (NEVER policy)";
 const NOTHING_FOUND: Cell = passes("No validation issues");
 
-/// Table R3.
+/// Table R3: for each strategy, the decision for every combination of findings.
 const TABLE: [Row; 5] = [
     Row {
         block_on: BlockOn::ErrorsAlways,

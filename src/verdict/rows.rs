@@ -59,7 +59,6 @@ pub(in crate::verdict) struct CategoryRow {
     is_settled: bool,
 }
 
-/// Returns the row of a category code.
 pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
     &ROWS[code as usize]
 }

@@ -22,7 +22,7 @@ pub(super) struct Numbered<'a> {
     pub(super) groups: Vec<NumberedGroup<'a>>,
     /// Items that earlier runs had and this run does not have, by number.
     pub(super) earlier: Vec<EarlierItemV1>,
-    /// The next number.
+    /// The number that the next new item gets.
     pub(super) next_number: u32,
 }
 

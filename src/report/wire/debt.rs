@@ -158,7 +158,7 @@ pub struct AgentInstructionsV1 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDetailsV1 {
     pub execution_result: ResultType,
-    /// The first error.
+    /// The first error that the action reported.
     pub original_error: OriginalErrorV1,
     /// The circumstances of the error.
     pub contextual_information: ContextV1,
@@ -208,7 +208,7 @@ pub struct DebtDiagnosticsV1 {
     pub files_checked: Vec<String>,
 }
 
-/// A request and its answer.
+/// A request and the answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpTraceV1 {
@@ -294,7 +294,7 @@ pub struct TechnicalDebtGeneratedV2 {
     pub routing: DebtDestinationsV2,
 }
 
-/// Items by severity.
+/// The number of items of each severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
 pub struct DebtSeveritiesV2 {
@@ -304,7 +304,7 @@ pub struct DebtSeveritiesV2 {
     pub low: u64,
 }
 
-/// Items by destination.
+/// The number of items for each destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDestinationsV2 {

@@ -299,7 +299,7 @@ pub struct AuthenticityV2 {
     pub generator_version: String,
     /// The version of the engine that carried out the run. It replaces the seed's `nodeVersion` (E1).
     pub engine_version: String,
-    /// The operating system: `linux`.
+    /// The operating system, always `linux`.
     pub platform: String,
     /// The id of the process that carried out the run; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -55,7 +55,7 @@ pub struct SeenFile {
     pub pattern_matches: Option<bool>,
 }
 
-/// An answer to a request.
+/// The answer to a request, as conditions refer to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenAnswer {
     /// The status code.
