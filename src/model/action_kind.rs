@@ -61,13 +61,9 @@ pub enum FileCheck {
         regex: Option<String>,
     },
     /// The file is a JSON document that satisfies a JSON Schema.
-    SchemaValid {
-        schema: Value,
-    },
+    SchemaValid { schema: Value },
     /// The file's bytes have this SHA-256.
-    HashMatch {
-        sha256: Digest,
-    },
+    HashMatch { sha256: Digest },
     /// The file's size lies within bounds.
     SizeCheck {
         /// The smallest allowed size in bytes; none: no lower bound.

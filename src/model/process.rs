@@ -82,13 +82,9 @@ pub enum SpawnFailure {
         interpreter: String,
     },
     /// The file exists but may not be executed.
-    NotExecutable {
-        program: String,
-    },
+    NotExecutable { program: String },
     /// The working directory does not exist.
-    DirectoryNotFound {
-        directory: String,
-    },
+    DirectoryNotFound { directory: String },
     /// Another process listens on the port that the service is expected at, so an answer there would not come from the service.
     PortHeld {
         port: u16,

@@ -23,10 +23,7 @@ pub enum RunError {
     StoppedWaiting(StopReason),
     /// No slot of the machine-wide queue became free in time.
     #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
-    Queue {
-        under_way: usize,
-        wait: Duration,
-    },
+    Queue { under_way: usize, wait: Duration },
     /// Evidence could not be written or read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
@@ -54,9 +51,7 @@ pub enum RunError {
     },
     /// A service did not end when it was stopped, for an unknown reason.
     #[error("gave up waiting for the end of the service `{action}`")]
-    ServiceStuck {
-        action: String,
-    },
+    ServiceStuck { action: String },
     /// The thread that supervises a service could not be started.
     #[error("failed to supervise the service `{action}`")]
     ServiceThread {
@@ -94,28 +89,19 @@ pub enum RunError {
     },
     /// A report in the store cannot be read.
     #[error("the report of run {run_id} cannot be read: {problem}")]
-    Report {
-        run_id: RunId,
-        problem: String,
-    },
+    Report { run_id: RunId, problem: String },
     /// The specification of a task cannot be found, or a proposed one cannot be read.
     #[error("{problem}")]
-    Specification {
-        problem: String,
-    },
+    Specification { problem: String },
     /// A retest is refused.
     #[error(transparent)]
     Retest(RetestRefusal),
     /// Only a person may decide where a task continues.
     #[error("task `{task}` waits for a person: only one can go on with it")]
-    PersonNeeded {
-        task: TaskId,
-    },
+    PersonNeeded { task: TaskId },
     /// Only a person may approve a plan that weakens something.
     #[error("task `{task}` asks for less than was approved: only a person can approve that")]
-    ApprovalNeedsPerson {
-        task: TaskId,
-    },
+    ApprovalNeedsPerson { task: TaskId },
     /// More files are protected than an approval can list.
     #[error("`protect` names {count} files, and at most {most} can be protected")]
     ProtectedTooMany {
@@ -126,21 +112,15 @@ pub enum RunError {
     },
     /// The plan can be approved by a signature only.
     #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
-    ApprovalNeedsSignature {
-        task: TaskId,
-    },
+    ApprovalNeedsSignature { task: TaskId },
     /// The given signature does not approve the plan.
     #[error(
         "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
     )]
-    ApprovalSignature {
-        task: TaskId,
-    },
+    ApprovalSignature { task: TaskId },
     /// The plan changed after it was shown to the person.
     #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
-    ApprovedMeanwhile {
-        task: TaskId,
-    },
+    ApprovedMeanwhile { task: TaskId },
     /// The change of the TDD cycle is not possible in its current state.
     #[error(transparent)]
     Cycle(crate::routing::TransitionError),

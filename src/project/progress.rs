@@ -23,9 +23,7 @@ pub enum Progress {
         wait: Duration,
     },
     /// Runs that a dead process left open were closed as INTERRUPTED.
-    Recovered {
-        runs: Vec<RunId>,
-    },
+    Recovered { runs: Vec<RunId> },
     /// A one-time remark: a link was made, or an index was rebuilt.
     Note(String),
     /// The run has begun.

@@ -15,10 +15,7 @@ pub enum SandboxError {
     },
     /// The project lies inside of proctor's own directory.
     #[error("the project `{project}` lies in proctor's own directory `{store}`, which actions cannot see")]
-    ProjectInStore {
-        project: PathBuf,
-        store: PathBuf,
-    },
+    ProjectInStore { project: PathBuf, store: PathBuf },
     /// A place in the settings does not exist and cannot be created.
     #[error("failed to make `{path}`, which `{key}` in `[sandbox]` names")]
     Missing {
@@ -39,10 +36,7 @@ pub enum SandboxError {
     },
     /// A place in the settings contains the kernel's own files, through which a command could get out of its isolation.
     #[error("`{key}` in `[sandbox]` names `{path}`, which is the kernel's own: each action gets its own view of it")]
-    Kernel {
-        key: &'static str,
-        path: PathBuf,
-    },
+    Kernel { key: &'static str, path: PathBuf },
     /// A path in the settings begins with `~`, but there is no HOME.
     #[error("`{key}` in `[sandbox]` names `{path}`, and HOME is not set")]
     NoHome {
