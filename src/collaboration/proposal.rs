@@ -18,7 +18,7 @@ use crate::tree::TreeIndex;
 /// A proposed specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// The text of the proposal.
+    /// The proposal itself, as JSON text.
     Text(String),
     /// The path of a file in the project.
     File(String),

@@ -83,17 +83,14 @@ impl RunDirectory {
         self.lock.store().background()
     }
 
-    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the task of the run.
     pub fn task(&self) -> &TaskId {
         &self.task
     }
 
-    /// Returns the id of the run.
     pub fn run_id(&self) -> &RunId {
         &self.run_id
     }

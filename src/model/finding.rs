@@ -19,7 +19,6 @@ pub enum CategoryCode {
     ConftestError,
     /// All tests passed, but coverage is below the target.
     CoverageBelowTarget,
-    /// No test was collected.
     NoTestsCollected,
     /// Tests were collected, but none passed or failed: all were skipped or marked xfail.
     NoTestsExecuted,

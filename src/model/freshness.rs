@@ -108,7 +108,6 @@ pub enum Approval {
 /// The plan according to the project's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlanNow {
-    /// A plan with this digest.
     Known(Digest),
     /// The files cannot be read.
     Wrong,
@@ -154,18 +153,14 @@ pub struct LastVerdict {
     pub ended: Option<Timestamp>,
     /// The exit code of a command that reports this verdict.
     pub exit: CommandExit,
-    /// The path of the report.
     pub report: PathBuf,
 }
 
 /// A run whose tree moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedRun {
-    /// The tree's digest before the run.
     pub before: Option<TreeDigest>,
-    /// The tree's digest after the run.
     pub after: Option<TreeDigest>,
-    /// The paths that moved.
     pub paths: Vec<String>,
 }
 
@@ -205,7 +200,6 @@ impl ProjectStanding {
         self
     }
 
-    /// Returns the standing of a task.
     pub fn of(&self, task: &TaskId) -> Option<&TaskStanding> {
         self.tasks.iter().find(|standing| standing.task == *task)
     }

@@ -140,7 +140,6 @@ pub struct Classification {
     /// What a person can do right away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recoverable_action: Option<String>,
-    /// The possible causes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub possible_causes: Vec<String>,
     /// The result type that the same outcome has outside of prerequisites (C08).

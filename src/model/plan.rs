@@ -72,7 +72,7 @@ pub enum Reuse {
 /// The order in which the checks of a run are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckOrder {
-    /// The order of the plan.
+    /// The checks run in the order of the plan.
     #[default]
     Plan,
     /// Checks that did not succeed in the last run come first.

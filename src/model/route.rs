@@ -140,7 +140,6 @@ pub struct TddState {
     pub route_history: Vec<RouteEntry>,
     /// The number of attempts in the current phase.
     pub attempts: u32,
-    /// The state of the last attempt.
     pub last_attempt: Option<AttemptRecord>,
     /// Why and since when the task waits for a person; none: it does not wait.
     pub paused: Option<PauseRecord>,

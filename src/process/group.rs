@@ -23,7 +23,6 @@ pub(super) enum GroupError {
     /// 0 means our own group, 1 every process, and negative ids have other special meanings.
     #[error("`{0}` is not the id of a group that may be signalled")]
     Special(i32),
-    /// It is proctor's own group.
     #[error("`{0}` is proctor's own process group")]
     Own(i32),
 }

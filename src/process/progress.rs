@@ -39,7 +39,6 @@ enum Leader {
     /// It was requested, or it runs.
     Open,
     NotStarted(SpawnFailure),
-    /// It has ended.
     Ended(EndedChild),
     /// Its launcher is gone.
     Lost {

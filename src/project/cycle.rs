@@ -20,7 +20,6 @@ pub enum Attendance {
 /// The requested change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CycleChange {
-    /// Starts a cycle in a phase.
     Start(Phase),
     /// Sets the phase of a started cycle.
     SetPhase(Phase),

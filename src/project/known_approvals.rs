@@ -30,7 +30,7 @@ impl KnownApprovals {
         self.0.push(known);
     }
 
-    /// Records that this process wrote a line.
+    /// Updates the known approvals after this process wrote a line. A new approval replaces them; any other line keeps them valid.
     pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
         match &line.body {
             LedgerBody::Approval(_) | LedgerBody::Registered(_) => self.0.retain(|known| known.project != *project),

@@ -10,7 +10,7 @@ use crate::store::{AllLedgerLines, IndexRepair, StoreIndex};
 /// A function that shows a message to the user of the command.
 pub type Announce = fn(&str);
 
-/// An opened index.
+/// The index of a store, ready for use.
 pub(crate) struct OpenedIndex {
     pub(crate) index: StoreIndex,
     /// The messages about opening it.

@@ -25,7 +25,6 @@ const LISTED: usize = 200;
 /// The protected files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedSeen {
-    /// The files as approved.
     pub(crate) approved: ProtectedFiles,
     /// The files in the tested tree.
     pub(crate) now: ProtectedFiles,

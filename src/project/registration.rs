@@ -35,7 +35,6 @@ pub enum Registration {
 pub struct Doubt {
     /// The registered project.
     pub project: ProjectId,
-    /// The path at which it was registered.
     pub registered_path: String,
     /// The path of this directory.
     pub path: PathBuf,

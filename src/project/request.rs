@@ -67,11 +67,9 @@ pub struct QueueSettings {
 pub struct RunRequest<'a> {
     /// The plan to carry out.
     pub plan: &'a Plan,
-    /// The settings of the run.
     pub settings: &'a Settings,
     /// The project.
     pub scope: &'a Scope,
-    /// The checks to run.
     pub checks: Checks,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
@@ -127,7 +125,6 @@ pub struct Sealed {
     pub run_id: RunId,
     /// The report as it was written.
     pub report: ExecutionReportV2,
-    /// The path of the report.
     pub report_path: PathBuf,
     /// The tree that the verdict is for.
     pub tree: TreeDigest,

@@ -22,7 +22,6 @@ pub struct RunFacts {
     pub project_id: ProjectId,
     /// The plan that was carried out.
     pub plan: Plan,
-    /// The digest of the plan.
     pub plan_digest: Digest,
     /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,
@@ -114,7 +113,6 @@ pub struct InvalidFacts {
     pub subject: String,
     /// The errors, with positions relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
-    /// The judgement of the action.
     pub judgement: ActionJudgement,
 }
 
@@ -189,7 +187,6 @@ pub struct RunStartFacts<'a> {
     pub project_id: ProjectId,
     /// The plan that will be carried out.
     pub plan: &'a Plan,
-    /// The digest of the plan.
     pub plan_digest: Digest,
     /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,

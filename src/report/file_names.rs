@@ -17,7 +17,7 @@ struct Slugs {
     tool: Tool,
     /// The slug of log, frames and action record.
     log: &'static str,
-    /// The slug of the findings.
+    /// The slug of the file with the tool's findings; none for tools without an interpreter.
     findings: Option<&'static str>,
     /// The name of the tool's own report.
     tool_report: Option<&'static str>,

@@ -295,7 +295,7 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     }
 }
 
-/// Returns the result of an action that is skipped.
+/// Returns the result of an action that this run does not start.
 pub(crate) fn skipped(action: &Action, reason: SkipReason) -> ActionResult {
     ActionResult::new(action.clone(), ActionDisposition::Skipped(reason))
 }

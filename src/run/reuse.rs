@@ -43,7 +43,6 @@ pub(crate) enum Asked {
 pub(crate) struct Wanted<'a> {
     /// The id and the name of the check.
     pub(crate) check: (&'a str, &'a str),
-    /// The digest of the environment.
     pub(crate) environment: Digest,
     /// The digest of the whole tree, if the check depends on all of it.
     pub(crate) tree: Option<TreeDigest>,

@@ -249,7 +249,7 @@ impl Looking<'_, '_> {
         let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.sight);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
-            // If the path does not exist, or contains no link, nothing more is needed. This is the case for most paths.
+            // Most paths do not exist and need no entry.
             let Some((real, identity)) = self.sight.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
@@ -263,7 +263,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Adds a link, which is replaced by its target. The target must not be a hidden place, so it is looked up now.
+    /// Makes a link visible, unless its present target is hidden, in the store, or one of the kernel's directories.
     fn add_link(&mut self, link: PathBuf) {
         let Some((target, identity)) = self.sight.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);

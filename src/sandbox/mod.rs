@@ -49,7 +49,6 @@ pub(crate) struct SandboxRequest<'a> {
     pub(crate) environment: &'a BTreeMap<OsString, OsString>,
     /// The environment variables of proctor.
     pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
-    /// The `[sandbox]` settings.
     pub(crate) settings: &'a SandboxSettings,
 }
 

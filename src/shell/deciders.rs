@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::shell::commands::without_launchers;
 use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple, each_part};
 
-/// The purpose of a command.
+/// The purpose of a command, which decides whether its failure matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandPurpose {
     /// An unknown program, which is what the script is for.

@@ -6,9 +6,7 @@ use crate::model::AgentAction;
 pub(in crate::verdict) enum AgentWord {
     /// Nothing has to be done.
     Continue,
-    /// Fix the code.
     FixCode,
-    /// Fix the types.
     FixTypes,
     /// Fix the specification or configuration.
     FixSpecification,

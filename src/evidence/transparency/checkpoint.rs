@@ -82,7 +82,6 @@ impl SignedCheckpoint {
         self.note.to_text()
     }
 
-    /// Returns the signed checkpoint.
     pub fn checkpoint(&self) -> &LogCheckpoint {
         &self.checkpoint
     }

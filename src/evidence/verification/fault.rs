@@ -14,7 +14,7 @@ pub struct EvidenceFault<K = FaultKind> {
 
 macro_rules! fault_kinds {
     ($($(#[$doc:meta])* $name:ident $word:literal $what:literal $next:ident;)*) => {
-        /// The kinds of faults.
+        /// The kinds of faults, one for each row of the table below.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FaultKind {
             $(#[doc = $what] $name,)*

@@ -187,7 +187,6 @@ pub struct ActionOutcomeV2 {
     /// The decision of a review, with all attempts (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewSeen>,
-    /// The results of the tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
     /// Errors and warnings after the policy was applied, the first 500; or what was examined because a server did not answer.

@@ -74,7 +74,6 @@ pub struct DebtItemV1 {
 pub struct DebtClassificationV1 {
     /// The category of the defect.
     pub category: DebtCategory,
-    /// The severity.
     pub severity: Severity,
     /// From 1 for CRITICAL to 4 for LOW.
     pub priority: u8,
@@ -173,7 +172,6 @@ pub struct OriginalErrorV1 {
     /// The exception, code or rule; null: it has none.
     #[serde(rename = "type")]
     pub error_type: Option<String>,
-    /// The message of the error.
     pub message: String,
     /// The expected value; null: the tool does not say.
     pub expected: Option<String>,

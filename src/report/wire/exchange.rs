@@ -66,7 +66,6 @@ pub struct ExchangeRecordV1 {
     #[serde(rename = "type")]
     pub action_type: ActionType,
     pub name: String,
-    /// The request.
     pub request: RequestV1,
     /// The answer.
     pub response: ResponseV1,
@@ -98,7 +97,6 @@ pub struct RequestV1 {
 pub struct ResponseV1 {
     /// Whether there was an answer. Whether it was correct is in `judgement`.
     pub success: bool,
-    /// The status code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
     /// The headers, with secrets replaced.

@@ -63,14 +63,12 @@ pub struct ActionRecordV1 {
     pub argv: Vec<String>,
     /// Whether the user asked for a shell.
     pub shell: bool,
-    /// The working directory.
     pub working_directory: String,
     /// The program that was executed; absent if it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramV1>,
     /// When and how it ended.
     pub execution: ExecutionV1,
-    /// The output.
     pub output: OutputV1,
     /// The environment variables.
     pub environment: EnvironmentRecordV1,
@@ -136,7 +134,6 @@ pub struct OutputV1 {
     pub log: String,
     /// The size of the log in bytes.
     pub log_bytes: u64,
-    /// The SHA-256 of the log.
     pub log_sha256: Digest,
     /// The file name of the frames file.
     pub frames: String,

@@ -45,7 +45,6 @@ pub struct TestCountsChangeV2 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsV2 {
     pub total: u64,
-    /// Skipped tests.
     pub skipped: u64,
     /// Tests that failed as expected (xfail).
     pub expected_failures: u64,

@@ -30,7 +30,7 @@ const STOP_MARGIN: Duration = Duration::from_secs(20);
 /// The only reason that stops a service directly. Other stop requests go to the run, which then ends its services.
 const HEEDED: &[StopReason] = &[StopReason::ChecksOver];
 
-/// A running service.
+/// A service from its start to its end, with its thread and its files.
 pub(crate) struct RunningService {
     pub(super) scene: Scene,
     control: ControlHandle,

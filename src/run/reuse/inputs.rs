@@ -16,7 +16,7 @@ use crate::tree::TreeIndex;
 /// The first part of every digest of inputs. When the way of computing it changes, this name changes too.
 const FORMAT: &[u8] = b"proctor-inputs-v2";
 
-/// The inputs of a check.
+/// Everything that the result of a check may depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckInputs<'a> {
     /// The digest of the check with all defaults filled in, and of the plan's prerequisites.
@@ -36,7 +36,6 @@ pub(crate) struct CheckInputs<'a> {
 /// The part of a tree that a check depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelevantTree {
-    /// The whole tree.
     Whole(TreeDigest),
     /// The files that its `paths` name, and those that pin and configure tools; the digest covers their names and contents.
     Files(Digest),
