@@ -181,8 +181,8 @@ impl RunDirectory {
     }
 }
 
-/// Waits until a run directory can be found after a power loss. The directories above it may be just as new: those of all runs,
-/// of the task, of the project.
+/// Makes a new run directory safe against a power loss. The directories above it may be just as new: those of all runs, of the
+/// task, of the project.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
     run_directory.ancestors().take(5).try_for_each(sync_directory)
 }

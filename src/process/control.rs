@@ -82,8 +82,8 @@ impl Control {
         Ok((control, handle))
     }
 
-    /// Adds a descriptor of which every byte is a request for `reason`: the reading end of a pipe that a signal handler writes
-    /// to. It is made non-blocking, and only this control reads from it.
+    /// Adds a descriptor, for example the reading end of a pipe that a signal handler writes to. Every byte that is read from it
+    /// is a request for `reason`. The descriptor is made non-blocking, and only this control reads from it.
     pub fn with_source(mut self, descriptor: OwnedFd, reason: StopReason) -> Result<Self, ControlError> {
         set_nonblocking(&descriptor).map_err(ControlError::Source)?;
         self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });

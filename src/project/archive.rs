@@ -141,7 +141,7 @@ impl Archive {
         let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
         let runs = self.index.runs(project, None, u32::MAX).map_err(RunError::Index)?;
         let pruned = self.index.pruned(project).map_err(RunError::Index)?;
-        // Only for matching runs it is determined how they are stored, because that reads the disk.
+        // How a run is stored is looked up for matching runs only, because that reads the disk.
         Ok(runs.into_iter().filter(matches).map(|run| self.of_stored(project, run, &pruned)).find(sealed))
     }
 

@@ -35,8 +35,8 @@ impl Flow {
         }
     }
 
-    /// Records a skipped step. A step that was left out by selection does not block others: whoever selects a step by name wants
-    /// it to run without its predecessors.
+    /// Records a skipped step. A step that was left out by selection does not block others: a person who selects a step by name
+    /// wants to run it without its predecessors.
     pub(crate) fn note_skipped(&mut self, step: &Action, reason: SkipReason) {
         match reason {
             SkipReason::NotSelected | SkipReason::Unchanged => {}

@@ -6,8 +6,8 @@ use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{ActionResult, ExecutionReportV2, parse};
 
-/// After so many rejections of a review in a row a person is asked (C9), because the changes do not come closer to what the
-/// reviewer wants.
+/// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
+/// the reviewer wants.
 const MOST_REJECTIONS: u32 = 3;
 
 /// How many earlier runs are searched for the last one with the review.

@@ -1,8 +1,8 @@
 //! Services: prerequisites that keep running during the checks. Each has its own launcher and a thread that supervises it.
 //!
-//! A service takes a turn in the machine-wide queue for its start only: whoever waits for a slot waits for actions that end. It
-//! is stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the run's control
-//! is told, and the current check is stopped.
+//! A service takes a turn in the machine-wide queue for its start only, because the queue relies on actions that end. It is
+//! stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the run's control is
+//! told, and the current check is stopped.
 
 use crate::project::RunError;
 use std::collections::BTreeSet;
