@@ -161,7 +161,7 @@ pub struct ErrorDetailsV1 {
     pub original_error: OriginalErrorV1,
     /// The circumstances of the error.
     pub contextual_information: ContextV1,
-    /// What was examined.
+    /// What was examined to explain the error.
     pub diagnostics: DebtDiagnosticsV1,
 }
 
