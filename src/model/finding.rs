@@ -316,7 +316,8 @@ pub enum ToolReport {
     NotRequested,
     /// A report was asked for, but the file does not exist.
     Missing,
-    /// The file exists but cannot be read safely: it is not a regular file, a link, too large, or unreadable. The text says why.
+    /// The file exists but cannot be read safely: it is a link or another special file, too large, or unreadable. The text says
+    /// why.
     Refused(String),
     /// The bytes of the file. It did not exist before the action started, so an old report cannot be mistaken for a new one.
     Fresh(Vec<u8>),

@@ -2,6 +2,8 @@
 //!
 //! This folder decides the keys and whether they are present. proctor's own types refuse unknown keys; findings, classifications
 //! and routes have the form of the model's types. An `Option` key without a value is absent, except for keys that must be `null`.
+//!
+//! Seed 004 is the original definition of the report. "(addition)" marks a key that it does not have.
 
 mod action;
 mod context;
